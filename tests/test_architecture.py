@@ -68,8 +68,7 @@ def test_places_in_the_code_exist() -> None:
     assert [name for name in names if not exists(name)] == []
 
 
-def test_the_map_has_every_package_and_room() -> None:
-    """And none that is gone; as the contracts of imports have them."""
+def test_map_lists_every_package_and_room() -> None:
     packages = {path.parent.name for path in PACKAGES.glob("*/__init__.py")}
     rooms = {path.parent.name for path in ROOMS.glob("*/__init__.py")}
     table = section("Map").partition("| folder |")[0]
@@ -79,8 +78,7 @@ def test_the_map_has_every_package_and_room() -> None:
     assert checked_layers("doorkeeper.server") == rooms
 
 
-def test_no_modules_lie_beside_the_packages() -> None:
-    """What belongs to a subject stands in its package."""
+def test_no_modules_outside_the_packages() -> None:
     for folder, expected in (
         (PACKAGES, {"__init__", "__main__", "plugins"}),
         (ROOMS, {"__init__"}),
@@ -88,7 +86,7 @@ def test_no_modules_lie_beside_the_packages() -> None:
         assert {path.stem for path in folder.glob("*.py")} == expected
 
 
-def test_the_path_of_a_change_is_the_one_that_a_server_takes() -> None:
+def test_documented_request_path_is_current() -> None:
     """``tools/request_path.py --write`` writes it anew."""
     rows = ROW.findall(section("The path of a CreateAcls request"))
 

@@ -67,8 +67,7 @@ def a_python(checkout: Path, name: str, script: str) -> Path:
     return python
 
 
-def test_a_python_that_is_too_old_is_refused(checkout: Path) -> None:
-    """An interpreter asked for by PYTHON that is too old is named with its version."""
+def test_old_python_is_rejected(checkout: Path) -> None:
     python = a_python(checkout, "python3.9", TOO_OLD)
 
     status, output = environment(checkout, "run", PYTHON=str(python))
@@ -78,7 +77,7 @@ def test_a_python_that_is_too_old_is_refused(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_no_python_that_fits_is_said_with_the_cure(checkout: Path) -> None:
+def test_missing_suitable_python_is_explained(checkout: Path) -> None:
     """Where every Python on the path is too old, the versions that fit are named."""
     for name in ("python3", "python3.13", "python3.12", "python3.11", "python"):
         a_python(checkout, name, TOO_OLD)
@@ -90,7 +89,7 @@ def test_no_python_that_fits_is_said_with_the_cure(checkout: Path) -> None:
     assert "make PYTHON=/path/to/python3.12" in output
 
 
-def test_a_python_without_ensurepip_names_the_package(checkout: Path) -> None:
+def test_missing_ensurepip_names_the_package(checkout: Path) -> None:
     """Debian splits venv from Python: the missing package is named with its version."""
     a_python(checkout, "python3", WITHOUT_ENSUREPIP)
 
@@ -101,8 +100,7 @@ def test_a_python_without_ensurepip_names_the_package(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_an_unknown_set_is_refused(checkout: Path) -> None:
-    """A set that does not exist is refused with the names of those that do."""
+def test_unknown_set_is_rejected(checkout: Path) -> None:
     status, output = environment(checkout, "books")
 
     assert status == 2
@@ -110,8 +108,7 @@ def test_an_unknown_set_is_refused(checkout: Path) -> None:
     assert f"there are {names}" in output
 
 
-def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:
-    """After the first time it is silent, until a lock that the set uses changes."""
+def test_second_run_does_nothing(checkout: Path) -> None:
     a_python(checkout, "python3", WORKING)
 
     first = environment(checkout, "run")
@@ -128,8 +125,7 @@ def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:
     assert "making" not in third[1]
 
 
-def test_a_new_version_installs_the_project_alone(checkout: Path) -> None:
-    """The packages of the locks stay as they are."""
+def test_new_version_reinstalls_only_the_project(checkout: Path) -> None:
     a_python(checkout, "python3", WORKING)
     environment(checkout, "run")
     (checkout / "server" / "doorkeeper" / "base" / "version.py").write_text('__version__ = "9"\n')
@@ -140,7 +136,7 @@ def test_a_new_version_installs_the_project_alone(checkout: Path) -> None:
     assert "installing the pinned packages of: project (" in output
 
 
-def test_an_environment_without_its_python_is_made_anew(checkout: Path) -> None:
+def test_environment_without_its_python_is_recreated(checkout: Path) -> None:
     """Where the environment's Python is gone, that is said and the environment made again."""
     a_python(checkout, "python3", WORKING)
     environment(checkout, "run")
@@ -153,8 +149,7 @@ def test_an_environment_without_its_python_is_made_anew(checkout: Path) -> None:
     assert "making .venv" in output
 
 
-def test_an_environment_of_another_place_is_made_anew(checkout: Path) -> None:
-    """After a checkout was moved its environment, which names the old place, is made again."""
+def test_moved_environment_is_recreated(checkout: Path) -> None:
     a_python(checkout, "python3", WORKING)
     environment(checkout, "run")
     moved = checkout.rename(checkout.parent / "moved")

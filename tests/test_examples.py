@@ -37,8 +37,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (verdict.returncode, verdict.stderr) == (0, "")
 
 
-def test_the_unit_keeps_passwords_from_other_users() -> None:
-    """They are in a file of root's alone, which systemd hands on; the manager is notified."""
+def test_unit_hides_passwords_from_other_users() -> None:
     text = UNIT.read_text(encoding="utf-8")
 
     assert "-m 0600 kafka.jaas /etc/doorkeeper/kafka.jaas" in text
@@ -50,8 +49,7 @@ def test_the_unit_keeps_passwords_from_other_users() -> None:
         assert line in text.splitlines()
 
 
-def test_the_shelf_of_roles_is_listed() -> None:
-    """The page has a row for each file: the program, its release, and how many ACLs it needs."""
+def test_shelf_of_roles_is_listed() -> None:
     rows = []
     for path in sorted((ROOT / "examples" / "roles").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")

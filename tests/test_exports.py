@@ -30,8 +30,7 @@ def statements_of(path: Path) -> list[ast.stmt]:
 
 
 @pytest.mark.parametrize("path", PACKAGES, ids=name_of)
-def test_a_package_says_what_it_is(path: Path) -> None:
-    """Each __init__.py opens with a docstring."""
+def test_packages_have_docstrings(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 

@@ -12,8 +12,7 @@ PAGE = page("monitor.md")
 SUFFIXES = ("_bucket", "_sum", "_count")
 
 
-def test_its_metrics_are_there() -> None:
-    """Each one of ours or of the process is a row of the page of all metrics."""
+def test_documented_metrics_exist() -> None:
     known = set(re.findall(r"(?m)^\| `(\w+)` \|", metrics.text()))
     named = {
         name.removesuffix(next((each for each in SUFFIXES if name.endswith(each)), ""))
@@ -24,8 +23,7 @@ def test_its_metrics_are_there() -> None:
     assert named - known == set()
 
 
-def test_it_has_every_alert() -> None:
-    """With its severity."""
+def test_every_alert_is_documented() -> None:
     rules = (ROOT / "docker" / "prometheus" / "alerts.yaml").read_text(encoding="utf-8")
     alerts = re.findall(r"- alert: (\w+)\n(?:.*\n)*?\s+labels: {severity: (\w+)}", rules)
 

@@ -75,10 +75,9 @@ def test_readme_has_no_dead_links_without_an_address(metadata: ModuleType) -> No
     assert metadata.project_urls("", "v1") == {}
 
 
-def test_an_address_must_be_one_of_https(
+def test_repository_address_must_be_https(
     metadata: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The build stops, with what was given."""
     monkeypatch.setenv("DOORKEEPER_REPOSITORY", "git@host.example:owner/name")
     hook: Any = metadata.ReleaseMetadata(str(ROOT), {})
 
@@ -102,8 +101,7 @@ def test_every_example_is_part_of_the_wheel() -> None:
     assert [each for each in included if not (ROOT / each).exists()] == []
 
 
-def test_pages_install_what_there_is() -> None:
-    """A checkout or a wheel: no package index has Doorkeeper, and someone else may use its name."""
+def test_install_commands_use_a_checkout_or_wheel() -> None:
     found = [
         (name, each) for name, text in installation_texts() for each in INSTALLATION.findall(text)
     ]
@@ -123,8 +121,7 @@ def test_pages_name_the_wheel_of_this_version() -> None:
     assert named == set()
 
 
-def test_public_ci_may_read_and_uses_pinned_actions() -> None:
-    """No job has more permissions than reading; actions are named by their commits."""
+def test_public_ci_is_read_only_and_pinned() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text(encoding="utf-8"))
     uses = {
         step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step
@@ -157,6 +154,5 @@ def test_every_fragment_has_a_kind() -> None:
     assert script("changelog").fragments(ROOT / "changelog.d") is not None
 
 
-def test_the_changelog_has_this_version() -> None:
-    """A version is stated in one module, and has its section."""
+def test_changelog_has_this_version() -> None:
     assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -55,8 +55,7 @@ def leads_somewhere(page: Path, link: str) -> bool:
     return target.exists() and (not anchor or anchor in anchors(target))
 
 
-def test_links_lead_somewhere() -> None:
-    """The file of each link is there, and so is the heading that it names."""
+def test_links_have_targets() -> None:
     broken = [
         f"{name_of(page)}: {link}"
         for page in pages()
@@ -78,8 +77,7 @@ def test_generated_parts_are_not_committed() -> None:
     assert all("make site" in text for text in texts if built.MARK.search(text))
 
 
-def test_the_index_names_every_page() -> None:
-    """README.md leads to the index of docs/, and that to each page."""
+def test_index_lists_every_page() -> None:
     named = {link.partition("#")[0] for link in links(ROOT / "docs" / "README.md")}
     sorted_pages = {
         f"{folder}/{page.name}" for folder in FOLDERS for page in pages(f"docs/{folder}")
@@ -100,8 +98,7 @@ def test_decisions_are_short_and_in_their_index() -> None:
     assert {name: number for name, number in words.items() if number > 300} == {}
 
 
-def test_programs_know_the_command_lines_of_all_pages() -> None:
-    """Each subcommand and option exists, and each value is allowed."""
+def test_documented_commands_and_options_exist() -> None:
     lines = command_lines.lines()
     faults = {line.text: command_lines.fault(line.text) for line in lines}
 

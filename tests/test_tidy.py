@@ -71,7 +71,7 @@ def texts() -> list[tuple[str, str]]:
     return found
 
 
-def test_functions_fit_a_screen() -> None:
+def test_functions_have_at_most_60_lines() -> None:
     """A function written by hand has at most 60 lines, its docstring not counted."""
     long = {
         f"{name_of(path)}:{function.lineno} {function.name}": lines_of(function)
@@ -83,8 +83,7 @@ def test_functions_fit_a_screen() -> None:
     assert long == {}
 
 
-def test_generated_files_say_so() -> None:
-    """What the generator writes from a schema says so, and from which one, in its first line."""
+def test_generated_files_have_a_header() -> None:
     modules = list((ROOT / "protocol" / "doorkeeper_wire" / "messages").glob("[!_]*.py"))
     unmarked = [
         name_of(path)
@@ -100,8 +99,7 @@ def first_line(path: Path) -> str:
     return path.read_text(encoding="utf-8").partition("\n")[0]
 
 
-def test_top_folders_are_no_packages() -> None:
-    """No __init__.py stands in a top folder or under tests/: it would shadow other packages."""
+def test_top_folders_are_not_packages() -> None:
     top = [folder for folder in ROOT.iterdir() if folder.is_dir() and folder.name[0] != "."]
     wrong = [name_of(folder) for folder in top if (folder / "__init__.py").exists()]
     wrong += [name_of(path) for path in files_of_tests() if path.name == "__init__.py"]
@@ -186,8 +184,7 @@ def timed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[int]:
     ]
 
 
-def test_no_claim_depends_on_a_fast_machine() -> None:
-    """A test counts work; that something took less than some seconds, none of them asserts."""
+def test_tests_assert_no_durations() -> None:
     found = [
         f"{name_of(path)}:{line}"
         for path in files_of_tests()
@@ -198,8 +195,7 @@ def test_no_claim_depends_on_a_fast_machine() -> None:
     assert found == []
 
 
-def test_nothing_is_left_unfinished() -> None:
-    """No tracked file holds a mark of unfinished work."""
+def test_no_unfinished_marks() -> None:
     marked = [
         f"{name}: {found.group()}"
         for name, text in texts()
@@ -216,8 +212,7 @@ def test_no_file_names_a_registry() -> None:
     assert naming == []
 
 
-def test_no_file_names_a_place_on_one_machine() -> None:
-    """No tracked file holds an absolute path of the machine it was written on."""
+def test_no_file_has_absolute_local_paths() -> None:
     naming = [
         f"{name}: {found.group()}"
         for name, text in texts()
@@ -227,8 +222,7 @@ def test_no_file_names_a_place_on_one_machine() -> None:
     assert naming == []
 
 
-def test_the_run_set_is_what_the_project_depends_on() -> None:
-    """requirements/run.in, and in pyproject.toml the dependencies with two extras."""
+def test_runtime_requirements_match_the_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     names = project["dependencies"] + extras["postgres"] + extras["console"]
@@ -238,7 +232,7 @@ def test_the_run_set_is_what_the_project_depends_on() -> None:
     assert declared == {line.partition("#")[0].strip() for line in lines if line.strip()}
 
 
-def test_locks_of_npm_name_no_addresses() -> None:
+def test_npm_locks_have_no_addresses() -> None:
     """Neither a registry nor a sponsor: of a new lock the entries ``funding`` are removed."""
     folders = (ROOT / "tools", ROOT / "tests" / "interop" / "clients")
     locks = [each for folder in folders for each in folder.glob("*/**/package-lock.json")]
@@ -249,8 +243,7 @@ def test_locks_of_npm_name_no_addresses() -> None:
     assert found == []
 
 
-def test_locks_hold_pins_and_hashes_only() -> None:
-    """A lock has no options: each line is a pin, a hash or a comment."""
+def test_locks_have_only_pins_and_hashes() -> None:
     allowed = re.compile(r"#|\s*$|\s+--hash=sha256:[0-9a-f]{64}|[\w.-]+==\S+ .*\\$|\s+#")
     locks = sorted((ROOT / "requirements").glob("*.txt"))
     odd = [

@@ -154,7 +154,9 @@ def agree_on_values(
 
 
 @pytest.mark.parametrize(("release", "name"), RELEASES_AND_NAMES)
-def test_defaults(codec: CodecOracle, totals: Totals, release: str, name: str) -> None:
+def test_default_messages_match_kafka(
+    codec: CodecOracle, totals: Totals, release: str, name: str
+) -> None:
     """A new message of Kafka has the fields that ours has, with the same values."""
     [kafkas] = codec.ask(release, [("defaults", java_class(name))])
 
@@ -171,10 +173,9 @@ def test_defaults(codec: CodecOracle, totals: Totals, release: str, name: str) -
 @EVERY_VERSION
 @FEW
 @given(data=st.data())
-def test_values_and_bytes(
+def test_encoding_and_decoding_match_kafka(
     codec: CodecOracle, totals: Totals, data: st.DataObject, name: str, version: int
 ) -> None:
-    """Both write the same bytes, and read the same values, or refuse, what was damaged too."""
     agree_on_values(codec, totals, data, name, version)
 
 
@@ -182,16 +183,16 @@ def test_values_and_bytes(
 @EVERY_VERSION
 @MANY
 @given(data=st.data())
-def test_values_and_bytes_at_length(
+def test_encoding_and_decoding_match_kafka_long(
     codec: CodecOracle, totals: Totals, data: st.DataObject, name: str, version: int
 ) -> None:
-    """As the short form, with many more values."""
     agree_on_values(codec, totals, data, name, version)
 
 
 @EVERY_VERSION
-def test_noise(codec: CodecOracle, totals: Totals, name: str, version: int) -> None:
-    """Bytes that were never a message are read alike, hostile lengths at their very beginning."""
+def test_random_bytes_decode_as_in_kafka(
+    codec: CodecOracle, totals: Totals, name: str, version: int
+) -> None:
     chance = Random(f"{name} {version}")
     noise = [chance.randbytes(chance.randrange(40)) for _ in range(60)]
     hostile = [a + b for a in HOSTILE[::3] for b in (b"", bytes(20), chance.choice(HOSTILE) * 6)]
@@ -200,15 +201,13 @@ def test_noise(codec: CodecOracle, totals: Totals, name: str, version: int) -> N
     totals.compared["messages and versions"] += 1
 
 
-def test_kept_cases(codec: CodecOracle, totals: Totals) -> None:
-    """What once made a difference makes none."""
+def test_former_differences_stay_fixed(codec: CodecOracle, totals: Totals) -> None:
     for line in KEPT.read_text().splitlines():
         name, version, given_bytes = (*line.split(" "), "")[:3]
         agree(codec, totals, [Case(name, int(version), bytes.fromhex(given_bytes))])
 
 
-def test_null_where_there_is_no_field(codec: CodecOracle, totals: Totals) -> None:
-    """Null is refused for an array that the version lacks, and for one in a known tag."""
+def test_null_without_nullable_field_is_rejected(codec: CodecOracle, totals: Totals) -> None:
     for name, version, field in (
         ("ListGroupsRequest", 0, "states_filter"),
         ("ListGroupsRequest", 4, "types_filter"),
@@ -238,7 +237,7 @@ def test_accepted_differences_are_documented() -> None:
     assert [name for name in names if f"`{name}`" not in text] == []
 
 
-def test_header_versions(codec: CodecOracle, totals: Totals) -> None:
+def test_header_versions_match_kafka(codec: CodecOracle, totals: Totals) -> None:
     """Each API in each version has the headers that Kafka gives it."""
     release = RELEASES[-1]
     pairs = [(key, version) for key in API_NAMES for version in range(20)]
@@ -277,7 +276,7 @@ def header_accepted(frame: bytes, kafkas: Any) -> str | None:
     return NEGATIVE_NAME if version < 0 else None
 
 
-def test_request_headers(codec: CodecOracle, totals: Totals) -> None:
+def test_request_headers_decode_as_in_kafka(codec: CodecOracle, totals: Totals) -> None:
     """A request header of any API, in any version, damaged or not, is read as by Kafka."""
     chance = Random(4)
     frames = []

@@ -71,25 +71,25 @@ def test_random_worlds(authorizers: Authorizers, totals: Totals, world: World) -
 
 @settings(max_examples=250)
 @given(world=worlds(acls_max=30, questions_max=20, operations=OPERATIONS_OF_OLDER))
-def test_random_worlds_of_older(authorizers: Authorizers, totals: Totals, world: World) -> None:
+def test_random_worlds_of_kafka_3_9(authorizers: Authorizers, totals: Totals, world: World) -> None:
     """The authorizer of 3.9.1 answers the same, with round brackets in its authorizer log line."""
     agree(authorizers(OLDER), totals, world)
 
 
 @settings(max_examples=500)
 @given(world=worlds(acls_max=30, questions_max=20, networks=True))
-def test_random_worlds_of_networks(authorizers: Authorizers, totals: Totals, world: World) -> None:
-    """With networks for hosts both answer the same."""
+def test_random_worlds_with_networks(
+    authorizers: Authorizers, totals: Totals, world: World
+) -> None:
     agree_about_networks(authorizers(NEWER), totals, world)
 
 
 @pytest.mark.slow
 @settings(max_examples=2600)
 @given(world=worlds(acls_max=60, questions_max=400, networks=True))
-def test_a_million_decisions_about_networks(
+def test_a_million_decisions_with_networks(
     authorizers: Authorizers, totals: Totals, world: World
 ) -> None:
-    """With more ACLs and a million questions."""
     agree_about_networks(authorizers(NEWER), totals, world)
 
 
@@ -103,8 +103,9 @@ def test_a_million_decisions(authorizers: Authorizers, totals: Totals, world: Wo
 
 @pytest.mark.parametrize("case", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("release", FORMS)
-def test_kept_cases(authorizers: Authorizers, totals: Totals, release: str, case: Path) -> None:
-    """What once made a difference makes none, but for those that are accepted."""
+def test_former_differences_stay_fixed(
+    authorizers: Authorizers, totals: Totals, release: str, case: Path
+) -> None:
     agree(authorizers(release), totals, json.loads(case.read_text()))
 
 

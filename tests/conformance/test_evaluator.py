@@ -28,7 +28,7 @@ METADATA = 3
     policy=policies,
     asking=st.lists(questions, min_size=10, max_size=30),
 )
-def test_the_evaluator_decides_as_kafka(
+def test_evaluator_decides_as_kafka(
     authorizers: Callable[[str], AuthorizerOracle],
     totals: Totals,
     world: list[AclBinding],

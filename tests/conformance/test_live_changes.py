@@ -49,10 +49,9 @@ acls = st.builds(
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_no_moment_is_wider_than_both_ends(
+def test_no_intermediate_state_is_wider_than_both_ends(
     authorizers: Callable[[str], AuthorizerOracle], totals: Totals, data: st.DataObject
 ) -> None:
-    """What a release allows in between, it allowed before, or the end allows it."""
     release = data.draw(st.sampled_from([TEXT_HOSTS, NETWORKS]))
     is_open = data.draw(st.booleans())
     configs = {"allow.everyone.if.no.acl.found": str(is_open).lower()}

@@ -102,7 +102,7 @@ def test_random_rules(names: NamesOracle, totals: Totals, rules: str, texts: lis
     agree_on_rules(names, totals, rules, texts)
 
 
-def test_the_documented_example(names: NamesOracle, totals: Totals) -> None:
+def test_documented_example(names: NamesOracle, totals: Totals) -> None:
     """Kafka's documented rules give the documented names."""
     cases = {
         "CN=serviceuser,OU=ServiceUsers,O=Unknown,L=Unknown,ST=Unknown,C=Unknown": "serviceuser",
@@ -115,8 +115,7 @@ def test_the_documented_example(names: NamesOracle, totals: Totals) -> None:
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_accepted_differences_are_there(names: NamesOracle, totals: Totals, name: str) -> None:
-    """Each still occurs."""
+def test_accepted_differences_are_needed(names: NamesOracle, totals: Totals, name: str) -> None:
     rules, text = ACCEPTED[name]
 
     theirs = names.mapped(rules, [text])

@@ -72,8 +72,7 @@ def compare(ask: Ask, totals: Totals, hosts: list[str]) -> int:
     return sum(map(any, theirs["matches"]))
 
 
-def test_texts_and_matches(ask: Ask, totals: Totals) -> None:
-    """The same texts are refused in the same words, and the same clients match."""
+def test_networks_are_rejected_and_matched_as_in_kafka(ask: Ask, totals: Totals) -> None:
     chance = Random(1276)
     compare(ask, totals, list(ODD))
     networks = sum(

@@ -177,8 +177,7 @@ def damaged(message: bytes, damage: Damage) -> bytes:
 
 @MANY
 @given(st.data())
-def test_a_login_is_kafkas(ask: Ask, totals: Totals, data: st.DataObject) -> None:
-    """Names, passwords, extensions and messages of chance, whole and damaged."""
+def test_logins_match_kafka(ask: Ask, totals: Totals, data: st.DataObject) -> None:
     mechanism, password = data.draw(MECHANISMS), data.draw(PASSWORDS)
     name, extensions = data.draw(NAMES), data.draw(EXTENSIONS)
     own_word = password
@@ -207,10 +206,9 @@ def test_a_login_is_kafkas(ask: Ask, totals: Totals, data: st.DataObject) -> Non
     st.integers(1, 5000),
     st.binary(min_size=1, max_size=40),
 )
-def test_a_credential_is_kafkas(
+def test_credentials_match_kafka(
     ask: Ask, totals: Totals, mechanism: str, password: str, iterations: int, salt: bytes
 ) -> None:
-    """Salt, iterations and password of chance make the same keys; no text is prepared."""
     kafka = ask(
         {
             "mechanism": mechanism,

@@ -46,8 +46,7 @@ VERSIONS = [
 EVERY_VERSION = pytest.mark.parametrize(("key", "version"), VERSIONS)
 
 
-def test_declarations_are_kafkas(codec: CodecOracle) -> None:
-    """The schemas say of every API what the definitions say, served or refused, in its versions."""
+def test_declarations_match_kafka(codec: CodecOracle) -> None:
     codec.ask(RELEASE, [])
     [jar] = (CACHE / RELEASE / "lib").glob("kafka-clients-*.jar")
 
@@ -79,7 +78,7 @@ def as_ours(fields: list[dict[str, Any]], key: int) -> list[dict[str, Any]]:
 
 
 @EVERY_VERSION
-def test_requests_are_read_as_by_kafka(
+def test_requests_decode_as_in_kafka(
     codec: CodecOracle, totals: Totals, key: int, version: int
 ) -> None:
     """What Kafka writes has the same values here; damaged bytes are refused by both or neither."""
@@ -117,7 +116,7 @@ def outcome(name: str, node: Any, data: bytes) -> tuple[Any, int] | None:
 
 
 @EVERY_VERSION
-def test_refusals_are_read_by_kafka(
+def test_error_responses_are_read_by_kafka(
     codec: CodecOracle, totals: Totals, key: int, version: int
 ) -> None:
     """Kafka's classes read each refusal to its end, find the code in it, and write it alike."""

@@ -39,8 +39,7 @@ def follow(folder: Path, command: str) -> None:
     subprocess.run(line, shell=True, cwd=folder, check=True, timeout=scaled(60))
 
 
-def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Path) -> None:
-    """Over the wire the policy is assumed, or read from the file; in the store it is known."""
+def test_server_and_store_give_one_answer(server: Serving, tmp_path: Path) -> None:
     live = (f"kafka://localhost:{server.port()}",)
     store = ("config:server.properties",)
     answers: dict[str, Any] = {}
@@ -59,10 +58,9 @@ def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Pat
 
 
 @pytest.mark.parametrize("runs", [True, False])
-def test_the_printed_change_reverses_the_answer(
+def test_printed_command_reverses_the_answer(
     server: Serving, tmp_path: Path, *, runs: bool
 ) -> None:
-    """Our own command, run as it was printed: on a server that runs, or on its store."""
     source = (f"kafka://localhost:{server.port()}",)
     if not runs:
         source = ("config:server.properties",)
@@ -79,8 +77,7 @@ def test_the_printed_change_reverses_the_answer(
     assert acls(tmp_path, *question)[0] == 3
 
 
-def test_an_acl_that_no_option_names_is_changed_by_a_plan(server: Serving, tmp_path: Path) -> None:
-    """The command that explain prints for a prefixed ACL on the cluster removes that ACL."""
+def test_unrepresentable_acl_is_changed_by_a_plan(server: Serving, tmp_path: Path) -> None:
     place = "config:server.properties"
     prefixed, literal = (
         f"User:alice,CLUSTER,{how},kafka-cluster" for how in ("PREFIXED", "LITERAL")
@@ -100,8 +97,7 @@ def test_an_acl_that_no_option_names_is_changed_by_a_plan(server: Serving, tmp_p
     assert "CREATE" in left
 
 
-def test_a_broken_pipe_gives_no_traceback(tmp_path: Path) -> None:
-    """A reader that stops early, as head does, causes nothing on stderr."""
+def test_broken_pipe_gives_no_traceback(tmp_path: Path) -> None:
     rows = "".join(f"User:u{number},TOPIC,LITERAL,t,READ,ALLOW,*\n" for number in range(20_000))
     (tmp_path / "acls.csv").write_text(f"{HEADER}\n{rows}")
     words = ("acls", "who-can", "--operation", "Read", "--topic", "t", "acls.csv")

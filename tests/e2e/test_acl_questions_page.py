@@ -29,6 +29,5 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[each.line[16:24] for each in SHOWN])
-def test_what_is_shown_is_printed(command: str, shown: str, tmp_path: Path) -> None:
-    """Letter by letter, stderr too, in a shell at the top of the checkout."""
+def test_page_output_is_correct(command: str, shown: str, tmp_path: Path) -> None:
     assert Reader(ROOT, tmp_path).run(command).strip("\n") == shown.strip("\n")

@@ -54,7 +54,7 @@ def ask_until_the_end(port: int, name: str, acknowledged: list[str]) -> None:
 
 
 @pytest.mark.parametrize("sync", ["strict", "none"])
-def test_killed_under_load(tmp_path: Path, sync: str) -> None:
+def test_kill_under_load_keeps_answered_changes(tmp_path: Path, sync: str) -> None:
     """After kill -9 every change that was answered is in the trail, once, and the trail is whole:
     an answer leaves when its event is in the file."""
     audit = tmp_path / "audit"
@@ -136,9 +136,7 @@ def principals(server: Serving) -> set[str]:
         return principals_of(conversation)
 
 
-def test_a_full_disk_with_strict(tmp_path: Path) -> None:
-    """What was answered is in the trail; then changes are refused before anything is done, with
-    the reason, until there is room again."""
+def test_full_disk_with_strict_sync(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "12m") as disk:
         text = "super.users=User:ANONYMOUS\ndoorkeeper.audit.sync=strict\n"
         with started(tmp_path, disk / "audit", text) as server:
@@ -166,8 +164,7 @@ def test_a_full_disk_with_strict(tmp_path: Path) -> None:
     assert verdict.is_whole, verdict.problems
 
 
-def test_a_full_disk_otherwise(tmp_path: Path) -> None:
-    """Changes go on, and what is missing is counted in the trail when there is room again."""
+def test_full_disk_without_strict_sync(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "1m") as disk:
         with started(tmp_path, disk / "audit") as server:
             server.port()
@@ -186,9 +183,7 @@ def test_a_full_disk_otherwise(tmp_path: Path) -> None:
     assert verdict.is_whole, verdict.problems
 
 
-def test_from_the_trail_to_the_request(tmp_path: Path) -> None:
-    """The event of a refusal has the correlation id and the client under which the log of requests
-    has the request; the two agree in everything that both tell."""
+def test_audit_event_leads_to_the_request(tmp_path: Path) -> None:
     text = "super.users=User:root\ndoorkeeper.log.levels=kafka.request.logger=DEBUG\n"
     with started(tmp_path, tmp_path / "audit", text) as server:
         with server.connect() as conversation:

@@ -69,8 +69,7 @@ def text_of(server: Serving, name: str, password: str) -> str | None:
         return logins.plain(conversation, name, password).error_message or None
 
 
-def test_passwords_of_a_web_service(tmp_path: Path) -> None:
-    """What the service says counts; without it nobody gets in, and the log says why."""
+def test_web_service_passwords(tmp_path: Path) -> None:
     with demonstration("web_passwords") as port:
         url = f"http://localhost:{port}/check"
         with serving(tmp_path, "web_passwords", web_passwords_url=url) as server:
@@ -88,8 +87,7 @@ def test_passwords_of_a_web_service(tmp_path: Path) -> None:
         assert "hush-hush" not in str(server.lines)
 
 
-def test_credentials_of_a_file(tmp_path: Path) -> None:
-    """Users log in; a new line counts at once, a wrong one for nobody."""
+def test_file_credentials(tmp_path: Path) -> None:
     file, mechanism = tmp_path / "credentials.txt", "SCRAM-SHA-512"
 
     def add(name: str) -> None:
@@ -123,8 +121,7 @@ def test_credentials_of_a_file(tmp_path: Path) -> None:
         ended_well(server)
 
 
-def test_tokens_of_an_issuer(tmp_path: Path) -> None:
-    """What the issuer says counts: active, scope, whose it is."""
+def test_introspected_tokens(tmp_path: Path) -> None:
     with demonstration("introspection") as port:
         url = f"http://localhost:{port}/introspect"
         with serving(tmp_path, "introspection", introspection_url=url) as server:
@@ -144,7 +141,7 @@ def test_tokens_of_an_issuer(tmp_path: Path) -> None:
             assert "doorkeeper-secret" not in str(server.lines)
 
 
-def test_roles_of_certificates(tmp_path: Path) -> None:
+def test_certificate_roles(tmp_path: Path) -> None:
     """A unit is a role that ACLs grant to; who has none is who Kafka says."""
     authority = Authority()
     (tmp_path / "ca.pem").write_text(authority.pem)

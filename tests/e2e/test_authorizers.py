@@ -47,7 +47,7 @@ def on_topics(*names: str) -> CreateAclsRequest:
     return request.replace(creations=tuple(row.replace(resource_name=name) for name in names))
 
 
-def test_one_that_raises_everywhere(tmp_path: Path) -> None:
+def test_authorizer_that_always_raises(tmp_path: Path) -> None:
     """Every request is answered -1 without a text, nothing is allowed, the server goes on."""
     with serving(tmp_path, "RaisesEverywhere") as server, server.connect() as conversation:
         described = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
@@ -69,11 +69,7 @@ def test_one_that_raises_everywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("needs", ["acls", "create_acls"])
-def test_without_memory_the_process_ends(tmp_path: Path, needs: str) -> None:
-    """In a read, which runs in the callback of the socket, and in the task of an update.
-
-    The server would be half alive; what it has acknowledged is durable.
-    """
+def test_out_of_memory_ends_the_process(tmp_path: Path, needs: str) -> None:
     request = EVERYTHING if needs == "acls" else creation("User:a")
     with serving(tmp_path, "OutOfMemory", f"plugin.needs={needs}") as server:
         with server.connect() as conversation:
@@ -82,8 +78,7 @@ def test_without_memory_the_process_ends(tmp_path: Path, needs: str) -> None:
         assert server.errors().endswith("doorkeeper: out of memory: the process ends\n")
 
 
-def test_what_it_learns_of_the_server(tmp_path: Path) -> None:
-    """Cluster, node, endpoints as bound, the one between nodes, and which open early."""
+def test_server_information_for_the_authorizer(tmp_path: Path) -> None:
     settings = (
         "listeners=CLIENTS://localhost:0,NODES://127.0.0.1:0,CONTROLLER://localhost:0",
         "listener.security.protocol.map=CLIENTS:PLAINTEXT,NODES:PLAINTEXT,CONTROLLER:PLAINTEXT",
@@ -102,8 +97,7 @@ def test_what_it_learns_of_the_server(tmp_path: Path) -> None:
     assert closed == "plug-in: closed"
 
 
-def test_closed_after_the_last_answer(tmp_path: Path) -> None:
-    """Requests sent before the signal are answered before the authorizer is closed."""
+def test_authorizer_is_closed_after_the_last_response(tmp_path: Path) -> None:
     with serving(tmp_path, "Unhurried") as server, server.connect() as conversation:
         conversation.call(EVERYTHING, DescribeAclsResponse, 3)
         conversation.send(on_topics(*(f"late-{each}" for each in range(40))), 3)
@@ -116,8 +110,7 @@ def test_closed_after_the_last_answer(tmp_path: Path) -> None:
         assert not server.of("connections cut off")
 
 
-def test_closed_when_the_time_to_drain_is_over(tmp_path: Path) -> None:
-    """An update that never ends delays the stop by doorkeeper.shutdown.drain.ms at most."""
+def test_drain_timeout_closes_the_authorizer(tmp_path: Path) -> None:
     with serving(tmp_path, "Unhurried", "doorkeeper.shutdown.drain.ms=200") as server:
         with server.connect() as conversation:
             conversation.call(EVERYTHING, DescribeAclsResponse, 3)
@@ -137,7 +130,7 @@ def test_closed_when_the_time_to_drain_is_over(tmp_path: Path) -> None:
         ("fail", "does not start: no policies"),
     ],
 )
-def test_one_that_does_not_start(tmp_path: Path, way: str, said: str) -> None:
+def test_start_failure_is_one_line(tmp_path: Path, way: str, said: str) -> None:
     """One line on stderr, status 1, no traceback; and it is closed, once."""
     with serving(tmp_path, "BadStart", f"plugin.way={way}") as server:
         assert server.process.wait(PATIENCE_S) == 1
@@ -149,7 +142,7 @@ def test_one_that_does_not_start(tmp_path: Path, way: str, said: str) -> None:
         assert "Traceback" not in str(server.lines)
 
 
-def test_a_stop_during_the_start_closes_it(tmp_path: Path) -> None:
+def test_stop_during_start_closes_the_authorizer(tmp_path: Path) -> None:
     """The server stops waiting for the authorizer, and the process ends with status 0."""
     with serving(tmp_path, "BadStart", "plugin.way=never") as server:
         while "plug-in: " not in (line := first_error(server)):
@@ -158,8 +151,7 @@ def test_a_stop_during_the_start_closes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("plugin", ["LeavesThreads", "LeavesThreadsUnconfigured"])
-def test_threads_that_stay_are_logged(tmp_path: Path, plugin: str) -> None:
-    """By name, after a stop and after a start that failed; they do not keep the process alive."""
+def test_remaining_threads_are_logged(tmp_path: Path, plugin: str) -> None:
     with serving(tmp_path, plugin) as server:
         if plugin == "LeavesThreads":
             server.port()
@@ -171,8 +163,7 @@ def test_threads_that_stay_are_logged(tmp_path: Path, plugin: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_one_that_does_not_close(tmp_path: Path, number: int) -> None:
-    """At once, though it holds the loop: the status is the signal's."""
+def test_second_signal_ends_a_hanging_close(tmp_path: Path, number: int) -> None:
     with serving(tmp_path, "OlderThatStays") as server:
         server.port()
         server.process.send_signal(signal.SIGTERM)
@@ -181,8 +172,7 @@ def test_a_second_signal_ends_one_that_does_not_close(tmp_path: Path, number: in
 
 
 @pytest.mark.slow
-def test_one_that_does_not_close_is_given_up(tmp_path: Path) -> None:
-    """After ten seconds the rest of the server closes well."""
+def test_hanging_close_times_out(tmp_path: Path) -> None:
     with serving(tmp_path, "OlderThatStays") as server:
         server.port()
         assert server.stop() == 0

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_brokers_file_starts_the_server(tmp_path: Path) -> None:
-    """With SASL and SSL listeners: users log in, one warning lists the keys without effect."""
+def test_broker_configuration_starts_the_server(tmp_path: Path) -> None:
     doors = sasl_doors.doorkeeper(tmp_path)
     try:
         doors.make_users()

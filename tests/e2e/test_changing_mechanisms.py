@@ -120,8 +120,7 @@ def make_credential(connection: Conversation) -> None:
     assert [row.error_code for row in answer.results] == [0]
 
 
-def test_from_plain_to_scram(tmp_path: Path) -> None:
-    """No login is refused on the way; who is connected stays, and may even log in again."""
+def test_migration_from_plain_to_scram(tmp_path: Path) -> None:
     operator = Operator(tmp_path)
     with operator.server as server, server.connect("SASL") as old:
         assert login(old, "PLAIN") is None

@@ -162,8 +162,7 @@ def test_gitlab(repository: Repository) -> None:
     assert run_gitlab(repository, "plan") == 1
 
 
-def test_the_login_of_plans_cannot_change_acls(repository: Repository) -> None:
-    """It may describe ACLs, and no more."""
+def test_plan_login_cannot_change_acls(repository: Repository) -> None:
     found = load("github-actions.yaml")["jobs"]
     applying = found["apply"]["steps"][-1]["run"]
     [name] = {found[job]["env"]["KAFKA_USER"] for job in ("plan", "drift")}

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 PAGE = (ROOT / "docs" / "how-to" / "client.md").read_text(encoding="utf-8")
 
 
-def test_the_example_runs_as_printed(tmp_path: Path) -> None:
-    """Against a server with default settings, but for the port."""
+def test_page_example_runs_as_printed(tmp_path: Path) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     with Serving(tmp_path) as server:
         script = tmp_path / "example.py"

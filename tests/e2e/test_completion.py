@@ -59,8 +59,9 @@ def test_fish_completes(tmp_path: Path, environment: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_files_and_values(tmp_path: Path, environment: dict[str, str], shell: str) -> None:
-    """What is typed at a terminal, and a tab, becomes names of files and values of options."""
+def test_files_and_values_are_completed(
+    tmp_path: Path, environment: dict[str, str], shell: str
+) -> None:
     (tmp_path / "s2").mkdir()
     for name in ("want.yaml", "s2/server.properties"):
         (tmp_path / name).touch()

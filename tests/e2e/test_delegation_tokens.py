@@ -45,8 +45,7 @@ def with_secret(target: Target, secret: str) -> None:
         time.sleep(0.02)
 
 
-def test_a_new_secret_ends_old_tokens_and_no_connection(target: Target) -> None:
-    """Old tokens do not log in and are not found; the log has their ids, and no secret."""
+def test_new_secret_invalidates_tokens_but_not_connections(target: Target) -> None:
     side = TokenSide(target)
     made = side.ask(Ask("create", "alice", 3, token="old"))
     client, answer = side.login("old", "SCRAM-SHA-256")
@@ -80,8 +79,7 @@ def test_a_new_secret_ends_old_tokens_and_no_connection(target: Target) -> None:
     side.close()
 
 
-def test_tokens_are_there_after_a_restart(target: Target) -> None:
-    """With the same secret; killed or not."""
+def test_tokens_survive_a_restart(target: Target) -> None:
     side = TokenSide(target)
     side.ask(Ask("create", "alice", 3, token="kept"))
     side.ask(Ask("create", "bob", 3, token="ended"))

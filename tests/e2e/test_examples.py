@@ -45,8 +45,7 @@ def commanded(text: str) -> list[tuple[str, dict[str, str]]]:
     return commands
 
 
-def test_the_policy_file(tmp_path: Path) -> None:
-    """Rules are listed as ACLs, cannot be changed by clients, and are read again when changed."""
+def test_policy_file_authorizer(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_bytes((EXAMPLES / "policy.yaml").read_bytes())
     changed = {"policy_file": str(policy), "policy_file_check_ms": "20"}
@@ -76,8 +75,7 @@ def test_the_policy_file(tmp_path: Path) -> None:
         ended_well(server)
 
 
-def test_a_policy_file_that_is_wrong_stops_the_start(tmp_path: Path) -> None:
-    """One line, which names the file and the rule."""
+def test_invalid_policy_file_stops_the_start(tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text("- who: User:a\n  may: [FLY]\n  resource: topic t\n")
     line = refusal(serving(tmp_path, "policy_file", policy_file=str(file)))
@@ -114,8 +112,7 @@ def policy_server() -> Iterator[tuple[str, type[Policy]]]:
     server.server_close()
 
 
-def test_the_http_policy(tmp_path: Path, policy_server: tuple[str, type[Policy]]) -> None:
-    """The unknown is asked for; an answer counts for its time; without one clients try again."""
+def test_http_policy_authorizer(tmp_path: Path, policy_server: tuple[str, type[Policy]]) -> None:
     url, policy = policy_server
     policy.answer = b'{"allowed": true}'
     with (
@@ -134,8 +131,7 @@ def test_the_http_policy(tmp_path: Path, policy_server: tuple[str, type[Policy]]
         ended_well(server)
 
 
-def test_the_recorder(tmp_path: Path) -> None:
-    """What it wraps decides and keeps ACLs in the store; each decision is a line."""
+def test_recording_authorizer(tmp_path: Path) -> None:
     with serving(tmp_path, "recorder") as server, server.connect() as conversation:
         created = conversation.call(creation("User:alice"), CreateAclsResponse, 3)
         assert [row.error_code for row in created.results] == [0]
@@ -158,7 +154,6 @@ def test_the_recorder(tmp_path: Path) -> None:
     }
 
 
-def test_a_recorder_that_cannot_record_stops_the_start(tmp_path: Path) -> None:
-    """One line, which names the key."""
+def test_unwritable_recording_stops_the_start(tmp_path: Path) -> None:
     line = refusal(serving(tmp_path, "recorder", recorder_file="/no/such/folder/file"))
     assert line.startswith("doorkeeper: --override: recorder.file: ")

@@ -77,9 +77,7 @@ async def still_serves(running: Edge) -> None:
     ],
     ids=["negative", "least", "oversize", "zero", "short", "unknown", "http", "tls", "garbage"],
 )
-def test_garbage_ends_its_own_connection_only(kind: str, data: bytes) -> None:
-    """What came before is answered, the connection ends without an answer, others go on."""
-
+def test_garbage_ends_only_its_own_connection(kind: str, data: bytes) -> None:
     async def scenario(running: Edge) -> None:
         other, bad = await running.client(), await running.client()
         await other.call(versions(), ApiVersionsResponse, 3)
@@ -93,8 +91,7 @@ def test_garbage_ends_its_own_connection_only(kind: str, data: bytes) -> None:
     served(kind, scenario)
 
 
-def test_half_sent_frames_do_not_add_up(kind: str) -> None:
-    """Beyond the bound on all of them the connection that holds most ends, and only it."""
+def test_incomplete_frames_are_limited_in_total(kind: str) -> None:
     limits = Limits(queued_in_bytes_max=4 * MEGABYTE)
 
     async def scenario(running: Edge) -> None:
@@ -137,8 +134,7 @@ def test_thousands_of_pipelined_requests(kind: str) -> None:
     served(kind, scenario)
 
 
-def test_a_slow_reader_is_not_answered_faster_than_it_reads(kind: str) -> None:
-    """Answers wait unmade, not made in memory; when the peer reads, all come, in order."""
+def test_slow_reader_limits_its_responses(kind: str) -> None:
     count, rows = 120, 10
 
     async def scenario(running: Edge) -> None:
@@ -160,8 +156,7 @@ def test_a_slow_reader_is_not_answered_faster_than_it_reads(kind: str) -> None:
     served(kind, scenario)
 
 
-def test_a_half_open_peer_is_closed_when_idle(kind: str) -> None:
-    """A peer that vanished in the middle of a frame, or of authentication, ends by idleness."""
+def test_half_open_peer_is_closed_when_idle(kind: str) -> None:
     clock = Clock()
 
     async def scenario(running: Edge) -> None:
@@ -179,9 +174,7 @@ def test_a_half_open_peer_is_closed_when_idle(kind: str) -> None:
     served(kind, scenario, SASL, limits=Limits(idle_ms=300, sweeps_per_idle_time=30), clock=clock)
 
 
-def test_a_peer_that_closes_its_half_gets_its_answers(kind: str) -> None:
-    """Requests before the end of file are answered, then the connection ends."""
-
+def test_half_closed_peer_receives_its_responses(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         client = await running.client()
         client.writer.write(b"".join(describe("x", number) for number in range(500)))
@@ -193,8 +186,7 @@ def test_a_peer_that_closes_its_half_gets_its_answers(kind: str) -> None:
     served(kind, scenario)
 
 
-def test_a_peer_that_leaves_during_an_update_leaves_nothing(kind: str) -> None:
-    """The update is completed, and no connection, timer or byte stays behind."""
+def test_disconnect_during_update_leaves_no_state(kind: str) -> None:
     futures: list[asyncio.Future[AclCreateResult]] = []
 
     def created(bindings: Any) -> list[asyncio.Future[AclCreateResult]]:
@@ -221,9 +213,7 @@ def test_a_peer_that_leaves_during_an_update_leaves_nothing(kind: str) -> None:
     served(kind, scenario, authorizer=HandAuthorizer(created))
 
 
-def test_a_reset_is_the_end_of_one_connection(kind: str) -> None:
-    """Peers that reset at any moment, also while answers wait, leave nothing behind."""
-
+def test_reset_ends_only_its_connection(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         for sent in (b"", describe("a")[:7], describe("a"), describe("long:500")):
             with closing(slow_socket(running.port)) as rude:
@@ -237,9 +227,7 @@ def test_a_reset_is_the_end_of_one_connection(kind: str) -> None:
     served(kind, scenario)
 
 
-def test_connections_wait_while_there_is_no_room(kind: str) -> None:
-    """At max.connections the next peer waits in the backlog, and is served when one leaves."""
-
+def test_connections_wait_at_the_limit(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         first = await running.client()
         await first.call(versions(), ApiVersionsResponse, 3)
@@ -260,9 +248,7 @@ def test_connections_wait_while_there_is_no_room(kind: str) -> None:
     served(kind, scenario, limits=Limits(connections_max=1))
 
 
-def test_out_of_descriptors_accepting_rests(kind: str) -> None:
-    """With no descriptor left accepting pauses with one line, and goes on when there is one."""
-
+def test_accepting_pauses_without_descriptors(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         await still_serves(running)
         await until(lambda: running.server.connections == 0)

@@ -36,8 +36,7 @@ AUTHOR = {
         *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
     ],
 )
-def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:
-    """Letter by letter, stderr too; lines of the authorizer log are those of the server."""
+def test_page_output_is_correct(name: str, tmp_path: Path) -> None:
     text = page(name)
     folder = tmp_path / "page"
     folder.mkdir()

@@ -29,8 +29,7 @@ org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="ali
 HANDLER = "sasl.server.callback.handler.class=testkit.callback_handlers.Recorded\n"
 
 
-def test_a_handler_comes_fails_and_goes(tmp_path: Path) -> None:
-    """New connections ask what is new; one that does not start leaves everything as it was."""
+def test_sighup_adds_and_removes_callback_handlers(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(KEYS)
     path = str(ROOT / "tests")

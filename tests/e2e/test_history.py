@@ -40,8 +40,7 @@ async def watched(url: str, first: int, count: int) -> list[int]:
     return found
 
 
-def test_the_history_of_a_server_that_serves(tmp_path: Path) -> None:
-    """Who changed what with which client; the past; the stream across a restart; an undo."""
+def test_history_of_a_running_server(tmp_path: Path) -> None:
     config = "config:server.properties"
     with configured(tmp_path, KEYS) as server:
         with server.connect() as client:
@@ -70,8 +69,7 @@ def test_the_history_of_a_server_that_serves(tmp_path: Path) -> None:
         assert "revisions 1 to 3" in run(tmp_path, "history", "verify", config, *recorded)
 
 
-def test_a_watcher_sees_each_change_once_across_a_killed_server(tmp_path: Path) -> None:
-    """In order, in a process of its own; all that the killed server had answered is there."""
+def test_watcher_receives_each_change_once_across_a_kill(tmp_path: Path) -> None:
     words = ("watch", "config:server.properties", "--since", "0", "--limit", "300")
     with configured(tmp_path, KEYS) as server, server.connect() as client:
         client.call(creation("User:0"), CreateAclsResponse, 3)

@@ -17,8 +17,7 @@ User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 """
 
 
-def test_at_the_question_of_apply(tmp_path: Path) -> None:
-    """Nothing was changed, and it says so."""
+def test_ctrl_c_at_the_question_of_apply(tmp_path: Path) -> None:
     (tmp_path / "acls.csv").write_text(ROWS)
     (tmp_path / "server.properties").write_text(
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
@@ -34,8 +33,7 @@ def test_at_the_question_of_apply(tmp_path: Path) -> None:
     assert terminal.shown.endswith(b"doorkeeper: interrupted; nothing was changed\r\n")
 
 
-def test_while_acls_are_awaited(tmp_path: Path) -> None:
-    """A command that reads a pipe without a writer ends, and shows no traceback."""
+def test_ctrl_c_while_reading_acls(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     words = (*DOORKEEPER, "acls", "lint", str(pipe))

@@ -63,8 +63,7 @@ def check(bindings: list[AclBinding], topics: Path) -> subprocess.CompletedProce
     return learn(*words, "--", sys.executable, "-c", CLIENT)
 
 
-def test_the_least_acls_of_a_producer_and_a_consumer(tmp_path: Path, topics: Path) -> None:
-    """READ and WRITE on the topic, READ on the group; the client works with exactly these."""
+def test_minimal_acls_of_producer_and_consumer(tmp_path: Path, topics: Path) -> None:
     acls = tmp_path / "learnt.yaml"
     words = ("--principal", "User:svc", "--topics", topics, "--output", "yaml", "--out", acls)
 
@@ -81,7 +80,7 @@ def test_the_least_acls_of_a_producer_and_a_consumer(tmp_path: Path, topics: Pat
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "an order\n", "")
 
 
-def test_without_one_of_them_something_is_refused(topics: Path) -> None:
+def test_missing_acl_is_reported(topics: Path) -> None:
     """The status is 1, and the ACL that the refused request needs is printed.
 
     An idempotent producer is refused before it names its topic.
@@ -94,8 +93,7 @@ def test_without_one_of_them_something_is_refused(topics: Path) -> None:
     assert "note: IDEMPOTENT_WRITE is for a producer" in checked.stderr
 
 
-def test_the_status_of_the_command_is_passed_on() -> None:
-    """That of a command that a signal ended."""
+def test_exit_status_of_the_command_is_passed_on() -> None:
     killed = learn("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
     assert killed.returncode == 128 + signal.SIGKILL
 

@@ -44,8 +44,7 @@ def prepared(folder: Path) -> None:
     (folder / "acls.json").write_text(whole)
 
 
-def test_a_stopped_servers_store_takes_none(tmp_path: Path) -> None:
-    """Neither by add nor by apply; the server that is started then describes all ACLs."""
+def test_stopped_store_rejects_oversized_names(tmp_path: Path) -> None:
     prepared(tmp_path)
     place = "config:server.properties"
 
@@ -59,7 +58,7 @@ def test_a_stopped_servers_store_takes_none(tmp_path: Path) -> None:
         assert described(conversation) == ["good"]
 
 
-def test_what_grows_on_its_way_in_is_refused(tmp_path: Path) -> None:
+def test_name_that_grows_when_encoded_is_rejected(tmp_path: Path) -> None:
     """A byte that is no UTF-8 becomes a character of three: its ACL is refused, no other."""
     prepared(tmp_path)
     with Serving(tmp_path, *CONFIG) as server, server.connect() as conversation:
@@ -77,7 +76,7 @@ def test_what_grows_on_its_way_in_is_refused(tmp_path: Path) -> None:
         assert described(conversation) == [first.resource_name]
 
 
-def test_a_reason_that_fits_into_no_response_is_an_error(tmp_path: Path) -> None:
+def test_oversized_error_text_is_an_error(tmp_path: Path) -> None:
     """It quotes a name of 32,767 characters: -1 in every row as on a broker, and the next answer.
 
     Source: ``KafkaApis.handle`` (4.3.1), which answers what cannot be serialized.

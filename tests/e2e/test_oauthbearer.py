@@ -95,8 +95,7 @@ def logged_in(server: Serving, text: str) -> str | None:
         return answer.error_message if answer.error_code else None
 
 
-def test_a_rotation_is_seen_by_the_first_token(tmp_path: Path) -> None:
-    """The client waits for the keys, and logs in; the provider is not asked for every stranger."""
+def test_key_rotation_is_noticed_by_the_first_token(tmp_path: Path) -> None:
     new, stranger = token(SECOND, "ES384"), token(key_of("RSA", "nobody"), "RS256")
     with provider() as idp, Serving(tmp_path, *options(**{URL_KEY: idp.url})) as server:
         assert logged_in(server, token(FIRST, "ES256")) is None
@@ -113,8 +112,7 @@ def test_a_rotation_is_seen_by_the_first_token(tmp_path: Path) -> None:
         assert server.errors() == ""
 
 
-def test_a_provider_that_fails_changes_nothing(tmp_path: Path) -> None:
-    """Its last keys are used, and the log has a line; when it is back, so are its keys."""
+def test_unavailable_provider_keeps_the_keys(tmp_path: Path) -> None:
     refresh = "sasl.oauthbearer.jwks.endpoint.refresh.ms"
     with (
         provider() as idp,
@@ -132,7 +130,7 @@ def test_a_provider_that_fails_changes_nothing(tmp_path: Path) -> None:
         assert back is None
 
 
-def test_unsigned_tokens_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_unsigned_tokens_on_request(tmp_path: Path) -> None:
     """With Kafka's name for the handler; the log says what that means. SIGHUP ends it."""
     file = tmp_path / "server.properties"
     words = options(**{HANDLER_KEY: UNSECURED})[1::2]
@@ -156,7 +154,7 @@ def refused(folder: Path, **changed: str) -> str:
     return refusal(Serving(folder, *options(**changed)))
 
 
-def test_the_start_requires_a_way_to_verify_tokens(tmp_path: Path) -> None:
+def test_missing_token_verification_stops_the_start(tmp_path: Path) -> None:
     """Kafka's handler without a key set: a line, and what to configure."""
     handler = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
     line = refused(tmp_path, **{HANDLER_KEY: handler})
@@ -164,8 +162,7 @@ def test_the_start_requires_a_way_to_verify_tokens(tmp_path: Path) -> None:
     assert f"{HANDLER_KEY}={UNSECURED}" in line
 
 
-def test_a_provider_that_is_away_stops_the_start(tmp_path: Path) -> None:
-    """After some attempts, with one line that names the key."""
+def test_unreachable_provider_stops_the_start(tmp_path: Path) -> None:
     with provider() as idp:
         url = idp.url
     assert f"{URL_KEY}: {url}: " in refused(tmp_path, **{URL_KEY: url})

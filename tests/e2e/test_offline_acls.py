@@ -20,8 +20,7 @@ def acls(folder: Path, *words: str) -> tuple[int, str, str]:
     return e2e.acls(folder, *words, "config:server.properties")
 
 
-def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:
-    """The only administrator denies himself; offline the DENY goes, and he may again."""
+def test_offline_acls_recover_from_lock_out(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text(
         f"listeners=PLAINTEXT://localhost:0\nauthorizer.class.name={STANDARD}\n"
         "doorkeeper.data.dir=data\n"

@@ -54,9 +54,7 @@ def told(event: dict[str, Any]) -> tuple[int, str, str, list[str]]:
     return event["revision"], event["principal"], event["subject"], what
 
 
-def test_one_trail_of_the_server_and_its_commands(tmp_path: Path) -> None:
-    """Every change is there, in the order of revisions, from whoever made it; numbers have no gap,
-    and the server goes on behind them."""
+def test_audit_log_of_server_and_offline_commands(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text(f"{PROPERTIES}doorkeeper.audit.sync=strict\n")
     (tmp_path / "wanted.csv").write_text(
         "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
@@ -105,9 +103,7 @@ def test_one_trail_of_the_server_and_its_commands(tmp_path: Path) -> None:
     assert [len(each.quarantine) for each in read] == [0] * len(read)
 
 
-def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
-    """Each command says so in a line that names the folder, and changes nothing; who only looks
-    needs no trail."""
+def test_unwritable_audit_log_rejects_offline_changes(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text(PROPERTIES)
     assert command(tmp_path, *ADD, "User:a", STORE)[0] == 0
     (tmp_path / "audit").rename(tmp_path / "elsewhere")

@@ -42,8 +42,7 @@ def asked(port: int, path: str) -> Reply:
     return asyncio.run(ask(port, path))
 
 
-def test_what_happens_is_counted(tmp_path: Path) -> None:
-    """Requests by API and error, decisions, commits and connections of a real server, exactly."""
+def test_requests_decisions_and_connections_are_counted(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         with server.connect() as client:
             introduction = ApiVersionsRequest(client_software_name="t", client_software_version="1")
@@ -76,7 +75,7 @@ def test_what_happens_is_counted(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
-def test_a_server_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
+def test_draining_server_is_alive_but_not_ready(tmp_path: Path) -> None:
     """Between the signal and the end /readyz is 503 and /livez 200; then nobody answers."""
     slow = tmp_path / "slow_authorizer.py"
     slow.write_text(SLOW)
@@ -125,8 +124,7 @@ class Slow(Authorizer):
 """
 
 
-def test_tls_and_a_login_where_others_reach_it(tmp_path: Path) -> None:
-    """An address of all interfaces serves who has the token over https, and probes."""
+def test_tls_and_login_on_a_reachable_address(tmp_path: Path) -> None:
     (tmp_path / "ops.pem").write_text(world().server.chain_pem)
     (tmp_path / "ops.key").write_text(world().server.key_pem())
     (tmp_path / "tokens").write_text(TOKEN)
@@ -150,7 +148,7 @@ def test_tls_and_a_login_where_others_reach_it(tmp_path: Path) -> None:
         assert TOKEN not in str(server.lines)
 
 
-def test_a_port_that_is_open_to_others_stops_the_start(tmp_path: Path) -> None:
+def test_unprotected_reachable_port_stops_the_start(tmp_path: Path) -> None:
     """One line for each missing key, with file and line, and status 1."""
     text = "listeners=PLAINTEXT://localhost:0\ndoorkeeper.http.listener=http://0.0.0.0:1\n"
     (tmp_path / "server.properties").write_text(text)

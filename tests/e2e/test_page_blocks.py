@@ -34,7 +34,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_blocks_are_of_their_language(path: Path) -> None:
+def test_code_blocks_are_valid(path: Path) -> None:
     """Python is parsed, and so is YAML; a second block of a file may lean on the first."""
     text = path.read_text(encoding="utf-8")
 
@@ -44,8 +44,7 @@ def test_blocks_are_of_their_language(path: Path) -> None:
         assert list(yaml.safe_load_all(document))
 
 
-def test_the_policy_of_the_page_refuses(tmp_path: Path) -> None:
-    """A topic with more partitions than its key allows, with its text."""
+def test_policy_of_the_page_rejects(tmp_path: Path) -> None:
     (code,) = blocks(page("policies.md"), "python")
     (tmp_path / "few.py").write_text(code, encoding="utf-8")
     keys = ("create.topic.policy.class.name=few.FewPartitions", "few.partitions=2")
@@ -60,8 +59,7 @@ def test_the_policy_of_the_page_refuses(tmp_path: Path) -> None:
     ]
 
 
-def test_the_script_of_managed_spark_is_the_command(tmp_path: Path) -> None:
-    """Its arguments are those of the command."""
+def test_managed_spark_script_matches_the_command(tmp_path: Path) -> None:
     text = page("pipeline-reference.md")
     (code,) = blocks(text, "python")
     (tmp_path / "access.py").write_text(code, encoding="utf-8")

@@ -23,7 +23,7 @@ def retained(name: str, retention_ms: str) -> CreatableTopic:
     return new_topic(name, configs=(CreatableTopicConfig(name="retention.ms", value=retention_ms),))
 
 
-def test_the_example_keeps_to_its_conventions(tmp_path: Path) -> None:
+def test_example_policy_enforces_conventions(tmp_path: Path) -> None:
     """Names, partitions and retention: 44 with the policy's text, and everything else is made."""
     made = make_topics(
         retained("orders-eu", "1000"),

@@ -34,8 +34,7 @@ def serving(folder: Path, builder: str) -> Serving:
     return e2e.serving(folder, *keys, python_path=ROOT / "tests")
 
 
-def test_no_principal_closes_the_connection(tmp_path: Path) -> None:
-    """The success leaves as a broker's does, nothing else is answered, and one line says why."""
+def test_missing_principal_closes_the_connection(tmp_path: Path) -> None:
     user, cause = "raise", "LookupError: nobody knows"
     key = f"listener.name.door.principal.builder.class={HERE}.Faulty"
     with serving(tmp_path, key) as server:

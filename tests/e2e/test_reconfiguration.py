@@ -95,8 +95,7 @@ def test_super_users_change_under_load(target: Target) -> None:
     assert all(len(thread.codes) > CHANGES for thread in threads)
 
 
-def test_values_survive_a_kill(target: Target) -> None:
-    """What was acknowledged is there after SIGKILL; deleted, the file's value counts again."""
+def test_dynamic_values_survive_a_kill(target: Target) -> None:
     server = target.server
     assert isinstance(server, DoorkeeperServer)
     with FrameClient(target.plain) as admin:

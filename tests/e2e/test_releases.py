@@ -27,8 +27,7 @@ def level_of(side: Side) -> int:
     return level
 
 
-def test_only_the_command_changes_the_release_of_a_store() -> None:
-    """A key that contradicts the store stops the start; after the command it agrees."""
+def test_release_is_changed_only_by_the_command() -> None:
     target = doorkeeper_target(doorkeeper_kafka_release="4.3")
     server = target.server
     assert isinstance(server, DoorkeeperServer)

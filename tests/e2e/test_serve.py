@@ -37,8 +37,7 @@ def file_of(folder: Path, text: str) -> tuple[str, str]:
     return "--config", str(file)
 
 
-def test_without_a_file_acls_work_at_once(tmp_path: Path) -> None:
-    """Anybody may create and describe; the store is in ./data, readable by its owner only."""
+def test_without_a_file_acls_work(tmp_path: Path) -> None:
     with Serving(tmp_path) as server, server.connect() as conversation:
         created = conversation.call(creation("User:alice"), CreateAclsResponse, 3)
 
@@ -49,8 +48,7 @@ def test_without_a_file_acls_work_at_once(tmp_path: Path) -> None:
     assert {file.stat().st_mode & 0o777 for file in (tmp_path / "data").iterdir()} == {0o600}
 
 
-def test_port_0_is_advertised_as_the_port_it_became(tmp_path: Path) -> None:
-    """Metadata tells the very port that the start line prints."""
+def test_port_0_is_advertised_as_the_bound_port(tmp_path: Path) -> None:
     with Serving(tmp_path) as server, server.connect() as conversation:
         answer = conversation.call(MetadataRequest(topics=()), MetadataResponse, 12)
 
@@ -60,8 +58,7 @@ def test_port_0_is_advertised_as_the_port_it_became(tmp_path: Path) -> None:
         assert answer.cluster_id == server.line("started")["cluster_id"]
 
 
-def test_a_wrong_file_is_one_line_for_each_error(tmp_path: Path) -> None:
-    """All errors are told, each with its line, beside the warnings; nothing is started."""
+def test_each_configuration_error_is_one_line(tmp_path: Path) -> None:
     lines = refused(tmp_path, *file_of(tmp_path, "num.partitons=3\nnode.id=x\n"))
 
     errors = [line for line in lines if "doorkeeper: warning: " not in line]
@@ -83,7 +80,7 @@ def test_a_wrong_file_is_one_line_for_each_error(tmp_path: Path) -> None:
         ("listeners=PLAINTEXT://192.0.2.1:0", "cannot bind 192.0.2.1:0: this machine has no"),
     ],
 )
-def test_what_cannot_start_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_start_failure_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     """One line on stderr, status 1, no traceback."""
     (error,) = refused(tmp_path, *file_of(tmp_path, f"{FREE_PORT}{text}\n"))
 
@@ -91,8 +88,7 @@ def test_what_cannot_start_is_one_line(tmp_path: Path, text: str, said: str) -> 
     assert said in error
 
 
-def test_one_store_and_one_port_serve_one_process(tmp_path: Path) -> None:
-    """A second server on the same folder, or on the same port, is refused in one line."""
+def test_store_and_port_are_exclusive(tmp_path: Path) -> None:
     with Serving(tmp_path) as server:
         port = server.port()
         other = tmp_path / "other"
@@ -106,7 +102,7 @@ def test_one_store_and_one_port_serve_one_process(tmp_path: Path) -> None:
     assert list(other.iterdir()) == []
 
 
-def test_sigterm_under_load_answers_what_it_has(tmp_path: Path) -> None:
+def test_sigterm_under_load_answers_received_requests(tmp_path: Path) -> None:
     """Requests that were received are answered and durable; the status is 0."""
     with Serving(tmp_path) as server:
         conversations = [server.connect() for _ in range(20)]
@@ -138,7 +134,7 @@ def test_sigterm_under_load_answers_what_it_has(tmp_path: Path) -> None:
         assert server.line("started")["acls"] == len(principals_of(conversation))
 
 
-def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+def test_kill_loses_no_acknowledged_change(tmp_path: Path) -> None:
     """After kill -9 and a restart every acknowledged ACL is there, and the cluster is the same."""
     with Serving(tmp_path) as server:
         cluster_id = server.line("started")["cluster_id"]
@@ -155,8 +151,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert server.line("started")["cluster_id"] == cluster_id
 
 
-def test_a_stopped_reader_of_the_log_delays_no_request(tmp_path: Path) -> None:
-    """Nobody reads stdout: requests are answered all the same; the lost lines are counted."""
+def test_stopped_log_reader_delays_no_request(tmp_path: Path) -> None:
     override = (
         *("--override", "listeners=PLAINTEXT://localhost:0"),
         *("--override", "doorkeeper.log.levels=kafka.authorizer.logger=TRACE"),
@@ -181,7 +176,7 @@ def test_a_stopped_reader_of_the_log_delays_no_request(tmp_path: Path) -> None:
     assert b"log lines were lost because nobody read them" in rest
 
 
-def test_asyncio_serves_where_there_is_no_uvloop(tmp_path: Path) -> None:
+def test_server_runs_without_uvloop(tmp_path: Path) -> None:
     """Without uvloop the server runs on asyncio's own loop."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['uvloop'] = None\n")
     with (
@@ -194,7 +189,7 @@ def test_asyncio_serves_where_there_is_no_uvloop(tmp_path: Path) -> None:
             assert "uvloop" not in libraries.read_text()
 
 
-def test_the_sample_configuration_starts_as_written(tmp_path: Path) -> None:
+def test_sample_configuration_starts_as_written(tmp_path: Path) -> None:
     """``config init`` writes it, a server starts with it, and its user logs in; ports are free."""
     assert command(tmp_path, "config", "init", "server.properties")[0] == 0
     free_ports = "listeners=SASL://localhost:0,CONTROLLER://localhost:0"

@@ -31,8 +31,7 @@ def test_kafka_python(tmp_path: Path) -> None:
     assert run_example(EXAMPLES / "test_with_kafka_python.py", tmp_path) == {"passed": 3}
 
 
-def test_the_page_says_what_is_so(tmp_path: Path) -> None:
-    """Each example of docs/how-to/testing.md passes as it stands there."""
+def test_page_examples_pass(tmp_path: Path) -> None:
     blocks = BLOCK.findall((ROOT / "docs" / "how-to" / "testing.md").read_text(encoding="utf-8"))
     for number, block in enumerate(blocks):
         (tmp_path / f"test_{number}.py").write_text(block, encoding="utf-8")
@@ -41,8 +40,7 @@ def test_the_page_says_what_is_so(tmp_path: Path) -> None:
     assert run_example(tmp_path, tmp_path) == {"passed": 5}
 
 
-def test_the_readme_says_what_is_so(tmp_path: Path) -> None:
-    """The README's example passes, given the code that it tests."""
+def test_readme_example_passes(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = (each for each in BLOCK.findall(text) if "doorkeeper_server" in each)
     (tmp_path / "test_readme.py").write_text(YOUR_CODE + block, encoding="utf-8")

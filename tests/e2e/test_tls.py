@@ -77,8 +77,7 @@ def serving(folder: Path, *more: str) -> Serving:
     return Serving(folder, "--config", "server.properties")
 
 
-def test_rotation_under_load(tmp_path: Path) -> None:
-    """While the server's certificate is renewed again and again, no request of anybody fails."""
+def test_certificate_rotation_under_load(tmp_path: Path) -> None:
     context = client_context(world().alice, tmp_path)
     failures: list[BaseException] = []
     stop = threading.Event()
@@ -135,11 +134,7 @@ def wait_for_certificate(port: int, context: ssl.SSLContext, wanted: bytes) -> N
 
 
 @pytest.mark.slow
-def test_files_are_looked_at_without_a_signal(tmp_path: Path) -> None:
-    """A list of revoked certificates counts soon; a broken file is told once, and not used.
-
-    The files are looked at every five seconds.
-    """
+def test_changed_files_are_noticed(tmp_path: Path) -> None:
     alice = client_context(world().alice, tmp_path)
     with serving(tmp_path) as server:
         port = server.port("SSL")
@@ -175,8 +170,7 @@ def refused(port: int, context: ssl.SSLContext) -> bool:
     return False
 
 
-def test_new_keys_after_a_signal(tmp_path: Path) -> None:
-    """SIGHUP changes what is asked of new connections; a wrong value changes nothing."""
+def test_sighup_changes_tls_keys(tmp_path: Path) -> None:
     alice, nobody = client_context(world().alice, tmp_path), client_context()
     with serving(tmp_path) as server:
         port = server.port("SSL")
@@ -212,11 +206,7 @@ def altered(talk: Talk, *keys: tuple[str, int, str | None]) -> tuple[int, str | 
     return row.error_code, row.error_message
 
 
-def test_new_stores_over_the_wire(tmp_path: Path) -> None:
-    """A listener takes another key store and trust store at once, and keeps them.
-
-    A file that is missing is refused, and the store in use stays.
-    """
+def test_dynamic_key_stores(tmp_path: Path) -> None:
     stores = "listener.name.ssl.ssl.keystore.location", "listener.name.ssl.ssl.truststore.location"
     renewed, other = world().authority.server(), Authority("Other")
     renewed.write_pem(tmp_path / "renewed.pem")
@@ -249,8 +239,7 @@ def test_new_stores_over_the_wire(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
-def test_noise(tmp_path: Path) -> None:
-    """Greetings that are broken anywhere, and clients in clear, harm nobody else."""
+def test_broken_tls_greetings(tmp_path: Path) -> None:
     chance = random.Random(7)
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     greeting = client_context().wrap_bio(incoming, outgoing, server_hostname="localhost")

@@ -45,8 +45,7 @@ def reasons(found: list[Command]) -> list[set[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [(TUTORIAL, 6), ("learn.md", 7)])
-def test_what_is_shown_is_printed(name: str, count: int, tmp_path: Path) -> None:
-    """Letter by letter, stderr too; of reasons, at least the requests that are shown."""
+def test_page_output_is_correct(name: str, count: int, tmp_path: Path) -> None:
     shown = commands(page(name))
 
     printed = followed(name, tmp_path)

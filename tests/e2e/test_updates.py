@@ -74,8 +74,7 @@ def pool() -> Iterator[concurrent.futures.ThreadPoolExecutor]:
         yield threads
 
 
-def test_completed_by_threads_out_of_order(kind: str) -> None:
-    """Four threads complete four items, the last one first; the answers are in order."""
+def test_updates_completed_by_threads_out_of_order(kind: str) -> None:
     turns = [threading.Event() for _ in range(5)]
     turns[4].set()
 
@@ -110,7 +109,7 @@ async def _raises(error: BaseException) -> AclCreateResult:
     ],
     ids=["exits", "refuses", "none", "no awaitable"],
 )
-def test_an_item_that_goes_wrong(
+def test_failed_item_does_not_affect_others(
     kind: str, awaitable: Callable[[], Awaitable[Any]], code: int
 ) -> None:
     """-1 for that item alone, whatever it is; an ApiError that is raised has its own code."""
@@ -124,7 +123,7 @@ def test_an_item_that_goes_wrong(
     served(kind, created, scenario)
 
 
-def test_late_and_never(kind: str) -> None:
+def test_late_and_missing_results(kind: str) -> None:
     """What has not come in time is 7, what has is answered, and a late end disturbs nobody."""
     late: list[asyncio.Future[AclCreateResult]] = []
 
@@ -142,7 +141,7 @@ def test_late_and_never(kind: str) -> None:
     served(kind, created, scenario, Limits(update_timeout_ms=30))
 
 
-def test_too_much_waits(kind: str) -> None:
+def test_excessive_updates_are_rejected(kind: str) -> None:
     """Beyond the bound a change is 89, before the authorizer is asked; later it is taken again."""
     futures: list[asyncio.Future[AclCreateResult]] = []
 

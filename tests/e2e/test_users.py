@@ -97,8 +97,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     found.server.close()
 
 
-def test_from_the_first_administrator_on(site: Site) -> None:
-    """Made offline, it makes others over the wire, whose passwords count and change at once."""
+def test_users_from_the_first_administrator_on(site: Site) -> None:
     first = site.offline("add", "admin", password="admin-secret\n")
     assert (first.returncode, first.stderr) == (0, "")
     site.server.start()
@@ -141,8 +140,7 @@ def test_from_the_first_administrator_on(site: Site) -> None:
         assert not any(secret in text for text in everything)
 
 
-def test_users_survive_a_kill_and_are_found_offline(site: Site) -> None:
-    """What was answered is durable; while the server runs its store is its own."""
+def test_users_survive_a_kill(site: Site) -> None:
     site.offline("add", "admin", password="admin-secret\n")
     site.server.start()
     added = site.online("add", "bob", "--mechanism", "SCRAM-SHA-256", password="bob-secret\n")
@@ -158,8 +156,7 @@ def test_users_survive_a_kill_and_are_found_offline(site: Site) -> None:
     assert listed.stdout.splitlines()[-1] == "bob    SCRAM-SHA-256  4096 iterations"
 
 
-def test_a_password_is_typed_unseen(site: Site) -> None:
-    """At a terminal both questions are asked, and what is typed does not appear."""
+def test_password_prompt_does_not_echo(site: Site) -> None:
     config = str(site.server.folder / "server.properties")
     words = [sys.executable, "-m", "doorkeeper", "users", "add", f"config:{config}", "admin"]
 
@@ -174,8 +171,7 @@ def test_a_password_is_typed_unseen(site: Site) -> None:
     assert site.online("list", login="typed-secret").returncode == 0
 
 
-def test_a_change_counts_for_the_next_proof_and_open_sessions_go_on(site: Site) -> None:
-    """A deleted user's connection serves on, and ends when the user has to prove it again."""
+def test_changed_user_keeps_open_sessions(site: Site) -> None:
     site.offline("add", "admin", password="admin-secret\n")
     site.offline("add", "bob", password="bob-secret\n")
     site.server.start()

@@ -39,8 +39,7 @@ def created(server: Serving, principal: str) -> tuple[int, str | None]:
     return row.error_code, row.error_message
 
 
-def test_the_smallest_one(folder: Path) -> None:
-    """Its hours decide, it refuses ACLs with its text, and a bad key stops the start."""
+def test_minimal_authorizer(folder: Path) -> None:
     name = "authorizer.class.name=office_hours.OfficeHours"
     with serving(folder, name, "office.hours=0-24") as server:
         with server.connect() as conversation:
@@ -54,8 +53,7 @@ def test_the_smallest_one(folder: Path) -> None:
     )
 
 
-def test_one_that_keeps_acls(folder: Path) -> None:
-    """ACLs are kept in the store, over a restart."""
+def test_authorizer_that_stores_acls(folder: Path) -> None:
     name = "authorizer.class.name=no_strangers.NoStrangers"
     with serving(folder, name) as server:
         assert created(server, "User:a") == (0, "")
@@ -64,8 +62,7 @@ def test_one_that_keeps_acls(folder: Path) -> None:
         assert server.line("started")["acls"] == 1
 
 
-def test_one_whose_updates_take_their_time(folder: Path) -> None:
-    """Threads answer, and none of them is left."""
+def test_authorizer_with_asynchronous_updates(folder: Path) -> None:
     with serving(folder, "authorizer.class.name=slow_store.SlowStore") as server:
         assert created(server, "User:a") == (0, "")
         assert created(server, "User:*") == (44, "Name a user.")

@@ -43,8 +43,7 @@ def messages(data: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_messages() -> None:
-    """Of all APIs, served or refused, in every version."""
+def test_messages_decode_alike() -> None:
     seeds = (
         number.to_bytes(2) + node.build(Filling(sparse=sparse).record(node))
         for number, node in enumerate(tree(*case) for case in CASES)

@@ -102,8 +102,7 @@ SEEDS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [message, unsecured, token, keys])
-def test_any_bytes_are_read_or_refused(target: Callable[[bytes], None]) -> None:
-    """Nothing but the error of a refusal comes out."""
+def test_any_bytes_are_read_or_rejected(target: Callable[[bytes], None]) -> None:
     fuzz(target, SEEDS, modules=MODULES)
 
 
@@ -155,10 +154,9 @@ def file(data: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [plain_token, file])
-def test_any_token_and_file_of_plain(
+def test_any_plain_token_and_file(
     target: Callable[[bytes], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is raised, nothing is let in that should not be, and nothing secret is told."""
     # The process that tries has its file there.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     fuzz(target, PLAIN_SEEDS, modules=PLAIN_MODULES)
@@ -201,6 +199,5 @@ def logins(data: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [messages, logins])
-def test_any_message_is_read_or_refused(target: Callable[[bytes], None]) -> None:
-    """Nothing but Malformed comes out of the parsers, and no login without the proof."""
+def test_any_message_is_read_or_rejected(target: Callable[[bytes], None]) -> None:
     fuzz(target, SCRAM_SEEDS, modules=SCRAM_MODULES)

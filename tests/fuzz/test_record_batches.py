@@ -161,8 +161,7 @@ def resident_bytes(pid: int) -> int:
 @pytest.mark.parametrize(
     "count", [FEW, pytest.param(MANY, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
 )
-def test_they_do_no_harm(count: int) -> None:
-    """Answered, readable, bounded."""
+def test_damaged_batches_do_no_harm(count: int) -> None:
     chance, codes = Random(count), set()
     sent: dict[int, bytes] = {}
     with (

@@ -76,8 +76,7 @@ def imported_by(statement: str, report: Path) -> set[str]:
     return foreign_packages(report)
 
 
-def test_the_command_line_imports_little(tmp_path: Path) -> None:
-    """Importing the command line loads click, or nothing, of others."""
+def test_command_line_imports_little(tmp_path: Path) -> None:
     assert imported_by("import doorkeeper.cli", tmp_path / "modules") <= COMMAND_LINE
 
 
@@ -95,8 +94,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_serving_imports_a_short_list(tmp_path: Path, kind: str) -> None:
-    """A started server has loaded no aiohttp, rich, construct: a short list, nothing for later."""
+def test_server_imports_a_short_list(tmp_path: Path, kind: str) -> None:
     imported_by("import asyncio", tmp_path / "little")
     report = tmp_path / "modules"
     program = LISTING + "runpy.run_module('doorkeeper', run_name='__main__', alter_sys=True)"
@@ -120,8 +118,7 @@ def test_serving_imports_a_short_list(tmp_path: Path, kind: str) -> None:
     assert HEAVY & modules(report) <= modules(tmp_path / "little")
 
 
-def test_what_is_too_heavy_to_start_with_is_still_there() -> None:
-    """Each module of ours on that list exists: a new name would no longer be looked for."""
+def test_forbidden_imports_exist() -> None:
     ours = sorted(name for name in HEAVY if name.partition(".")[0] in OURS)
 
     assert [name for name in ours if find_spec(name) is None] == []

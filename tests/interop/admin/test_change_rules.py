@@ -71,8 +71,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     target.close()
 
 
-def test_a_login_does_not_lock_itself_out(broker: Broker) -> None:
-    """Unless it accepts that; afterwards the broker refuses it."""
+def test_login_does_not_lock_itself_out(broker: Broker) -> None:
     assert broker.apply(*ADMINISTRATORS).exit_code == 0
 
     refused = broker.apply(BOB, user="alice")
@@ -90,8 +89,7 @@ def test_a_login_does_not_lock_itself_out(broker: Broker) -> None:
     assert "the login does not have it" in after.stderr
 
 
-def test_the_last_acl_of_a_resource_is_named(broker: Broker) -> None:
-    """The broker tells that the key is set, and hides its value."""
+def test_last_acl_of_a_resource_is_named(broker: Broker) -> None:
     assert broker.apply(BOB, EVERYONE).exit_code == 0
 
     removed = broker.run("remove", "--force", "--topic", "a")
@@ -100,8 +98,7 @@ def test_the_last_acl_of_a_resource_is_named(broker: Broker) -> None:
     assert "the last ACL of TOPIC 'a' would go" in removed.stderr
 
 
-def test_no_moment_is_wider_than_both_ends(broker: Broker) -> None:
-    """In a change of several requests a DENY comes before what it limits, and goes after it."""
+def test_no_intermediate_state_is_wider_than_both_ends(broker: Broker) -> None:
     assert broker.apply(BOB).exit_code == 0
     ends, seen = threading.Event(), [0, 0]
 

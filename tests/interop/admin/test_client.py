@@ -91,8 +91,7 @@ async def settled(admin: AdminClient, count: int) -> None:
 
 
 @pytest.mark.parametrize("listener", ["plain", "sasl", "controller"])
-async def test_acls_come_and_go(target: Target, listener: str) -> None:
-    """Created, described by filter, and deleted; by brokers, logged in, and by the controller."""
+async def test_acls_are_created_described_and_deleted(target: Target, listener: str) -> None:
     config = ClientConfig(
         bootstrap=f"localhost:1,{getattr(target, listener)}",
         controllers=listener == "controller",
@@ -121,8 +120,7 @@ async def test_acls_come_and_go(target: Target, listener: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_users_of_scram_are_made_and_log_in(target: Target, mechanism: str) -> None:
-    """Over the wire, by both mechanisms; a wrong password and a deleted user are refused."""
+async def test_scram_users_are_created_and_authenticate(target: Target, mechanism: str) -> None:
     async with AdminClient(ClientConfig(bootstrap=target.plain)) as admin:
         made = await admin.alter_scram_credentials(
             [ScramPassword("scram", each, "s,e=cret", 8192) for each in MECHANISMS]
@@ -153,8 +151,7 @@ async def test_users_of_scram_are_made_and_log_in(target: Target, mechanism: str
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_delegation_token_logs_in_as_its_owner(target: Target, mechanism: str) -> None:
-    """Made by a request of any kind; its id and HMAC are name and password."""
+async def test_delegation_token_authenticates_its_owner(target: Target, mechanism: str) -> None:
     owner = Password("PLAIN", "admin", USERS["admin"])
     async with AdminClient(ClientConfig(bootstrap=target.sasl, login=owner)) as admin:
         made = await admin.call(
@@ -191,7 +188,7 @@ async def test_sessions_are_renewed_under_load(target: Target) -> None:
     assert retries == []
 
 
-async def test_brokers_are_no_controllers(target: Target) -> None:
+async def test_brokers_are_not_controllers(target: Target) -> None:
     """KIP-919: who asks the wrong kind of node is told."""
     async with AdminClient(ClientConfig(bootstrap=target.plain, controllers=True)) as admin:
         with pytest.raises(ApiFailure) as refused:
@@ -246,8 +243,9 @@ def properties(folder: Path, store_type: str, *, shown: bool = False, **more: st
 
 
 @pytest.mark.parametrize("store_type", ["PEM", "PKCS12", "JKS"])
-async def test_stores_of_java_clients_do(doors: TlsDoors, tmp_path: Path, store_type: str) -> None:
-    """A certificate of ours where the server wants one, from stores of each type."""
+async def test_java_key_stores_are_accepted(
+    doors: TlsDoors, tmp_path: Path, store_type: str
+) -> None:
     file = properties(tmp_path, store_type, shown=True)
     async with AdminClient(client_config(doors.address("MUTUAL"), file)) as admin:
         cluster = await admin.cluster()

@@ -21,8 +21,7 @@ def recorded() -> Iterator[Scene]:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_client(client: Client, recorded: Scene) -> None:
-    """A client library does everything that it can, with the requests of the page."""
+def test_client_requests_match_the_page(client: Client, recorded: Scene) -> None:
     try:
         sight = watch_client(client, recorded)
     except WrongPython as reason:
@@ -34,6 +33,8 @@ def test_client(client: Client, recorded: Scene) -> None:
 
 
 @pytest.mark.parametrize("version", ["4.3.1", "3.9.1"])
-def test_tools(version: str, kafka_tools: Callable[[str], KafkaTools], recorded: Scene) -> None:
+def test_tool_requests_match_the_page(
+    version: str, kafka_tools: Callable[[str], KafkaTools], recorded: Scene
+) -> None:
     """Kafka's own tools do the same."""
     assert watch_tools(kafka_tools(version), recorded) == load()[f"kafka-tools-{version}"]

@@ -30,7 +30,7 @@ def is_free(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_at_localhost_9092(tools: KafkaTools, tmp_path: Path) -> None:
+def test_server_without_configuration(tools: KafkaTools, tmp_path: Path) -> None:
     """Started bare, it serves kafka-acls.sh on localhost:9092, and keeps its ACLs in ./data."""
     with port_to_itself(KAFKAS_PORT):
         first_session(tools, tmp_path)

@@ -97,8 +97,7 @@ WORLD = frozenset().union(
 """ACLs in whose kinds every client has words."""
 
 
-def test_a_super_user(talk: Talk, acls: Acls) -> None:
-    """ACLs are created, described and deleted: prefixed, denying, with wildcards and hosts."""
+def test_super_user_manages_acls(talk: Talk, acls: Acls) -> None:
     rows = [list(row) for row in sorted(WORLD)]
     topics = ["TOPIC", None, "ANY", None, None, "ANY", "ANY"]
 
@@ -117,8 +116,7 @@ def test_a_super_user(talk: Talk, acls: Acls) -> None:
     assert acls.are(frozenset(row for row in WORLD if row[0] != "TOPIC"))
 
 
-def test_a_user_without_permissions(talk: Talk, client: Client, acls: Acls) -> None:
-    """Each call that needs one is refused, and lists are empty."""
+def test_user_without_permissions(talk: Talk, client: Client, acls: Acls) -> None:
     kept = acls.put(allow("User:bob", "READ", "TOPIC orders"))
     (row,) = allow("User:alice", "ALL", "TOPIC orders")
 
@@ -142,8 +140,7 @@ def test_a_user_without_permissions(talk: Talk, client: Client, acls: Acls) -> N
     assert acls.are(kept)
 
 
-def test_own_operations(talk: Talk, client: Client, acls: Acls) -> None:
-    """A user sees their own operations, implied ones included, and not those denied."""
+def test_authorized_operations_of_a_user(talk: Talk, client: Client, acls: Acls) -> None:
     acls.put(
         allow("User:alice", "DELETE READ WRITE", "TOPIC orders"),
         deny("User:alice", "WRITE", "TOPIC orders"),

@@ -36,8 +36,7 @@ def test_groups_are_listed(run: Run) -> None:
     assert run(GROUPS, "--list --state Empty").stdout.split() == ["GROUP", "STATE"]
 
 
-def test_a_group_is_described(run: Run, tools: KafkaTools, target: Target) -> None:
-    """Coordinator, strategy and state; each member's ids, host and partitions."""
+def test_group_is_described(run: Run, tools: KafkaTools, target: Target) -> None:
     described = "--describe --group payments"
     state = run(GROUPS, f"{described} --state").stdout.split("\n")
     assert state[2].split() == ["payments", target.plain, "(1)", "range", "Stable", "1"]
@@ -51,10 +50,9 @@ def test_a_group_is_described(run: Run, tools: KafkaTools, target: Target) -> No
     assert ("(0,1)" if tools.version == "3.9.1" else "orders:0,1") in line.split()
 
 
-def test_groups_need_describe(
+def test_groups_require_describe(
     tools: KafkaTools, target: Target, acls: Acls, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Without it a user sees no group, and is refused one that is named."""
     file = tmp_path_factory.mktemp("client") / "client.properties"
     lines = (f"{key}={value}\n" for key, value in target.config("alice").items())
     file.write_text("".join(lines))

@@ -87,9 +87,7 @@ def outcome(call: Callable[[], Any]) -> str:
     return ""
 
 
-def test_late_out_of_order_refused_failing_never(
-    tools: KafkaTools, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plug_in_updates_and_clients(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
     """kafka-python sees each item's own end, in one request; the Java client each exception."""
     names = ("late-a", "last-b", "refused-c", "fails-d", "never-e", "once-f")
     plugin, time_out = "testkit.plugins.Unhurried", {"doorkeeper_update_timeout_ms": "500"}
@@ -124,7 +122,7 @@ def test_late_out_of_order_refused_failing_never(
         }
 
 
-def test_the_older_interface(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kip_11_authorizer(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
     """kafka-acls.sh adds, lists and removes; alice may, then may not, by what it has added."""
     listeners = {"PLAINTEXT": "PLAINTEXT", "SASL": "SASL_PLAINTEXT"}
     plugin, keys = "testkit.older.OlderInMemory", {"super_users": "User:ANONYMOUS"}
@@ -214,10 +212,9 @@ def http_policy(
     ],
 )
 @pytest.mark.parametrize("away_s", [0.0, 6.0])
-def test_clients_wait_for_a_decision(
+def test_clients_retry_while_the_decision_is_pending(
     monkeypatch: pytest.MonkeyPatch, client: str, program: str, away_s: float
 ) -> None:
-    """Nobody is refused while the policy server is asked, nor while it is away."""
     (library,) = (each for each in CLIENTS if each.name == client)
     command = or_skip(lambda: library.command(DRIVERS / program))
     with http_policy(monkeypatch, away_s, doorkeeper_test_broker="true") as addresses:
@@ -232,10 +229,9 @@ def test_clients_wait_for_a_decision(
 
 
 @pytest.mark.parametrize("away_s", [0.0, 6.0])
-def test_javas_admin_client_waits_for_a_decision(
+def test_java_admin_client_retries_while_the_decision_is_pending(
     tools: KafkaTools, monkeypatch: pytest.MonkeyPatch, away_s: float
 ) -> None:
-    """It hears what the authorizer says of the change, and nothing of a missing permission."""
     with http_policy(monkeypatch, away_s) as addresses:
         bindings = sorted(allow("User:a", "READ", "TOPIC a"))
         java = config(addresses["PLAINTEXT"])

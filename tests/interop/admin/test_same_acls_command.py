@@ -109,8 +109,7 @@ def test_every_command(
     assert not differences, "\n".join(differences)
 
 
-def test_json_and_tables_hold_what_is_listed(pair: Pair) -> None:
-    """Of a real broker: a row or an object for each ACL of the text."""
+def test_json_and_tables_match_the_listing(pair: Pair) -> None:
     pair.clear()
     where_ = ["--bootstrap-server", pair.reference.target.plain]
     added = our_words(

@@ -204,14 +204,13 @@ def listing(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_tools_list_is_judged_as_kafka_does(
+def test_listing_is_explained_as_by_kafka(
     listing: Path,
     oracle: AuthorizerOracle,
     version: str,
     policy: tuple[str, bool],
     totals: Totals,
 ) -> None:
-    """Decision and rule of every question, and each rule occurs."""
     assert sorted(read(listing.read_text(encoding="utf-8"))) == world()
     questions = random.Random(SEED).sample(QUESTIONS, 300)
     kafkas = answers(oracle, world(), policy, questions)
@@ -230,14 +229,13 @@ def test_the_tools_list_is_judged_as_kafka_does(
 
 
 @pytest.mark.parametrize("name", ["kafka", "doorkeeper"])
-def test_servers_are_judged_as_kafka_does(
+def test_servers_are_explained_as_by_kafka(
     servers: dict[str, Target],
     name: str,
     oracle: AuthorizerOracle,
     tmp_path: Path,
     totals: Totals,
 ) -> None:
-    """A real broker, and ours, asked over the wire; by a controller, and logged in, too."""
     policy = POLICIES[0]
     questions = random.Random(SEED + 1).sample(QUESTIONS, 40)
     kafkas = answers(oracle, world(), policy, questions)
@@ -257,10 +255,9 @@ def test_servers_are_judged_as_kafka_does(
     totals.compared["explanations of a server's ACLs"] += len(questions)
 
 
-def test_a_brokers_own_file_says_what_decides(
+def test_broker_configuration_completes_the_answer(
     servers: dict[str, Target], oracle: AuthorizerOracle, totals: Totals
 ) -> None:
-    """Beside its address: nothing is assumed, and its super users count."""
     broker = servers["kafka"]
     assert isinstance(broker.server, KafkaBroker)
     config = ("--config", str(broker.server.properties))

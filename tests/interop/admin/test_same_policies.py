@@ -41,8 +41,7 @@ def policed(totals: Totals) -> Iterator[Pair]:
     pair.close()
 
 
-def test_policies_of_topics(policed: Pair) -> None:
-    """What a policy sees, when it is asked, and how its refusals are answered."""
+def test_topic_policies(policed: Pair) -> None:
     setting = CreatableTopicConfig
     chosen = tuple(
         CreatableReplicaAssignment(partition_index=index, broker_ids=(1,)) for index in range(2)
@@ -77,8 +76,7 @@ def test_policies_of_topics(policed: Pair) -> None:
     assert not differences, "\n".join(differences)
 
 
-def test_policies_of_configurations(policed: Pair) -> None:
-    """Topics and brokers, all and one; the values that change are in the request."""
+def test_configuration_policies(policed: Pair) -> None:
     policed.clear(("t-one",))
     resources = ((2, "t-one"), (2, "absent"), (4, "1"), (4, ""))
     name_of = {2: ("retention.ms", "segment.ms"), 4: ("max.connections", "max.connections.per.ip")}

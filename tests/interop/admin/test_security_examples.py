@@ -46,7 +46,7 @@ def folder(tools: KafkaTools, target: Target, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_as_printed(folder: Path, acls: Acls) -> None:
+def test_documented_commands_run_as_printed(folder: Path, acls: Acls) -> None:
     """Each command exits 0, lists what Kafka lists, and leaves the ACLs that it leaves on Kafka."""
     held: Rows = frozenset()
 
@@ -61,8 +61,7 @@ def test_as_printed(folder: Path, acls: Acls) -> None:
             assert listed(done) == example.listed, example.line
 
 
-def test_file_is_whole() -> None:
-    """All fifteen commands are there; only the two that repeat an earlier one change nothing."""
+def test_all_documented_commands_are_tested() -> None:
     found = examples()
 
     assert len(found) == 15

@@ -31,8 +31,7 @@ def server(kafka_tools: Callable[[str], KafkaTools]) -> Iterator[Target]:
 
 
 @pytest.mark.parametrize("client", KAFKA_PYTHON, ids=lambda client: client.name)
-def test_describe(client: Client, server: Target) -> None:
-    """It gets an error and nothing else, as from a broker."""
+def test_describe_fails_as_with_a_broker(client: Client, server: Target) -> None:
     (result,) = or_skip(lambda: client.talk(server.plain, ("describe_acls", {"wanted": ANY})))
 
     assert "15 is not a valid ACLOperation" in result["text"]

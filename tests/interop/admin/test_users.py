@@ -41,10 +41,9 @@ def door(start_target: Callable[..., Target]) -> Iterator[Target]:
     found.close()
 
 
-def test_the_security_pages_example_runs(
+def test_security_page_example_runs(
     kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
-    """Its files and commands, as they stand, but for the port."""
     server_file, first, client_file, commands = blocks("## SCRAM")
     port = free_port()
     address = f"localhost:{port}"
@@ -97,7 +96,7 @@ OURS: tuple[tuple[str, str], ...] = (
 """Commands of ours: who runs them (``-`` for a super user), and the password on standard input."""
 
 
-def test_our_own_command_says_the_same_of_a_broker(door: Target, tmp_path: Path) -> None:
+def test_users_command_works_with_a_broker(door: Target, tmp_path: Path) -> None:
     """It speaks Kafka's APIs and nothing else."""
     broker = or_skip(lambda: kafka_target(**SCRAM_KEYS))
     file = tmp_path / "client.properties"

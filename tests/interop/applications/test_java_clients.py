@@ -42,8 +42,7 @@ def server() -> Iterator[DoorkeeperServer]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_release(server: DoorkeeperServer, release: str) -> None:
-    """It manages topics and ACLs; its producers fail at once, and are told why."""
+def test_java_client_release(server: DoorkeeperServer, release: str) -> None:
     jars = or_skip(lambda: client_jars(release))
     name = f"client-{release}"
 

@@ -87,8 +87,7 @@ def write(target: Target, topic: str, lines: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
-def test_wordcount(target: Target, guarantee: str, tmp_path: Path) -> None:
-    """Streams counts the words of three lines, in the order in which they come."""
+def test_streams_wordcount(target: Target, guarantee: str, tmp_path: Path) -> None:
     create_topics(target, INPUT, OUTPUT)
     write(target, INPUT, LINES)
     file = properties(
@@ -117,7 +116,7 @@ def test_wordcount(target: Target, guarantee: str, tmp_path: Path) -> None:
     assert counted == COUNTS
 
 
-def test_connects_files(target: Target, tmp_path: Path) -> None:
+def test_connect_file_connectors(target: Target, tmp_path: Path) -> None:
     """A source connector writes the lines of a file to a topic, and a sink reads them back."""
     (tmp_path / "plugins").mkdir()
     taken, given = tmp_path / "in.txt", tmp_path / "out.txt"

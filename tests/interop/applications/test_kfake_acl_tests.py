@@ -82,8 +82,7 @@ def overlay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_kfakes_tests_of_acls(overlay: Path) -> None:
-    """Each passes; Go starts a Doorkeeper for each cluster."""
+def test_kfake_acl_tests(overlay: Path) -> None:
     # One after the other: they have five seconds each, also on a busy machine.
     words = ("test", f"-overlay={overlay}", "-count=1", "-parallel=1", "-v", "./kfake")
 

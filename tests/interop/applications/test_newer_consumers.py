@@ -74,8 +74,7 @@ def test_members_join_and_leave() -> None:
         ([READ_GROUP], "TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-def test_a_member_without_permission(acls: list[Any], code: str) -> None:
-    """READ on the group, and DESCRIBE on its topics."""
+def test_member_without_permission(acls: list[Any], code: str) -> None:
     with DoorkeeperServer(
         listeners=["SASL_PLAINTEXT"],
         users={"svc": "secret"},
@@ -95,8 +94,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_group_changes_its_protocol_while_it_runs(name: str) -> None:
-    """To the newer one when its first member joins, and back when it leaves, as on a broker."""
+def test_group_changes_its_protocol_while_running(name: str) -> None:
     target = or_skip(TARGETS[name])
     old = {"name": "a", "group": "readers", "topics": ["orders"], "group.protocol": "classic"}
     try:

@@ -79,8 +79,9 @@ def command_of(of: Callable[[str], Callable[..., Sequence[str]]], name: str) -> 
 @pytest.mark.parametrize(
     "name", [each for each in APPLICATION if each.startswith(("kafkajs", "sarama"))]
 )
-def test_the_same_with_and_without_acls(name: str, both: Sequence[Target], tmp_path: Path) -> None:
-    """It ends alike on both: done with its ACLs; without one, with the same error."""
+def test_clients_behave_alike_with_and_without_acls(
+    name: str, both: Sequence[Target], tmp_path: Path
+) -> None:
     application = APPLICATION[name]
 
     def outcome(target: Target, bindings: Sequence[AclBinding]) -> Outcome:
@@ -170,11 +171,7 @@ def test_four_members_in_two_languages(
     assert group.read == writer.written
 
 
-def test_the_transaction_of_a_dead_producer(target: Target) -> None:
-    """It is aborted after its time-out: readers of committed records go on, without its record.
-
-    Another producer with its transactional id works.
-    """
+def test_transaction_of_inactive_producer_is_aborted(target: Target) -> None:
     words = command_of(confluent_kafka, "open_transaction")
     with closing(KafkaAdminClient(bootstrap_servers=target.plain)) as admin:
         admin.create_topics([NewTopic(TOPIC, 1, 1)])

@@ -51,8 +51,7 @@ def learn(application: Application, folder: Path) -> list[AclBinding]:
 
 
 @pytest.mark.parametrize("name", APPLICATION)
-def test_the_least_acls(name: str, broker: Target, tmp_path: Path, totals: Totals) -> None:
-    """It works with all of them; without one it does not, and the broker's log has a refusal."""
+def test_minimal_acls(name: str, broker: Target, tmp_path: Path, totals: Totals) -> None:
     application = APPLICATION[name]
     needed = learn(application, tmp_path)
 

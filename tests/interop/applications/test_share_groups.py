@@ -67,8 +67,7 @@ def lag(target: Target) -> str:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_records_that_one_releases_another_gets(name: str) -> None:
-    """From the beginning of the topic, and the group has read it when they are accepted."""
+def test_released_record_is_redelivered_to_another_member(name: str) -> None:
     target = or_skip(TARGETS[name])
     try:
         with closing(KafkaAdminClient(bootstrap_servers=target.plain)) as admin:

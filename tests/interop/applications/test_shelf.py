@@ -163,8 +163,7 @@ def cases(*of_each: tuple[Any, ...]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", cases(*((name,) for name in PROGRAMS)))
-def test_a_role_is_what_is_learned(name: str, bench: Callable[[str], Bench]) -> None:
-    """Each learned ACL is allowed by it or spared, and each of its ACLs by a learned one alone."""
+def test_role_matches_what_is_learned(name: str, bench: Callable[[str], Bench]) -> None:
     names, learned_at = bench(name).learn()
 
     for each, found in zip(bench(name).roles, learned_at, strict=True):
@@ -184,10 +183,9 @@ def test_a_role_is_what_is_learned(name: str, bench: Callable[[str], Bench]) -> 
 
 
 @pytest.mark.parametrize("name", cases(*((name,) for name in PROGRAMS)))
-def test_a_program_works_with_its_role(
+def test_program_works_with_its_role(
     name: str, bench: Callable[[str], Bench], totals: Totals
 ) -> None:
-    """It does all its work, on a broker that allows it nothing else."""
     assert bench(name).took_s
 
     totals.compared["programs with their learned roles on a broker 4.3.1"] += 1
@@ -213,8 +211,7 @@ def test_each_acl_is_needed(
     totals.compared["ACLs of learned roles, each needed by its program"] += 1
 
 
-def test_each_file_has_a_program() -> None:
-    """No role stands on the shelf that is not learned here."""
+def test_each_role_has_a_program() -> None:
     assert sorted(file for program in PROGRAMS.values() for file in program.files) == sorted(
         path.stem for path in SHELF.glob("*.yaml")
     )

@@ -35,16 +35,14 @@ DOORS = [("PLAINTEXT", None), ("MTLS", None), ("SASL_SSL", "PLAIN"), ("SASL_SSL"
         ("aiokafka", "test_with_aiokafka.py"),
     ],
 )
-def test_the_example_passes(library: str, example: str, tmp_path: Path) -> None:
-    """The library works on the fixture; each test of the example passes."""
+def test_page_example_passes(library: str, example: str, tmp_path: Path) -> None:
     client = next(each for each in CLIENTS if each.name == library)
     packages = or_skip(client.site_packages)
 
     assert run_example(EXAMPLES / example, tmp_path, packages) == {"passed": 4}
 
 
-def test_a_service_in_javascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It finds the server by its environment; each test of the example passes."""
+def test_javascript_example_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = next(each for each in CLIENTS if each.name == "kafkajs")
     _, _, folder = or_skip(lambda: client.command(EXAMPLES / "service.js"))
     monkeypatch.setenv("NODE_PATH", f"{folder}/node_modules")
@@ -55,7 +53,7 @@ def test_a_service_in_javascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), DOORS)
-def test_javas_tools_connect(
+def test_java_tools_connect(
     listener: str,
     mechanism: str | None,
     kafka_tools: Callable[[str], KafkaTools],

@@ -151,7 +151,7 @@ VERSION_0_OPEN_FILTER = struct.pack(">bhhhbb", ANY, -1, -1, -1, ANY, ANY)
 
 
 @on("3.9.1", "doorkeeper")
-def test_the_fields_of_version_0(caller: Caller) -> None:
+def test_fields_of_version_0(caller: Caller) -> None:
     """The resource stands before the principal in version 0 of the ACL APIs."""
     created = caller.root.exchange(CREATE_ACLS, 0, VERSION_0_CREATION)
     until(lambda: bool(caller.acls()))
@@ -168,7 +168,7 @@ def test_the_fields_of_version_0(caller: Caller) -> None:
 
 
 @on("4.3.1")
-def test_version_0_is_gone(caller: Caller) -> None:
+def test_version_0_is_removed(caller: Caller) -> None:
     """Kafka 4 closes the connection of a client that still sends it."""
     assert caller.root.exchange(CREATE_ACLS, 0, VERSION_0_CREATION) == Closed()
 
@@ -290,7 +290,7 @@ def test_delete_topics(caller: Caller) -> None:
     ],
     indirect=["caller"],
 )
-def test_text_of_a_refusal(caller: Caller, ending: str) -> None:
+def test_authorization_error_text(caller: Caller, ending: str) -> None:
     """Since Kafka 4.1 a refusal names the operation that is needed."""
     answer = caller.alice.ask(describe().request, DescribeAclsResponse, 1)
 

@@ -26,8 +26,7 @@ OLDER = "2.8"
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_file_has_what_kafka_lists(release: str) -> None:
-    """The rows and the levels of features, by the classes of the release."""
+def test_table_matches_kafkas_classes(release: str) -> None:
     row = or_skip(lambda: asked(release))
     known = releases()[release.rpartition(".")[0]]
 
@@ -36,8 +35,7 @@ def test_the_file_has_what_kafka_lists(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["3.9.1", "4.3.1", "4.4.0"])
-def test_the_file_has_what_a_broker_lists(release: str) -> None:
-    """A real broker of the release, asked on the wire; none lists telemetry."""
+def test_table_matches_a_broker(release: str) -> None:
     target = or_skip(lambda: kafka_target(release))
     try:
         with FrameClient(target.plain) as client:
@@ -57,8 +55,7 @@ def test_the_file_has_what_a_broker_lists(release: str) -> None:
 
 @pytest.mark.parametrize("kafka", ["2.1", "2.8", "3.9"])
 @pytest.mark.parametrize("release", ["2.8.2", "4.4.0"])
-def test_java_clients_meet_an_older_broker(kafka: str, release: str) -> None:
-    """They manage topics and ACLs, and produce, with the versions of the release."""
+def test_java_clients_of_an_older_release(kafka: str, release: str) -> None:
     jars = or_skip(lambda: client_jars(release))
     with DoorkeeperServer(kafka=kafka, records=True) as server:
         printed = client_calls(jars, server.bootstrap_servers, "a")
@@ -89,17 +86,14 @@ def target() -> Iterator[Target]:
 
 
 @pytest.mark.parametrize("name", [each for each in APPLICATION if each != NEWER])
-def test_applications_work_with_the_versions_of_an_older_broker(
-    name: str, target: Target, tmp_path: Path
-) -> None:
+def test_applications_of_an_older_release(name: str, target: Target, tmp_path: Path) -> None:
     """Producers with transactions, consumers in groups, and Kafka's console tools."""
     outcome = run(APPLICATION[name], target.sasl, target.plain, tmp_path)
 
     assert outcome.done, outcome.text
 
 
-def test_a_newer_consumer_reads_nothing(target: Target, tmp_path: Path) -> None:
-    """The broker does not have its protocol of groups."""
+def test_newer_consumer_is_unsupported(target: Target, tmp_path: Path) -> None:
     outcome = run(APPLICATION[NEWER], target.sasl, target.plain, tmp_path)
 
     assert not outcome.done

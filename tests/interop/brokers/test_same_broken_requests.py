@@ -12,11 +12,7 @@ QUICK = 1000
 
 
 @pytest.mark.parametrize("count", [QUICK, pytest.param(30_000, marks=pytest.mark.slow)])
-def test_broken_requests(pair: Pair, count: int) -> None:
-    """What one decoder refuses the other refuses; what it reads is answered alike.
-
-    The quick form sends the same bytes each time, the slow one others in each run.
-    """
+def test_damaged_requests_are_handled_alike(pair: Pair, count: int) -> None:
     pair.clear(("t-one",))
     seed = 1 if count == QUICK else random.SystemRandom().randrange(10**9)
 

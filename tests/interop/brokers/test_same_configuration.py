@@ -38,7 +38,7 @@ def kafka() -> Iterator[JavaLines]:
     lines.close()
 
 
-def test_the_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
+def test_keys_match_the_broker(kafka: JavaLines) -> None:
     """Names, types and defaults are Kafka's, whether a key has an effect here or not."""
     theirs = {name: tuple(row) for name, row in kafka.ask({"ask": "keys"}).items()}
     ours = {
@@ -54,8 +54,7 @@ def test_the_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
     assert ours == theirs
 
 
-def test_the_keys_of_3_9_1_are_known() -> None:
-    """Each key of the last release with the older tools is one of ours, or accepted in silence."""
+def test_keys_of_3_9_1_are_known() -> None:
     older = VERSIONS[1]
     lines = or_skip(lambda: JavaLines(jars(older, PROGRAM), "ConfigurationOracle"))
     theirs = lines.ask({"ask": "keys"})
@@ -74,8 +73,7 @@ UNDECLARED = {
 """Rates of replication, which are dynamic values only: no file of a broker may have them."""
 
 
-def test_dynamic_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
-    """Which keys may change while a broker runs, and whose they may be."""
+def test_dynamic_keys_match_the_broker(kafka: JavaLines) -> None:
     theirs = {name: frozenset(keys) for name, keys in kafka.ask({"ask": "dynamic"}).items()}
 
     def ours(*of: Dynamic) -> set[str]:
@@ -95,8 +93,7 @@ PIECES = (
 )
 
 
-def test_jaas_entries_are_read_alike(kafka: JavaLines) -> None:
-    """Of three thousand random texts each gives the same modules, or is refused by both."""
+def test_jaas_entries_are_parsed_alike(kafka: JavaLines) -> None:
     chance = random.Random(7)
     for _ in range(3000):
         text = "".join(chance.choices(PIECES, k=chance.randrange(10)))
@@ -143,7 +140,7 @@ def jaas_text(chance: random.Random) -> str:
     return text
 
 
-def test_jaas_files_are_read_alike(kafka: JavaLines) -> None:
+def test_jaas_files_are_parsed_alike(kafka: JavaLines) -> None:
     """Of four thousand random texts each gives the same sections as Java, or is refused by both."""
     chance = random.Random(13)
     agreed = {True: 0, False: 0}
@@ -157,8 +154,7 @@ def test_jaas_files_are_read_alike(kafka: JavaLines) -> None:
     assert min(agreed.values()) > 500, agreed
 
 
-def test_which_login_module_counts(kafka: JavaLines) -> None:
-    """Of random keys and files, ours is what a broker takes for the mechanism, or none as there."""
+def test_login_module_selection_matches_the_broker(kafka: JavaLines) -> None:
     chance = random.Random(17)
     seen = {"module": 0, "none": 0}
     for number in range(600):
@@ -245,8 +241,7 @@ def lenient(keys: dict[str, str]) -> bool:
     return "inter.broker.listener.name" not in keys
 
 
-def test_the_rules_between_listeners_are_kafkas(kafka: JavaLines) -> None:
-    """Of a thousand random sets of listeners, the same are refused."""
+def test_listener_rules_match_kafka(kafka: JavaLines) -> None:
     chance = random.Random(11)
     agreed = {True: 0, False: 0}
     for _ in range(1000):

@@ -73,11 +73,9 @@ def test_logins(
 
 
 @pytest.mark.parametrize("kind", ["authentications", "orders", "sizes"])
-def test_behind_tls(
+def test_logins_over_tls(
     kind: str, doors: tuple[SaslDoors, SaslDoors], version: str, totals: Totals
 ) -> None:
-    """Every state of an authentication meets everything that can come then, as in clear."""
-
     accepted = accepted_beside(version)
 
     def talk(conversation: Conversation) -> list[str]:

@@ -111,18 +111,16 @@ def compare(sides: tuple[TokenSide, TokenSide], asks: Any, totals: Totals) -> se
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_requests_are_a_brokers(
+def test_random_requests_match_the_broker(
     sides: tuple[TokenSide, TokenSide], totals: Totals, seed: int
 ) -> None:
-    """Sequences of chance over tokens that they make, renew and end."""
     assert {0, 62, 64} <= compare(sides, random_asks(seed, 60), totals)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_token_logs_in_for_its_time(
+def test_token_session_ends_with_the_token(
     sides: tuple[TokenSide, TokenSide], totals: Totals, mechanism: str
 ) -> None:
-    """As its owner, for what is left of it; then the next request closes the connection."""
     seen = []
     for side in sides:
         name = f"short-{mechanism}"
@@ -138,8 +136,7 @@ def test_a_token_logs_in_for_its_time(
     assert seen[0][1] == 0
 
 
-def test_a_session_ends_with_its_token(sides: tuple[TokenSide, TokenSide]) -> None:
-    """Whoever logs in after the end, but before the sweep, gets no request through."""
+def test_expired_token_has_no_session(sides: tuple[TokenSide, TokenSide]) -> None:
     for side in sides:
         side.ask(Ask("create", "alice", 3, token="ends"))
         client, answer = side.login("ends", "SCRAM-SHA-512")
@@ -154,8 +151,7 @@ def test_a_session_ends_with_its_token(sides: tuple[TokenSide, TokenSide]) -> No
             assert client.ask(asked, DescribeAclsResponse, 3).error_code == 0
 
 
-def test_changes_are_a_brokers(sides: tuple[TokenSide, TokenSide], totals: Totals) -> None:
-    """Every caller, every token, every period; what has expired; what has gone."""
+def test_token_changes_match_the_broker(sides: tuple[TokenSide, TokenSide], totals: Totals) -> None:
     assert compare(sides, CHANGES, totals) == {0, 62, 63, 64, 66}
 
 
@@ -173,8 +169,7 @@ RESPONSES = (
 )
 
 
-def test_controllers_answer_the_same(token_pair: Pair, totals: Totals) -> None:
-    """On a listener for controllers, where nobody proves anything."""
+def test_controllers_answer_alike(token_pair: Pair, totals: Totals) -> None:
     heard = []
     for side in (token_pair.reference, token_pair.ours):
         with FrameClient(side.target.controller) as client:
@@ -239,14 +234,13 @@ LINES = (
 
 
 @pytest.mark.parametrize("user", ["alice", "admin"])
-def test_the_documented_commands_say_the_same(
+def test_documented_commands_behave_alike(
     kafka_tools: Callable[[str], KafkaTools],
     token_pair: Pair,
     totals: Totals,
     tmp_path: Path,
     user: str,
 ) -> None:
-    """All five as printed, by a user without rights and by a super user; then with a real HMAC."""
     heard: list[list[Any]] = []
     for side in (token_pair.reference, token_pair.ours):
         commands = Commands(kafka_tools("4.3.1"), side.target, tmp_path)
@@ -278,10 +272,9 @@ def _wait_until_told(side: Side, commands: Commands, hmac: str) -> None:
             return
 
 
-def test_a_java_client_logs_in_with_a_token(
+def test_java_client_authenticates_with_a_token(
     kafka_tools: Callable[[str], KafkaTools], token_pair: Pair, tmp_path: Path
 ) -> None:
-    """The authorizer sees the owner, who may list ACLs; a token makes no tokens."""
     heard = []
     tools = kafka_tools("4.3.1")
     for side in (token_pair.reference, token_pair.ours):

@@ -75,8 +75,7 @@ def test_without_an_authorizer(totals: Totals, broker: str) -> None:
 
 
 @pytest.mark.parametrize("sequences", [6, pytest.param(100, marks=pytest.mark.slow)])
-def test_where_no_acl_means_everybody(totals: Totals, broker: str, sequences: int) -> None:
-    """With allow.everyone.if.no.acl.found the answers are a broker's, with ACLs and without."""
+def test_allow_everyone_if_no_acl_found(totals: Totals, broker: str, sequences: int) -> None:
     with started(totals, broker, allow_everyone_if_no_acl_found="true") as pair:
         for seed in range(sequences):
             stream = RandomRequests(seed)
@@ -93,7 +92,7 @@ def created(pair: Pair, names: set[str]) -> None:
         side.until_topics_are(names)
 
 
-def test_topics_that_metadata_creates(totals: Totals, broker: str) -> None:
+def test_auto_created_topics(totals: Totals, broker: str) -> None:
     """Who may create gets 3 and then the topic; who may not gets 29 or 3, and nothing is made."""
     grants = create(
         creation(resource_name="a-", resource_pattern_type=PREFIXED, operation=CREATE),
@@ -147,8 +146,7 @@ AGAIN: tuple[Conversation, ...] = tuple(
 )
 
 
-def test_authentication_anew(totals: Totals, broker: str) -> None:
-    """Where a session has an end the client may authenticate anew, under a broker's rules."""
+def test_reauthentication(totals: Totals, broker: str) -> None:
     key = "listener_name_sasl_plain_connections_max_reauth_ms"
     with started(totals, broker, **{key: str(LIFETIME_MS)}) as pair:
         differences = pair.talk(AGAIN)

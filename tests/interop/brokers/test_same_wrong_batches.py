@@ -52,6 +52,6 @@ def test_same_error(name: str, pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("name", [each for each in COMPRESSED if each not in OPENED])
-def test_what_is_not_opened(name: str, pair: Pair) -> None:
+def test_uninspected_compression(name: str, pair: Pair) -> None:
     """Snappy, LZ4 and Zstandard are appended as they are, where a broker looks into them."""
     assert code(pair.ours, COMPRESSED[name]) == 0

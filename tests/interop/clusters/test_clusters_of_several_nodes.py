@@ -49,10 +49,7 @@ async def create(nodes: Cluster, number: int, binding: AclBinding) -> bool:
     return result.error is None
 
 
-async def test_a_killed_holder_leaves_the_cluster_to_another_node(
-    postgres_server: Postgres, tmp_path: Path
-) -> None:
-    """One holder at a time; what is acknowledged by any node, the cluster enforces."""
+async def test_killed_lease_holder_is_replaced(postgres_server: Postgres, tmp_path: Path) -> None:
     database = postgres_server.create_database()
     store_id = synchronized.shared_store_id_of(database)
     clusters = tmp_path / "clusters.yaml"
@@ -87,8 +84,7 @@ async def test_a_killed_holder_leaves_the_cluster_to_another_node(
     database.drop()
 
 
-async def test_every_broker_is_asked(postgres_server: Postgres, tmp_path: Path) -> None:
-    """A receipt names all brokers; one that is frozen holds it up, and one that left does not."""
+async def test_receipt_requires_every_broker(postgres_server: Postgres, tmp_path: Path) -> None:
     database = postgres_server.create_database()
     with Cluster(database, 2) as kafka:
         addresses = ",".join(f"127.0.0.1:{port}" for port in kafka.ports)

@@ -422,10 +422,9 @@ def entry(kafka: KafkaCluster, store_id: str) -> dict[str, object]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3 * 3600)
-async def test_no_acknowledged_change_is_not_enforced_whatever_is_killed(
+async def test_acknowledged_changes_are_enforced_despite_kills(
     postgres_server: Postgres, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    """Each acknowledged change is on every broker at once; at the end all equal the desired set."""
     rounds = pytestconfig.getoption("cluster_rounds")
     acls = pytestconfig.getoption("cluster_acls")
     async with scene_of(postgres_server, tmp_path, acls) as scene:

@@ -62,10 +62,9 @@ def edit(tools: KafkaTools, broker: KafkaBroker, action: str, user: str) -> None
 
 
 @pytest.mark.slow
-async def test_a_snapshot_is_read_where_the_log_begins_later(
+async def test_snapshot_before_the_log_start_is_read(
     broker: KafkaBroker, tools: KafkaTools
 ) -> None:
-    """Its ACLs, and those of the records behind it, are those of the cluster."""
     edit(tools, broker, "--add", "alice")
     config = ClientConfig(bootstrap=f"localhost:{broker.controller_port}", controllers=True)
     log = await MetadataLog.connect(config)

@@ -145,10 +145,9 @@ def change(
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("is_open", [False, True])
-async def test_polls_are_never_allowed_what_neither_state_allows(
+async def test_no_intermediate_access_is_wider_than_both_states(
     tmp_path: Path, pytestconfig: pytest.Config, *, is_open: bool
 ) -> None:
-    """Over kills in the middle of a change, cut connections, and a data folder that is lost."""
     rounds = min(CHANGES, SESSION * pytestconfig.getoption("cluster_rounds"))
     kafka = or_skip(
         lambda: KafkaCluster(

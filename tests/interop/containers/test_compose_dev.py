@@ -103,8 +103,7 @@ def socket(podman: Podman) -> Iterator[str]:
         service.wait()
 
 
-def test_the_example_for_testcontainers_passes(socket: str, image: str, tmp_path: Path) -> None:
-    """The page's own test, with a real container: a denial, a grant, a record."""
+def test_testcontainers_example_passes(socket: str, image: str, tmp_path: Path) -> None:
     [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (tmp_path / "test_example.py").write_text(example)
     (tmp_path / "docker").symlink_to(ROOT / "docker")

@@ -53,10 +53,7 @@ def tool(stack: Stack, kafka_tools: Callable[[str], KafkaTools]) -> Callable[...
     return run
 
 
-def test_kafka_acls_adds_on_one_node_and_lists_on_the_other(
-    stack: Stack, tool: Callable[..., str]
-) -> None:
-    """Over SASL_SSL, with the login and the authority that make-secrets wrote; both ways."""
+def test_kafka_acls_works_across_nodes(stack: Stack, tool: Callable[..., str]) -> None:
     for here, there in (NODES, NODES[::-1]):
         name = next(names)
         words = ("--allow-principal", name, "--operation", "Read", "--topic", "orders")
@@ -71,8 +68,7 @@ def test_probes_succeed(stack: Stack, service: str) -> None:
     assert stack.podman("healthcheck", "run", stack.container(service)) == ""
 
 
-def test_the_probe_of_a_hung_node_fails(stack: Stack) -> None:
-    """A server that takes connections and does not answer is unhealthy, until it goes on."""
+def test_probe_of_a_hung_node_fails(stack: Stack) -> None:
     first, second = NODES
     name = stack.container(first)
     server = stack.podman.inspect(name)["State"]["Pid"]
@@ -121,10 +117,9 @@ def test_processes_and_memory_are_limited(stack: Stack, service: str) -> None:
     assert stack.readers(service) is not None
 
 
-def test_a_killed_node_comes_back_and_the_other_goes_on(
+def test_killed_node_restarts_while_the_other_serves(
     stack: Stack, tool: Callable[..., str]
 ) -> None:
-    """The restart policy starts it again; what the other took meanwhile is there."""
     first, second = NODES
     before = stack.podman.inspect(stack.container(first))["State"]["Pid"]
     # Not `podman kill`: a container that its user stopped is not started again.
@@ -141,8 +136,7 @@ def test_a_killed_node_comes_back_and_the_other_goes_on(
     until(lambda: name in stack.readers(first))
 
 
-def test_a_database_that_restarts_loses_no_acknowledged_change(stack: Stack) -> None:
-    """Questions are answered throughout; changes fail clearly, and work again by themselves."""
+def test_database_restart_loses_no_acknowledged_change(stack: Stack) -> None:
     acknowledged: set[str] = set()
     refused: list[int] = []
     goes_on = threading.Event()
@@ -182,7 +176,7 @@ def test_a_database_that_restarts_loses_no_acknowledged_change(stack: Stack) -> 
     assert set(refused) <= RETRIABLE
 
 
-def test_volumes_stay_when_the_stack_goes(stack: Stack) -> None:
+def test_volumes_survive_down_and_up(stack: Stack) -> None:
     """``down`` and ``up`` are no loss: the database and the nodes' identity are in volumes."""
     name = next(names)
     assert stack.add("node-1", [name]) == [0]
@@ -194,9 +188,7 @@ def test_volumes_stay_when_the_stack_goes(stack: Stack) -> None:
         assert name in stack.readers(node)
 
 
-def test_prometheus_scrapes_both_nodes_and_knows_the_alerts(stack: Stack) -> None:
-    """With certificates and the token; promtool finds no fault in its files."""
-
+def test_prometheus_scrapes_both_nodes(stack: Stack) -> None:
     def health() -> dict[str, str]:
         targets = asked("targets")["activeTargets"]
         return {each["labels"]["instance"]: each["health"] for each in targets}

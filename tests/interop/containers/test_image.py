@@ -53,8 +53,7 @@ def run_in(podman: Podman, image: str, *words: str) -> str:
     return done.stdout if done.returncode == 0 else done.stderr
 
 
-def test_the_image_says_how_it_runs(podman: Podman, image: str) -> None:
-    """No root, no shell, a probe, a volume for the store, and labels."""
+def test_image_configuration(podman: Podman, image: str) -> None:
     config = config_of(podman, image)
 
     assert config["User"] == f"{UID}:{UID}"
@@ -66,8 +65,7 @@ def test_the_image_says_how_it_runs(podman: Podman, image: str) -> None:
     assert not [each for each in config["Env"] if re.search("PASS|TOKEN|SECRET", each)]
 
 
-def test_nothing_but_the_store_can_be_written(podman: Podman, image: str) -> None:
-    """The server's user owns one folder; its own programs are not its to change."""
+def test_only_the_store_is_writable(podman: Podman, image: str) -> None:
     assert run_in(podman, image, "-c", WRITABLE).splitlines() == ["/var/lib/doorkeeper"]
     assert run_in(podman, image, "-m", "doorkeeper", "--version").startswith("doorkeeper")
     assert "No module named pip" in run_in(podman, image, "-m", "pip")
@@ -93,7 +91,7 @@ def server(podman: Podman, image: str, tmp_path: Path) -> Iterator[str]:
     podman("volume", "rm", "image-acls")
 
 
-def test_a_server_in_it_serves_is_alive_and_drains(podman: Podman, server: str) -> None:
+def test_server_in_the_image_serves_and_drains(podman: Podman, server: str) -> None:
     """It takes an ACL, the probe finds it, SIGTERM ends it with status 0, and the ACL stays."""
     with Conversation(PORT) as client:
         answer = client.call(creation("User:alice"), CreateAclsResponse, 3)

@@ -131,10 +131,9 @@ def java(realm: Realm) -> Iterator[KafkaTools]:
     tools.close()
 
 
-def test_principals_are_those_of_a_broker(
+def test_kerberos_principals_match_the_broker(
     realm: Realm, ours: Target, broker: Target, totals: Totals
 ) -> None:
-    """Each name goes through the rules to the same principal, or to nobody, on both."""
     before = [len(principals_seen(target, 0)) for target in (ours, broker)]
     told: dict[str, list[object]] = {}
     for name, cache in realm.caches.items():
@@ -189,10 +188,9 @@ def broken(login: Login, cache: Path, kind: str) -> list[Answer]:
         "one way",
     ],
 )
-def test_broken_exchanges(
+def test_broken_gssapi_exchanges(
     realm: Realm, ours: Target, broker: Target, totals: Totals, kind: str
 ) -> None:
-    """What goes wrong is answered as by a broker, token by token; what is well goes on."""
     found = []
     for target in (ours, broker):
         with Login(target) as login:
@@ -203,7 +201,7 @@ def test_broken_exchanges(
     assert len(found[0]) > 1
 
 
-def test_a_replayed_ticket_gets_no_answer(
+def test_replayed_ticket_is_not_answered(
     realm: Realm, ours: Target, broker: Target, totals: Totals
 ) -> None:
     """Kafka takes it for something that may work the next time, and only closes."""
@@ -217,10 +215,9 @@ def test_a_replayed_ticket_gets_no_answer(
         totals.compared["exchanges of GSSAPI, with a broker"] += 1
 
 
-def test_authenticating_anew_in_place(
+def test_reauthentication_in_place(
     realm: Realm, ours: Target, broker: Target, totals: Totals
 ) -> None:
-    """The same client may, another one on the same connection may not; both know their time."""
     found = []
     for target in (ours, broker):
         with Login(target) as alice, Login(target) as other:
@@ -260,10 +257,9 @@ def list_acls(java: KafkaTools, target: Target, folder: Path, options: str) -> s
     return java.run("kafka-acls", *words).text
 
 
-def test_kafkas_tools_log_in_from_a_keytab_and_from_a_ticket_cache(
+def test_kafka_tools_authenticate_with_keytab_and_ticket_cache(
     realm: Realm, ours: Target, java: KafkaTools, tmp_path: Path
 ) -> None:
-    """The super user lists ACLs; another one is known and refused."""
     cache = f'useTicketCache=true ticketCache="{realm.caches["Carol"]}"'
 
     from_keytab = list_acls(java, ours, tmp_path, keytab_of(realm, "Carol"))
@@ -306,14 +302,13 @@ def watched(ours: Target, properties: dict[str, str]) -> Iterator[tuple[Target, 
 
 
 @pytest.mark.parametrize(("client", "versions_asked"), [("kafka-python", 1), ("Java", 2)])
-def test_clients_log_in_again_in_place(
+def test_clients_reauthenticate_in_place(
     realm: Realm,
     watched: tuple[Target, FrameRecorder],
     java: KafkaTools,
     client: str,
     versions_asked: int,
 ) -> None:
-    """A client stays on its connections, on each of which it asks for versions at first."""
     target, front = watched
     front.taken()
 
@@ -353,7 +348,7 @@ def run_kcat(realm: Realm, target: Target, principal: str, patience_s: int) -> s
     return done.stdout + done.stderr
 
 
-def test_kcat_logs_in_where_join_group_is_listed(
+def test_kcat_authenticates_with_join_group_listed(
     realm: Realm, ours: Target, properties: dict[str, str]
 ) -> None:
     """An old librdkafka offers GSSAPI to no server without JoinGroup."""
@@ -367,10 +362,9 @@ def test_kcat_logs_in_where_join_group_is_listed(
     assert "broker 1 at" not in refused
 
 
-def test_keys_that_change(
+def test_changed_keys(
     realm: Realm, ours: Target, broker: Target, java: KafkaTools, totals: Totals
 ) -> None:
-    """A ticket for a key that a server does not have is refused; a new keytab counts at once."""
     realm.kdc.change_key(SERVER)  # The new keytab will have the old key, too.
     fresh = realm.kdc.ticket_cache("fresh", realm.clients, "Carol")
     options = keytab_of(realm, "Carol")
@@ -391,10 +385,9 @@ def test_keys_that_change(
     assert after == [(0, "", False)] * 2
 
 
-def test_the_documented_example_works(
+def test_documented_example_works(
     realm: Realm, java: KafkaTools, tmp_path: Path, totals: Totals
 ) -> None:
-    """The two files of docs/reference/security.md, with other places and another port."""
     parts = blocks("## GSSAPI (Kerberos)")
     port = free_port()
     places = {
@@ -422,8 +415,7 @@ def test_the_documented_example_works(
     totals.compared["documented examples of Kerberos"] += 1
 
 
-async def test_a_keytab_is_looked_after(realm: Realm, tmp_path: Path) -> None:
-    """A change that is well is used; one that is not is told once, until there is another."""
+async def test_changed_keytab_is_reloaded(realm: Realm, tmp_path: Path) -> None:
     keytab, log = tmp_path / "server.keytab", RecordingLogger()
     shutil.copy(realm.keytab, keytab)
     options = {"useKeyTab": "true", "keyTab": str(keytab), "principal": SERVER}
@@ -468,10 +460,9 @@ async def test_a_keytab_is_looked_after(realm: Realm, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_missing_stops_the_start_with_a_line(
+def test_missing_settings_stop_the_start(
     realm: Realm, properties: dict[str, str], changed: dict[str, str | tuple[str, str]], text: str
 ) -> None:
-    """Each names the key and what was found; nobody sees a traceback."""
     new = {
         key: value if isinstance(value, str) else properties[key].replace(*value)
         for key, value in changed.items()

@@ -196,10 +196,9 @@ def test_tokens_of_kafkas_client(doors: Doors, tools: KafkaTools, options: dict[
     assert "principal=User:b,c=d" in done.stdout
 
 
-def test_a_missing_scope_is_told_to_kafkas_client(
+def test_missing_scope_is_reported_to_kafkas_client(
     doors: Doors, kafka_tools: Callable[[str], KafkaTools]
 ) -> None:
-    """The client's error is the text of the first step, letter by letter."""
     config = {"bootstrap.servers": doors.oauth, **java_client(StringClaim_sub="alice")}
 
     with pytest.raises(CallFailed) as failed:
@@ -220,8 +219,7 @@ def with_token(doors: Doors, file: str) -> Done:
     return run_process(jars(REFERENCE), "kafka-acls", *words)
 
 
-def test_a_signed_token_of_kafkas_client(doors: Doors) -> None:
-    """The principal is the claim of the listener; a token of another key is refused."""
+def test_signed_token_of_kafkas_client(doors: Doors) -> None:
     good, bad = with_token(doors, "good.jwt"), with_token(doors, "bad.jwt")
 
     assert good.status == 0, good.text
@@ -244,10 +242,9 @@ def in_place(tools: KafkaTools, doors: Doors) -> tuple[int, int]:
     return calls, doors.connections - before
 
 
-def test_kafkas_client_authenticates_again(
+def test_kafkas_client_reauthenticates(
     doors: Doors, kafka_tools: Callable[[str], KafkaTools]
 ) -> None:
-    """Its session goes on, on the same connections, when its first token has expired."""
     calls, connections = in_place(kafka_tools(REFERENCE), doors)
 
     assert calls > 20
@@ -263,8 +260,7 @@ def plain_token(lifetime_s: float, **others: Any) -> tuple[str, float]:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_other_clients_log_in_and_are_refused(doors: Doors, library: str) -> None:
-    """With tokens of both kinds; a refusal has the text of the broker, in the library's words."""
+def test_other_clients_authenticate_and_are_rejected(doors: Doors, library: str) -> None:
     end_s = now_s() + 600
     right, wrong = (signed(claims(**each), KEY, "RS256") for each in ({}, {"aud": "x"}))
     good = held(library, doors.jwt, OAUTH, tokens=[(0, right, end_s)])
@@ -282,8 +278,7 @@ def test_other_clients_log_in_and_are_refused(doors: Doors, library: str) -> Non
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_other_clients_authenticate_again(doors: Doors, library: str) -> None:
-    """A session goes on, on the same connections, with a second token."""
+def test_other_clients_reauthenticate(doors: Doors, library: str) -> None:
     soon_s, late_s = now_s() + SHORT_S, now_s() + 600
     first = signed(claims(exp=soon_s), KEY, "RS256")
     second = signed(claims(exp=late_s), KEY, "RS256")
@@ -299,10 +294,9 @@ def test_other_clients_authenticate_again(doors: Doors, library: str) -> None:
 
 
 @pytest.mark.parametrize("heading", ["Signed tokens", "Unsigned tokens, for development"])
-def test_the_page_can_be_followed(
+def test_page_can_be_followed(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each block of the page does its part, in another folder and on another port."""
     port = free_port()
     found = [
         block.replace("/etc/doorkeeper", str(tmp_path)).replace(

@@ -104,10 +104,9 @@ def listing(tools: KafkaTools, target: Target, folder: Path, *who: str) -> Done:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafkas_tools_log_in_and_are_refused(
+def test_kafka_tools_authenticate_and_are_rejected(
     scram_target: Target, kafka_tools: Callable[[str], KafkaTools], tmp_path: Path, mechanism: str
 ) -> None:
-    """As the user; a wrong password and a wrong name get the same words."""
     tools = kafka_tools(REFERENCE)
 
     good = listing(tools, scram_target, tmp_path, mechanism, "alice", PASSWORD)
@@ -121,10 +120,9 @@ def test_kafkas_tools_log_in_and_are_refused(
         assert f"SaslAuthenticationException: {REFUSED} {mechanism}" in refused.text
 
 
-def test_kafkas_client_authenticates_again(
+def test_kafkas_client_reauthenticates(
     scram_target: Target, kafka_tools: Callable[[str], KafkaTools]
 ) -> None:
-    """Its session goes on, on the same connections, when its time is over."""
     before = connections(scram_target)
     config = config_of(scram_target, "SCRAM-SHA-512", "alice", PASSWORD)
 
@@ -137,10 +135,9 @@ def test_kafkas_client_authenticates_again(
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_other_clients_log_in_and_are_refused(
+def test_other_clients_authenticate_and_are_rejected(
     scram_target: Target, library: str, mechanism: str
 ) -> None:
-    """A refusal has the text of the broker, in the library's words."""
     expected = f"{REFUSED} {mechanism}"
     good = held(library, scram_target.sasl, mechanism, password=PASSWORD)
     said = refusal(library, scram_target.sasl, mechanism, expected, password="wrong")
@@ -152,8 +149,7 @@ def test_other_clients_log_in_and_are_refused(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_other_clients_authenticate_again(scram_target: Target, library: str) -> None:
-    """A session goes on, on the same connections, when its time is over."""
+def test_other_clients_reauthenticate(scram_target: Target, library: str) -> None:
     before = connections(scram_target)
 
     found = held(library, scram_target.sasl, "SCRAM-SHA-256", password=PASSWORD, seconds=8)
@@ -164,10 +160,9 @@ def test_other_clients_authenticate_again(scram_target: Target, library: str) ->
         assert 1 <= connections(scram_target) - before <= 3
 
 
-def test_the_pages_example_of_tokens_runs(
+def test_token_example_of_the_page_runs(
     kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
-    """The files and commands of docs/reference/security.md, as they stand, but for the port."""
     server_file, client_file, commands, _ = blocks("## Delegation tokens")
     port = free_port()
     address = f"localhost:{port}"

@@ -63,10 +63,9 @@ def server_of(url: str, port: int, **more: str) -> DoorkeeperServer:
 
 
 @pytest.mark.parametrize("how", ["url", "file"])
-def test_the_password_is_told_nobody(
+def test_password_is_never_shown(
     guarded: Postgres, trust: dict[str, str], tmp_path: Path, how: str
 ) -> None:
-    """Neither in the log, of a database that dies and comes back, nor by any command."""
     database = guarded.create_database()
     port = free_port()
     if how == "url":
@@ -118,8 +117,7 @@ def used(server: DoorkeeperServer, database: Database, port: int) -> dict[str, b
     return outputs
 
 
-def test_a_password_that_is_wrong_stops_the_start(guarded: Postgres, trust: dict[str, str]) -> None:
-    """In one line, without it."""
+def test_wrong_password_stops_the_start(guarded: Postgres, trust: dict[str, str]) -> None:
     database = guarded.create_database()
     port = free_port()
     server = server_of(database.url(trust, password="wr0ng-one"), port)

@@ -153,7 +153,7 @@ def _pem() -> Any:
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_refusals_are_those_of_a_broker(
+def test_tls_errors_match_the_broker(
     kafka_tools: Callable[[str], KafkaTools],
     doors: TlsDoors,
     kafka: TlsDoors,
@@ -170,7 +170,7 @@ def test_refusals_are_those_of_a_broker(
     totals.compared["refusals of TLS that a Java client tells"] += 1
 
 
-def test_a_certificate_that_nobody_asked_for(
+def test_unrequested_certificate_is_rejected(
     kafka_tools: Callable[[str], KafkaTools],
     doors: TlsDoors,
     kafka: TlsDoors,
@@ -186,7 +186,7 @@ def test_a_certificate_that_nobody_asked_for(
     totals.accepted["authorities are not named to TLS clients"] += 1
 
 
-def test_stores_over_the_wire(
+def test_dynamic_key_stores_match_the_broker(
     kafka_tools: Callable[[str], KafkaTools],
     doors: TlsDoors,
     kafka: TlsDoors,
@@ -258,14 +258,13 @@ NAMES: list[tuple[tuple[str, str], ...]] = [
 ]
 
 
-def test_principals_are_those_of_a_broker(
+def test_certificate_principals_match_the_broker(
     kafka_tools: Callable[[str], KafkaTools],
     doors: TlsDoors,
     kafka: TlsDoors,
     folder: Path,
     totals: Totals,
 ) -> None:
-    """The authorizer sees the principals that a broker's sees, with rules and without."""
     tools = kafka_tools(REFERENCE)
     shown: list[tuple[str, Certified]] = []
     for name in NAMES:

@@ -44,7 +44,7 @@ def run(commands: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_the_example(kafka_tools: Callable[[str], KafkaTools], tmp_path: Path) -> None:
+def test_example_runs_as_printed(kafka_tools: Callable[[str], KafkaTools], tmp_path: Path) -> None:
     """Keys are made, the server starts, and kafka-acls.sh adds an ACL as alice and lists it."""
     if shutil.which("openssl") is None or shutil.which("keytool") is None:
         pytest.skip("openssl or keytool is not installed (make setup-system)")

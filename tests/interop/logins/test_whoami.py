@@ -199,8 +199,7 @@ def agree_on_certificates(
     assert len(expected) > len(names) / 2
 
 
-def test_certificates(broker: KafkaBroker, tmp_path: Path, totals: Totals) -> None:
-    """The broker sees the principal that whoami says, or nobody."""
+def test_certificate_principals(broker: KafkaBroker, tmp_path: Path, totals: Totals) -> None:
     agree_on_certificates(broker, tmp_path, totals, subjects(SAMPLE))
 
 
@@ -262,8 +261,7 @@ def agree_on_tickets(folder: Path, totals: Totals, names: list[str]) -> None:
             os.environ.update(before)
 
 
-def test_tickets(tmp_path: Path, totals: Totals) -> None:
-    """The broker sees the principal that whoami says, or nobody."""
+def test_kerberos_principals(tmp_path: Path, totals: Totals) -> None:
     agree_on_tickets(tmp_path, totals, principals(TICKETS))
 
 
@@ -278,8 +276,7 @@ def test_many_tickets(tmp_path: Path, totals: Totals) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["3.6.2", "4.3.1"])
-def test_a_live_login(tmp_path: Path, totals: Totals, release: str) -> None:
-    """An older broker names the principal in a refusal; a token's owner is known on each."""
+def test_live_login(tmp_path: Path, totals: Totals, release: str) -> None:
     broker = or_skip(
         lambda: KafkaBroker(
             tool_jars(release), users=USERS, overrides={"delegation.token.secret.key": "a secret"}

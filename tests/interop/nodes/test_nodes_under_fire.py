@@ -25,10 +25,9 @@ QUIET_S = 40
 @pytest.mark.parametrize(
     "rounds", [3, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1500)])]
 )
-async def test_what_was_acknowledged_is_there_and_what_was_refused_is_not(
+async def test_acknowledged_changes_exist_and_rejected_ones_do_not(
     mortal_server: Postgres, rounds: int
 ) -> None:
-    """After each round every node equals the log, and the log what clients were told."""
     books = Books()
     seed = 20261122
     chance = random.Random(seed)

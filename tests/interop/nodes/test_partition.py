@@ -63,8 +63,7 @@ async def becomes(read: Callable[[], Awaitable[object]], expected: object) -> No
 
 
 @pytest.mark.parametrize("how", ["cut", "black_hole"])
-async def test_a_partition_heals(database: Database, how: str) -> None:
-    """Cut off, a node answers from what it knows, and refuses changes; then it is one of them."""
+async def test_network_partition_heals(database: Database, how: str) -> None:
     with Cluster(database, 2) as cluster:
         assert await create(cluster, NEAR, "before") == (0, "")
         await becomes(lambda: names(cluster, FAR), {"before"})

@@ -63,8 +63,7 @@ def becomes(read: Callable[[], Any], expected: Any) -> None:
     assert read() == expected
 
 
-def test_each_node_tells_of_both(tools: KafkaTools, cluster: Cluster) -> None:
-    """Nodes, addresses, cluster id and controller are the same, whoever is asked."""
+def test_each_node_lists_both(tools: KafkaTools, cluster: Cluster) -> None:
     first, second = [tools.call("describeCluster", config(cluster, node)) for node in (0, 1)]
 
     assert first["clusterId"] == second["clusterId"]
@@ -73,8 +72,7 @@ def test_each_node_tells_of_both(tools: KafkaTools, cluster: Cluster) -> None:
     assert sorted(first["nodes"]) == sorted(second["nodes"]) == expected
 
 
-def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None:
-    """Added by way of one node, listed and removed by way of the other."""
+def test_acls_are_shared_between_nodes(run: Run, tools: KafkaTools) -> None:
     topic = f"orders-{tools.version}"
     line = f"--allow-principal User:alice --operation Read --topic {topic}"
 
@@ -89,8 +87,7 @@ def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None
         becomes(partial(is_listed, node), expected=False)
 
 
-def test_groups_are_counted_once(run: Run, tools: KafkaTools, cluster: Cluster) -> None:
-    """One node lists them; each finds it as the coordinator."""
+def test_groups_are_listed_once(run: Run, tools: KafkaTools, cluster: Cluster) -> None:
     begin_group(tools, config(cluster, 0)["bootstrap.servers"])
     for node in (0, 1):
         assert run(node, "kafka-consumer-groups", "--list").stdout.split() == ["payments"]
@@ -102,7 +99,7 @@ def test_groups_are_counted_once(run: Run, tools: KafkaTools, cluster: Cluster) 
         assert (row[:3], row[-2:]) == (["payments", coordinator, "(1)"], ["Empty", "0"])
 
 
-def test_keys_of_a_node_go_to_that_node(run: Run) -> None:
+def test_node_specific_keys_are_routed(run: Run) -> None:
     """kafka-configs.sh sends what is for one broker there, by whomever it begins with."""
     broker = "--entity-type brokers --entity-name 2"
     run(0, "kafka-configs", f"--alter {broker} --add-config max.connections=777")
@@ -115,10 +112,9 @@ def test_keys_of_a_node_go_to_that_node(run: Run) -> None:
     run(1, "kafka-configs", f"--alter {broker} --delete-config max.connections")
 
 
-def test_when_the_controller_stops_the_other_takes_over(
+def test_controller_failover(
     kafka_tools: Callable[[str], KafkaTools], postgres_server: Postgres
 ) -> None:
-    """It is off the list at once; groups and changes go on at the node that is left."""
     tools = kafka_tools(REFERENCE)
     database = postgres_server.create_database()
     with Cluster(database, 2) as cluster:

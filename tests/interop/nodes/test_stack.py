@@ -124,8 +124,7 @@ def node(number: int, secrets: Path, where: str, folder: Path, running: ExitStac
     return Node(server, outside, http, secrets)
 
 
-def test_both_nodes_are_one_cluster_and_say_so(stack: Stack) -> None:
-    """They know each other, one is the controller, and what one takes the other has."""
+def test_both_nodes_form_one_cluster(stack: Stack) -> None:
     first, second = stack.nodes
 
     for each in stack.nodes:
@@ -147,8 +146,7 @@ def test_both_nodes_are_one_cluster_and_say_so(stack: Stack) -> None:
         assert each.server.stop() == 0
 
 
-def test_a_database_that_is_away_is_seen_and_survived(stack: Stack) -> None:
-    """Both nodes say at once that they do not reach it, stay ready for a time, and come back."""
+def test_database_outage_is_reported_and_survived(stack: Stack) -> None:
     first, second = stack.nodes
 
     stack.postgres.stop()

@@ -45,8 +45,7 @@ async def becomes(cluster: Cluster, node: int, *, allowed: bool) -> float:
     return time.monotonic() - began_s
 
 
-async def test_a_node_denies_while_its_state_is_too_old(cluster: Cluster) -> None:
-    """Not before its time, the other node not at all, and no longer than it is cut off."""
+async def test_stale_node_denies(cluster: Cluster) -> None:
     assert await is_allowed(cluster, 0)
 
     cluster.proxies[0].cut()

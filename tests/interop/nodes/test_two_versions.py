@@ -160,10 +160,9 @@ async def create_topic(connection: ClientConnection, name: str) -> None:
 
 
 @DIRECTIONS
-async def test_a_revocation_counts_on_the_other_node(
+async def test_revocation_applies_to_the_other_node(
     nodes: TwoVersions, here: int, there: int
 ) -> None:
-    """Within a second after its answer; as the grant did before."""
     async with (
         nodes.client(here) as admin,
         nodes.client(there) as observer,
@@ -182,8 +181,7 @@ async def test_a_revocation_counts_on_the_other_node(
         assert grant not in await acls(observer)
 
 
-async def test_a_tool_goes_on_with_the_older_node(nodes: TwoVersions) -> None:
-    """A connection to it creates, lists and deletes ACLs, many at once too."""
+async def test_tool_works_with_the_older_node(nodes: TwoVersions) -> None:
     many = [allow("bob", DESCRIBE, topic(f"many-{number}")) for number in range(500)]
     async with nodes.client(0) as old, nodes.client(1) as new:
         await create(old, *many)
@@ -200,8 +198,7 @@ async def count(connection: ClientConnection) -> int:
     return len([each for each in await acls(connection) if each.entry.principal == "User:bob"])
 
 
-def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:
-    """Both followed the log all the time; neither logged an error."""
+def test_no_node_reloads_the_state(nodes: TwoVersions) -> None:
     for server in nodes.servers:
         text = server.log.read_text()
         assert "the whole state was reloaded" not in text

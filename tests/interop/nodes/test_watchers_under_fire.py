@@ -205,10 +205,9 @@ async def watcher_fails(
         pytest.param(50, 100_000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
     ],
 )
-async def test_watchers_get_every_change_once_and_in_order(
+async def test_watchers_receive_every_change_once_and_in_order(
     mortal_server: Postgres, rounds: int, changes: int
 ) -> None:
-    """None is missing, none comes twice; each has the hash that it has in the log."""
     chance = random.Random(20261126)
     faults = (database_pauses, *FAULTS)
     with ExitStack() as stack:

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("name", "section"), [("operating.md", ""), ("configuration.md", ""), ("security.md", "PLAIN")]
 )
-def test_what_is_shown_is_printed(
+def test_page_output_is_correct(
     name: str, section: str, kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
-    """Letter by letter, stderr too."""
     text = page(name)
     if section:
         text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]

@@ -87,8 +87,7 @@ async def count(tab: Tab, table: str) -> str:
     return found
 
 
-async def test_buttons_sort(tmp_path: Path) -> None:
-    """A click on a title sorts, a second one the other way; the state is told to all readers."""
+async def test_columns_are_sortable(tmp_path: Path) -> None:
     async with report(tmp_path, html()) as tab:
         refused = [int(each.replace(",", "")) for each in await column(tab, DENIED, 1)]
         assert refused == sorted(refused, reverse=True)
@@ -111,8 +110,7 @@ async def sorted_by(tab: Tab) -> Any:
     )
 
 
-async def test_typing_filters(tmp_path: Path) -> None:
-    """Each word that is typed must stand in a row; the number of rows is said."""
+async def test_typing_filters_rows(tmp_path: Path) -> None:
     async with report(tmp_path, html()) as tab:
         await tab.page.click(f"{DENIED} input")
         await tab.page.keyboard.type("<SCRIPT> describe")
@@ -146,8 +144,7 @@ async def test_choices_and_pages(tmp_path: Path) -> None:
         assert (await count(tab, DENIED)).startswith("1\u2013")
 
 
-async def test_hostile_names_do_nothing(tmp_path: Path) -> None:
-    """Scripts, images and styles in names are text: nothing runs, loads or disappears."""
+async def test_hostile_names_are_inert(tmp_path: Path) -> None:
     rows = [{"principal": name, "count": 5, "cause": name, "resource_name": name, "hosts": [name],
              "host_count": 1, "command": name, "grant_text": name, "advice": name}
             for name in BAD]  # fmt: skip
@@ -174,10 +171,7 @@ async def test_hostile_names_do_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("width", "phone"), [(360, True), (768, False), (1280, False)])
-async def test_no_width_makes_the_page_scroll_sideways(
-    tmp_path: Path, width: int, *, phone: bool
-) -> None:
-    """On a phone, a tablet and a desk the page is as wide as the window, all details open."""
+async def test_page_never_scrolls_horizontally(tmp_path: Path, width: int, *, phone: bool) -> None:
     async with report(tmp_path, html(), width=width, phone=phone) as tab:
         await tab.page.evaluate(
             "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
@@ -186,8 +180,7 @@ async def test_no_width_makes_the_page_scroll_sideways(
         assert await tab.page.evaluate("document.documentElement.scrollWidth") == width
 
 
-async def test_without_scripts_everything_is_there(tmp_path: Path) -> None:
-    """All rows are in the page, and no control is shown that would do nothing."""
+async def test_page_is_complete_without_scripts(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(html(), encoding="utf-8")
     async with opened(scripts=False) as tab:
@@ -217,7 +210,7 @@ def findings() -> list[dict[str, Any]]:
     return rows
 
 
-async def test_printed_the_decisions_take_two_pages(tmp_path: Path) -> None:
+async def test_printed_decisions_take_two_pages(tmp_path: Path) -> None:
     """Of 371 findings, on A4 with margins of 12 mm; a head that pages repeat has its text."""
     asked = '{"super_users": ["User:admin"], "thresholds": {"days": 35}}'
     run = {"command": "run", "started": BEGIN, "finished": BEGIN, "cluster": "lkc-1"}
@@ -248,7 +241,7 @@ async def test_printed_the_decisions_take_two_pages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_it_is_accessible(tmp_path: Path, width: int) -> None:
+async def test_report_is_accessible(tmp_path: Path, width: int) -> None:
     """axe-core finds no violation of WCAG 2.2 A and AA, on a phone and on a desk."""
     axe = node_file("axe-core/axe.min.js").read_text(encoding="utf-8")
     async with report(tmp_path, html(), width=width) as tab:

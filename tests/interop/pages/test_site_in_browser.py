@@ -88,8 +88,7 @@ async def test_all_pages_are_accessible(site: Path, screen: str) -> None:
     assert await violations(pages_of(site), screen) == {}
 
 
-async def test_search_works_from_files(site: Path) -> None:
-    """A word of a page leads to it, without a server and without a network."""
+async def test_search_works_offline(site: Path) -> None:
     async with opened() as tab:
         await tab.page.goto((site / "search.html").as_uri() + "?q=receipt")
         found = await tab.page.evaluate(

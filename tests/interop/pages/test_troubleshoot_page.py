@@ -68,7 +68,7 @@ def server() -> Iterator[DoorkeeperServer]:
         ("kafka-topics", "--create --topic new", ("", "")),
     ],
 )
-def test_the_tools(
+def test_tools(
     server: DoorkeeperServer,
     kafka_tools: Callable[[str], KafkaTools],
     tmp_path: Path,
@@ -77,7 +77,6 @@ def test_the_tools(
     line: str,
     change: tuple[str, str],
 ) -> None:
-    """The error of each command is on the page."""
     file = tmp_path / "client.properties"
     server.client_config("bob", mechanism="SCRAM-SHA-512").write_java(file)
     file.write_text(file.read_text().replace(*change))

@@ -69,8 +69,7 @@ def without_numbers(found: list[Command]) -> list[tuple[str, str]]:
     return [(line, REQUEST.sub("Request ... needs", shown)) for line, shown in comparable(found)]
 
 
-def test_what_is_shown_is_printed(tmp_path: Path) -> None:
-    """Letter by letter, stderr too; the line of the authorizer log is the broker's."""
+def test_page_output_is_correct(tmp_path: Path) -> None:
     text = page("why-no-access.md")
     folder = tmp_path / "page"
     folder.mkdir()

@@ -70,8 +70,7 @@ if __name__ == "__main__":
 """
 
 
-def test_workers_use_what_was_sent(tmp_path: Path) -> None:
-    """The packages on the workers are those of the zip, wherever else there may be some."""
+def test_workers_use_the_sent_packages(tmp_path: Path) -> None:
     (tmp_path / "where.py").write_text(WHERE)
     with standalone(tmp_path, 1) as cluster:
         done = subprocess.run(
@@ -88,10 +87,9 @@ def test_workers_use_what_was_sent(tmp_path: Path) -> None:
     assert all("doorkeeper_packages.zip" in line for line in done.stdout.splitlines())
 
 
-def test_a_cluster_gives_what_one_process_gives(
+def test_cluster_gives_the_same_tables(
     world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One worker and two give the rows of the engine without a JVM."""
     seconds = {}
     for workers in (1, 2):
         folder = tmp_path / f"cluster{workers}"
@@ -107,8 +105,7 @@ def test_a_cluster_gives_what_one_process_gives(
     assert len(read(tmp_path / "out2", "quarantine")) > 0
 
 
-def test_a_connect_server_gives_what_one_process_gives(tmp_path: Path) -> None:
-    """By Spark Connect the tables are those of the engine without a JVM, also of addresses."""
+def test_connect_server_gives_the_same_tables(tmp_path: Path) -> None:
     made, lines, logs = world_of(SMALL), 20_000, tmp_path / "logs"
     write_log(made, logs, Log(lines=lines, files=2, days=1, bad_every=1000))
     acls = write_acls(made, tmp_path)["yaml"]

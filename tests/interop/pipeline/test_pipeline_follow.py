@@ -79,8 +79,7 @@ def numbers(out: Path) -> list[int]:
     return sorted(int(name[1:]) for name in names)
 
 
-def test_killed_again_and_again(site: Path) -> None:
-    """Killed at moments that nobody chose, all events are there once at the end."""
+def test_killed_follower_loses_nothing(site: Path) -> None:
     written = 0
     for round_number in range(3):
         follower = Follower(site, "--follow", "0.5")
@@ -108,8 +107,7 @@ def test_killed_again_and_again(site: Path) -> None:
     assert denied["count"].sum() == sum(1 for number in range(1, FILES * EVENTS + 1) if number % 3)
 
 
-def test_a_file_is_readable_while_it_runs(site: Path) -> None:
-    """Once Spark runs, a finished file is in the tables without anything being started or ended."""
+def test_file_is_read_while_running(site: Path) -> None:
     follower = Follower(site, "--follow", "0.5")
     try:
         write_file(site / "trail", 1, EVENTS)

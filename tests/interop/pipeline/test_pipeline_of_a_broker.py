@@ -145,10 +145,7 @@ def one_user(address: str, user: str, topic: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_the_tables_say_what_the_lines_say(
-    log: tuple[Path, str], tmp_path: Path, engine: str
-) -> None:
-    """Minute by minute, with api and rule; none is lost, and none is in quarantine."""
+def test_tables_match_the_log(log: tuple[Path, str], tmp_path: Path, engine: str) -> None:
     file, listed = log
     read = [LINE.fullmatch(line) for line in file.read_text().splitlines()]
     assert None not in read

@@ -118,13 +118,12 @@ def seen_by(lines: Path) -> list[dict[str, list[int]]]:
 
 @pytest.mark.timeout(3600)  # at the function: one of the module gives way to that of the folder
 @pytest.mark.parametrize("program", [DUCKDB, SPARK], ids=["duckdb", "spark"])
-def test_complete_versions(
+def test_readers_see_complete_versions(
     tmp_path: Path,
     program: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Every sum that a reader sees is that of a whole number of runs, in each table."""
     if program is SPARK:
         for name, value in spark_options().items():
             monkeypatch.setenv(name, value)

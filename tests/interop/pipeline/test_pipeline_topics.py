@@ -196,8 +196,7 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_errors(site: Site, tmp_path: Path, engine: str) -> None:
-    """A topic that is not there, one that may not be read, and no broker: one line each."""
+def test_topic_errors(site: Site, tmp_path: Path, engine: str) -> None:
     options = SPARK if engine == "spark" else ()
     unknown = ran(site, tmp_path, *options, address=site.address.replace(TOPIC, "nothing"))
     no_broker = ran(site, tmp_path, *options, address=f"kafka://localhost:9/{TOPIC}")

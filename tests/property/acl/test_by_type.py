@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 @settings(max_examples=150, deadline=None)
 @given(some.policies, some.worlds, some.questions)
-def test_answers_and_audits_as_the_default(
+def test_decision_and_log_match_the_default_algorithm(
     policy: Policy, world: list[AclBinding], question: Question
 ) -> None:
-    """The index gives the decision and log lines of the algorithm that reads all ACLs."""
-
     async def compare() -> None:
         audit = CollectedAuthorizerLog()
         authorizer = await started(

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 @settings(max_examples=600, deadline=None)
 @given(some.policies, some.worlds, st.lists(some.questions, min_size=1, max_size=6))
-def test_decides_and_explains_as_the_reference(
+def test_decision_and_explanation_match_the_reference(
     policy: Policy, world: list[AclBinding], questions: list[Question]
 ) -> None:
-    """The masks decide, and the walk explains, as a walk over the list of all ACLs does."""
     snapshot = load(some.numbered(world))
 
     for question in questions:

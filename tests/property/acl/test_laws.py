@@ -80,8 +80,7 @@ def test_deny_beats_allow(
 
 @laws
 @given(some.worlds, some.questions)
-def test_default_deny(world: list[AclBinding], question: Question) -> None:
-    """Where nothing is open to everyone, whoever is allowed is allowed by an ALLOW he has."""
+def test_default_is_deny(world: list[AclBinding], question: Question) -> None:
     allows = [each for each in world if each.entry.permission_type is AclPermissionType.ALLOW]
 
     assert not holds(CLOSED, [], question)
@@ -91,8 +90,9 @@ def test_default_deny(world: list[AclBinding], question: Question) -> None:
 
 @laws
 @given(some.policies, some.worlds, some.questions)
-def test_super_user_first(policy: Policy, world: list[AclBinding], question: Question) -> None:
-    """A super user may do everything, denied or not."""
+def test_super_user_is_always_allowed(
+    policy: Policy, world: list[AclBinding], question: Question
+) -> None:
     policy = replace(policy, super_users=frozenset({question.principal}))
 
     assert holds(policy, world, question)
@@ -115,10 +115,9 @@ def test_order_and_duplicates_do_not_matter(
 
 @laws
 @given(some.worlds, some.questions, some.bindings)
-def test_adding_an_allow_never_takes_away_without_allow_everyone(
+def test_added_allow_never_revokes_without_allow_everyone(
     world: list[AclBinding], question: Question, binding: AclBinding
 ) -> None:
-    """Nobody loses by an ALLOW, as long as nothing is open to everyone."""
     permission = with_permission(binding, AclPermissionType.ALLOW)
 
     assert holds(CLOSED, [*world, permission], question) >= holds(CLOSED, world, question)
@@ -126,10 +125,9 @@ def test_adding_an_allow_never_takes_away_without_allow_everyone(
 
 @laws
 @given(some.policies, some.worlds, some.questions, some.bindings)
-def test_adding_a_deny_never_gives(
+def test_added_deny_never_grants(
     policy: Policy, world: list[AclBinding], question: Question, binding: AclBinding
 ) -> None:
-    """Nobody gains by a DENY."""
     denial = with_permission(binding, AclPermissionType.DENY)
 
     assert holds(policy, [*world, denial], question) <= holds(policy, world, question)
@@ -173,10 +171,9 @@ def test_all_includes_every_operation(world: list[AclBinding], question: Questio
 
 @laws
 @given(some.policies, some.worlds, some.questions)
-def test_the_explained_rule_alone_gives_the_same_answer(
+def test_explained_binding_alone_gives_the_same_answer(
     policy: Policy, world: list[AclBinding], question: Question
 ) -> None:
-    """The binding that is reported suffices for the answer by itself."""
     decision = explain(policy, load(some.numbered(world)), question)
 
     if decision.binding is not None:
@@ -213,10 +210,9 @@ STAFF = Question("Group:staff", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
         (CLOSED, [allow("Group:*", READ, ORDERS)], STAFF, False),
     ],
 )  # fmt: skip
-def test_no_law(
+def test_plausible_laws_with_counterexamples(
     policy: Policy, world: list[AclBinding], question: Question, *, answer: bool
 ) -> None:
-    """What sounds like a law has a counterexample."""
     assert holds(policy, world, question) is answer
 
 
@@ -230,10 +226,9 @@ def test_no_law(
         ([OF_ALICE], DESCRIBE, "orders", True),
     ],
 )  # fmt: skip
-def test_no_law_some_follows_from_one(
+def test_resource_type_check_is_not_equivalent_to_a_named_check(
     world: list[AclBinding], operation: AclOperation, name: str, *, on_one: bool
 ) -> None:
-    """Neither does "some" follow from one name, nor does it mean that one can be named."""
     on_some = allowed_on_some(
         load(some.numbered(world)),
         ResourceType.TOPIC,

@@ -130,8 +130,9 @@ def check(
 
 @settings(max_examples=15)
 @given(policies, worlds, st.frozensets(st.sampled_from(Cause)))
-def test_some_causes(policy: Policy, world: list[AclBinding], causes: frozenset[Cause]) -> None:
-    """What can go for some causes can go while all else stays."""
+def test_removable_for_some_causes(
+    policy: Policy, world: list[AclBinding], causes: frozenset[Cause]
+) -> None:
     found = removable(policy, acl_worlds.loaded(*world), causes)
     gone = {each.binding for each in found}
 
@@ -142,8 +143,9 @@ def test_some_causes(policy: Policy, world: list[AclBinding], causes: frozenset[
 
 @settings(max_examples=15)
 @given(policies, worlds, st.data())
-def test_kept_bindings(policy: Policy, world: list[AclBinding], data: st.DataObject) -> None:
-    """What can go while some bindings are kept can go; the kept ones stay."""
+def test_removable_while_keeping_bindings(
+    policy: Policy, world: list[AclBinding], data: st.DataObject
+) -> None:
     kept = data.draw(st.frozensets(st.sampled_from(world))) if world else frozenset()
     found = removable(
         policy, acl_worlds.loaded(*world), accepted_causes=dict.fromkeys(kept, frozenset(Cause))
@@ -157,8 +159,7 @@ def test_kept_bindings(policy: Policy, world: list[AclBinding], data: st.DataObj
 
 @settings(max_examples=15)
 @given(policies, worlds)
-def test_findings_without_implied_ones(policy: Policy, world: list[AclBinding]) -> None:
-    """The redundant ones can go together too, beside each DESCRIBE that stays."""
+def test_removable_with_describe_kept(policy: Policy, world: list[AclBinding]) -> None:
     found = lint(policy, acl_worlds.loaded(*world), implied=False)
     gone = {each.bindings[0] for each in found if each.severity is Severity.ERROR}
 
@@ -168,20 +169,18 @@ def test_findings_without_implied_ones(policy: Policy, world: list[AclBinding]) 
 
 @settings(max_examples=25)
 @given(policies, worlds)
-def test_quick(policy: Policy, world: list[AclBinding]) -> None:
-    """All that is found can go together, and nothing that is left can go as well."""
+def test_removable_set_is_complete(policy: Policy, world: list[AclBinding]) -> None:
     check(policy, world)
 
 
 @settings(max_examples=60)
 @given(policies, cluster_worlds)
-def test_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
+def test_removable_for_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
     """The same, for the resource that has one name."""
     check(policy, world, CLUSTER_QUESTIONS)
 
 
 @settings(max_examples=150)
 @given(policies, network_worlds)
-def test_networks(policy: Policy, world: list[AclBinding]) -> None:
-    """The same with networks, which may cover one another together."""
+def test_removable_with_networks(policy: Policy, world: list[AclBinding]) -> None:
     check(policy, world, NETWORK_QUESTIONS)

@@ -70,8 +70,7 @@ def is_allowed(bindings: Sequence[AclBinding], access: RecordedAccess) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(recorded=accesses)
-def test_the_least_acls_are_enough_and_none_is_too_many(recorded: list[RecordedAccess]) -> None:
-    """All accesses are allowed; without any one ACL some access is denied, and it is a reason."""
+def test_minimal_acls_are_sufficient_and_necessary(recorded: list[RecordedAccess]) -> None:
     found = least_acls(recorded)
 
     bindings = [each.binding for each in found]
@@ -101,8 +100,7 @@ def test_unneeded_acls_change_no_recorded_decision(
     assert unneeded_acls(left, recorded) == []
 
 
-def test_idempotent_write_is_unneeded_beside_write_on_a_topic() -> None:
-    """A producer may write to any topic, or has IDEMPOTENT_WRITE on the cluster: one will do."""
+def test_idempotent_write_is_unneeded_with_write_on_a_topic() -> None:
     idempotent = allow("a", AclOperation.IDEMPOTENT_WRITE, cluster(CLUSTER_NAME))
     write = allow("a", AclOperation.WRITE, topic("a"))
     question = Question("User:a", "10.0.0.1", AclOperation.WRITE, ResourceType.TOPIC, "a")

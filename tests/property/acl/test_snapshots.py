@@ -26,12 +26,11 @@ def shape(snapshot: Snapshot) -> object:
 
 @settings(max_examples=100, deadline=None)
 @given(some.worlds, steps, some.questions)
-def test_changes_lead_where_loading_would(
+def test_changed_snapshot_equals_a_loaded_one(
     world: list[AclBinding],
     changes: list[tuple[bool, list[AclBinding]]],
     question: Question,
 ) -> None:
-    """After any creates and deletes a snapshot equals one that is loaded with what remains."""
     model: dict[AclBinding, str] = {}
     for binding_id, binding in some.numbered(world):
         model.setdefault(binding, binding_id)
@@ -59,8 +58,7 @@ def test_changes_lead_where_loading_would(
 
 @settings(max_examples=40, deadline=None)
 @given(some.worlds, some.worlds)
-def test_a_snapshot_never_changes(before: list[AclBinding], touched: list[AclBinding]) -> None:
-    """Neither creating nor deleting is seen by one who holds an earlier snapshot."""
+def test_snapshot_is_immutable(before: list[AclBinding], touched: list[AclBinding]) -> None:
     snapshot = load(some.numbered(before))
     held = sorted(set(before))
 
@@ -82,10 +80,9 @@ def test_deleting_everything_leaves_nothing(world: list[AclBinding]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(some.worlds, st.lists(some.filters, max_size=5))
-def test_filters_find_what_a_scan_finds(
+def test_filters_match_a_linear_scan(
     world: list[AclBinding], filters: list[AclBindingFilter]
 ) -> None:
-    """The indexes answer a filter as the naive scan does, sorted and each once; so do several."""
     snapshot = load(some.numbered(world))
     expected = [
         sorted({binding for binding in world if reference.matches(each, binding)})

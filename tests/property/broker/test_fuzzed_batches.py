@@ -32,8 +32,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @given(st.lists(damaged(), max_size=5), st.integers(3, 13), st.integers(-1, 2**62))
-def test_a_damaged_batch_does_no_harm(batches: list[bytes], version: int, time: int) -> None:
-    """Offsets only grow, all that is appended can be read, and searches by time end."""
+def test_damaged_batch_does_no_harm(batches: list[bytes], version: int, time: int) -> None:
     log = PartitionLog(Memory(1_048_576))
     for data in batches:
         before = log.end_offset

@@ -32,9 +32,7 @@ def framed(data: bytes, correlation_id: int) -> bytes:
     data=st.binary(max_size=64) | st.binary(max_size=24).map(lambda each: b"\0" + each),
     raw=st.booleans(),
 )
-def test_odd_answers_are_errors_of_the_client(api: str, data: bytes, *, raw: bool) -> None:
-    """Bytes of any kind for each request, as a stream or in a frame that fits the request."""
-
+def test_invalid_responses_are_client_errors(api: str, data: bytes, *, raw: bool) -> None:
     async def ask() -> None:
         async with ScriptedServer(SaslHandshake=lambda _: SaslHandshakeResponse()) as server:
 

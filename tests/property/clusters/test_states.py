@@ -41,8 +41,7 @@ def reached(role: Role, state: State, *, fails: bool = True) -> AbstractSet[Stat
 
 
 @pytest.mark.parametrize("role", Role)
-def test_every_state_is_left_again(role: Role) -> None:
-    """By what its action finds: to the next rest without a failure, and to the end."""
+def test_every_state_has_an_exit(role: Role) -> None:
     states = set(TRANSITIONS[role])
 
     assert reached(role, State.CLAIMING) == states
@@ -53,8 +52,7 @@ def test_every_state_is_left_again(role: Role) -> None:
 
 
 @given(st.sampled_from(Role), st.lists(st.integers(0, 99), max_size=60))
-def test_only_an_owner_sends_what_the_rules_permit(role: Role, choices: list[int]) -> None:
-    """SENDING follows the judgement of an owner, and a judgement what the cluster refuses."""
+def test_only_an_owner_sends_permitted_changes(role: Role, choices: list[int]) -> None:
     state = State.CLAIMING
     for choice in choices:
         events = [*TRANSITIONS[role][state], *ALWAYS]
@@ -76,8 +74,7 @@ def test_an_observer_cannot_send(role: Role) -> None:
         next_state(role, State.JUDGING, Event.SENDABLE)
 
 
-def test_the_page_has_each_transition() -> None:
-    """In the row of its state and the column of its role."""
+def test_page_has_each_transition() -> None:
     rows = [line.strip("| ").split(" | ") for line in cluster_states.text().splitlines()]
     heads, cells = rows[0], {row[0]: row for row in rows if len(row) == len(rows[0])}
 
@@ -93,10 +90,9 @@ def test_the_page_has_each_transition() -> None:
     is_pending=st.booleans(),
     is_holder=st.booleans(),
 )
-def test_a_pause_is_at_most_an_interval(
+def test_pause_is_at_most_one_interval(
     interval_s: float, calls: list[str], *, is_pending: bool, is_holder: bool
 ) -> None:
-    """And ends; after a reading that was long ago it is none."""
     pace = Pace(interval_s)
     now_s = 0.0
     for call in calls:
@@ -115,10 +111,9 @@ def test_a_pause_is_at_most_an_interval(
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("role", Role)
-async def test_a_synchronization_goes_by_the_table(
+async def test_synchronization_follows_the_table(
     role: Role, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With failures, changes of the store and of others, and a lease that moves between nodes."""
     chance = Random(seed)
     remote = Lagging(chance, BINDINGS[:4])
     remote.fails = lambda: chance.random() < 0.4

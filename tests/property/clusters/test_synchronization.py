@@ -102,10 +102,9 @@ class Judge:
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
-async def test_no_moment_allows_what_neither_state_allows(
+async def test_no_intermediate_state_is_wider_than_both_ends(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the cluster refuses or loses, and wherever the server ends and starts again."""
     chance = Random(seed)
     live = LiveCluster(
         matches_networks=chance.random() < 0.5, open_by_default=chance.random() < 0.5
@@ -141,8 +140,7 @@ async def test_no_moment_allows_what_neither_state_allows(
     assert judge.faults == []
 
 
-async def test_the_end_is_reached_without_faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every change of sets ends in the desired one where nothing is to be held back."""
+async def test_desired_state_is_reached_without_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(7)
     remote = Lagging(chance)
     desired: set[AclBinding] = set()

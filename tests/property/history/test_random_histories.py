@@ -123,8 +123,7 @@ def _decode(kind: Kind, key: str, value: str) -> Any:
 
 
 @pytest.mark.parametrize("seed", [1])
-async def test_an_embedded_store(tmp_path: Path, seed: int) -> None:
-    """With restarts, a restored backup, and pruning."""
+async def test_embedded_store_history(tmp_path: Path, seed: int) -> None:
     history, data_dir = History(seed), tmp_path / "data"
     chance = history.random
 
@@ -165,8 +164,7 @@ async def test_an_embedded_store(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.interop
-async def test_a_shared_store(database: Database) -> None:
-    """With batches of several nodes, and pruning in parts."""
+async def test_shared_store_history(database: Database) -> None:
     history = History(3)
     await prepared(database)
     nodes = [await asyncpg.connect(database.url()) for _ in range(2)]

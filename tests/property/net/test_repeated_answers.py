@@ -225,8 +225,7 @@ CHANGES: tuple[Callable[[random.Random, Running], Awaitable[None]], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_a_repeated_answer_is_never_noticed(tmp_path: Path, seed: int) -> None:
-    """Answers, counts, decisions and authorizer log lines are those of a connection without one."""
+async def test_repeated_response_equals_a_new_one(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     CREATED.clear()
     repeated = 0
@@ -251,6 +250,5 @@ async def test_a_repeated_answer_is_never_noticed(tmp_path: Path, seed: int) -> 
     assert repeated > 20
 
 
-def test_all_repeated_apis_are_asked_here() -> None:
-    """One that is added there is added to the questions."""
+def test_all_repeated_apis_are_covered() -> None:
     assert set(REPEATED_APIS) == {3, 18}

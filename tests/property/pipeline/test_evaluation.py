@@ -39,7 +39,7 @@ def test_decisions_agree(world: list[AclBinding], policy: Policy, asking: list[Q
 @pytest.mark.parametrize("networks", [True, False])
 @settings(max_examples=50, deadline=None)
 @given(world=networked_worlds, policy=policies, asking=many_questions)
-def test_decisions_about_networks_agree(
+def test_network_decisions_agree(
     world: list[AclBinding], policy: Policy, asking: list[Question], *, networks: bool
 ) -> None:
     """By the rules of 4.4 and of 4.3 the evaluator names the binding that the engine names."""

@@ -80,8 +80,7 @@ needs = st.builds(
 
 @settings(max_examples=50, deadline=None)
 @given(those=st.lists(bindings, max_size=20, unique=True))
-def test_ids_texts_and_commands(those: list[AclBinding]) -> None:
-    """Each row has the id, the text and the commands of its binding, and is that binding."""
+def test_vectorized_bindings_match_single_bindings(those: list[AclBinding]) -> None:
     frame = frame_of(those)
 
     assert bindings_of(frame) == those
@@ -94,8 +93,7 @@ def test_ids_texts_and_commands(those: list[AclBinding]) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(those=st.lists(needs, max_size=20))
-def test_grants_that_no_acl_can_say(those: list[Need]) -> None:
-    """An access can be granted where each part of it can."""
+def test_grantable_accesses(those: list[Need]) -> None:
     wanted = [
         grant_of(each.principal, each.resource_type, each.name, each.operation, each.host)
         is not None
@@ -113,7 +111,7 @@ def test_grants_that_no_acl_can_say(those: list[Need]) -> None:
     ]
 )
 @given(those=st.lists(needs, max_size=30, unique_by=lambda each: each[:5]))
-def test_literal_grants_are_the_least(those: list[Need]) -> None:
+def test_literal_grants_are_minimal(those: list[Need]) -> None:
     """They are those that ``least`` finds one by one, with the same sums and times."""
     wanted = [
         (each.binding, each.support, each.first, each.last)

@@ -57,10 +57,9 @@ def answers(
 
 @settings(max_examples=60, deadline=None)
 @given(world=worlds, policy=policies, asking=many_questions)
-def test_the_whole_removal_set_turns_nothing(
+def test_whole_removal_set_changes_no_decision(
     world: list[AclBinding], policy: Policy, asking: list[Question]
 ) -> None:
-    """All bindings that are marked so can go together, and every decision stays as it was."""
     bindings = distinct(world)
     index, table = compile_index(bindings, policy), asked_table(asking)
     totals = sum_uses([parts_of(index, table)])
@@ -78,10 +77,9 @@ def test_the_whole_removal_set_turns_nothing(
 @given(
     world=worlds, super_users=st.sampled_from((frozenset(), frozenset({"User:a"}))), data=st.data()
 )
-def test_least_privilege_is_what_was_used(
+def test_least_privilege_allows_exactly_the_used_access(
     world: list[AclBinding], super_users: frozenset[str], data: st.DataObject
 ) -> None:
-    """Literals let through what was let through, but for what no ACL can say, and nothing else."""
     policy = Policy(super_users=super_users)
     bindings = distinct(world)
     asking = data.draw(many_questions)
@@ -107,8 +105,7 @@ def test_least_privilege_is_what_was_used(
     ],
 )
 @given(world=worlds, asking=topic_questions)
-def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[Question]) -> None:
-    """With prefixes too, nobody loses, and nobody reaches a name that only others may use."""
+def test_prefixes_cover_no_names_of_others(world: list[AclBinding], asking: list[Question]) -> None:
     bindings = distinct([*world, *OPEN])
     needs = _needs(Policy(), bindings, asking)
     names = {ResourceType.TOPIC: {each.name for each in asking}}

@@ -77,8 +77,7 @@ def test_damaged_bytes(data: st.DataObject, name: str, version: int) -> None:
 @EACH_LAYOUT
 @FEW
 @given(noise=st.binary(max_size=60))
-def test_noise(noise: bytes, name: str, version: int) -> None:
-    """Bytes that were never a message are refused, or read as the tree reads them."""
+def test_random_bytes(noise: bytes, name: str, version: int) -> None:
     assert generated_outcome(name, version, noise) == declared_outcome(name, version, noise)
 
 

@@ -59,8 +59,7 @@ NETWORK_HOSTS = (
         max_size=8,
     )
 )
-def test_who_can_from_any_networks(world: list[AclBinding]) -> None:
-    """For every address, the hosts and their exceptions say what the engine says."""
+def test_who_can_with_overlapping_networks(world: list[AclBinding]) -> None:
     snapshot = loaded(*world).with_network_matching(enabled=True)
     rows = {each.principal: each for each in who_can(PLAIN, snapshot, READ, TOPIC, "t")}
     row = rows.get("User:a")
@@ -98,8 +97,7 @@ def test_what_can() -> None:
 
 @settings(max_examples=30)
 @given(acl_worlds.policies, acl_worlds.worlds)
-def test_they_are_the_engines_answers(policy: Policy, world: list[AclBinding]) -> None:
-    """For every principal and address, named or not, the rows say what the engine says."""
+def test_who_can_and_what_can_match_the_authorizer(policy: Policy, world: list[AclBinding]) -> None:
     snapshot = loaded(*world)
     for operation, name in product((READ, DESCRIBE), ("a", "*", "zz")):
         rows = {each.principal: each for each in who_can(policy, snapshot, operation, TOPIC, name)}

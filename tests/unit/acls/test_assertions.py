@@ -60,8 +60,9 @@ PREFIX = topic("pii-", PREFIXED)
          ["User:bob READ pii-x"]),
     ],
 )  # fmt: skip
-def test_rules(rule: str, world: tuple[AclBinding, ...], expected: list[str]) -> None:
-    """A question for each principal that breaks the rule."""
+def test_rules_report_violating_principals(
+    rule: str, world: tuple[AclBinding, ...], expected: list[str]
+) -> None:
     assert broken_by(rule, *world) == expected
 
 
@@ -75,8 +76,7 @@ def test_rules(rule: str, world: tuple[AclBinding, ...], expected: list[str]) ->
         ("rule: no more than before, resourceType: GROUP", []),
     ],
 )
-def test_no_more_than_before(rule: str, expected: list[str]) -> None:
-    """Only what is newly allowed counts, within the words of the rule."""
+def test_no_more_than_before_reports_new_access(rule: str, expected: list[str]) -> None:
     before = (allow("bob", READ, topic("t")), allow("bob", WRITE, topic("u")))
     after = (*before, allow("bob", DESCRIBE, topic("t")), allow("User:*", WRITE, topic("t")))
 

@@ -13,8 +13,7 @@ WORLD = [
 ]
 
 
-def test_of_equal_bindings_the_first_counts() -> None:
-    """It keeps its id, when all are loaded and when some are added."""
+def test_first_of_equal_bindings_is_kept() -> None:
     before = load([*WORLD, ("5", WORLD[0][1])])
     grown = before.with_changes([("6", WORLD[0][1]), ("7", allow("carol", READ, topic("t")))])
 
@@ -22,8 +21,7 @@ def test_of_equal_bindings_the_first_counts() -> None:
     assert before.id_of(WORLD[0][1]) == grown.id_of(WORLD[0][1]) == "1"
 
 
-def test_one_pattern_is_one_object() -> None:
-    """However many bindings it has: memory depends on it."""
+def test_equal_patterns_share_one_object() -> None:
     before = load(WORLD)
 
     grown = before.with_changes([("6", allow("alice", DESCRIBE, topic("orders")))])
@@ -31,8 +29,7 @@ def test_one_pattern_is_one_object() -> None:
     assert len({id(each.pattern) for each in grown.types[2].patterns.literals["orders"]}) == 1
 
 
-def test_a_binding_may_be_deleted_and_created_again() -> None:
-    """It has the new id, and its cell is as before."""
+def test_deleted_binding_can_be_created_again() -> None:
     before = load(WORLD)
 
     again = before.with_changes([("9", WORLD[0][1])], [WORLD[0]])

@@ -34,8 +34,7 @@ ON_A = allow("alice", READ, topic("a"))
         ([allow("alice", READ, topic("*")), deny("alice", READ, topic("a", PREFIXED))], True),
     ],
 )
-def test_allowed_on_some(world: list[AclBinding], *, allowed: bool) -> None:
-    """May alice read at least one topic?"""
+def test_allowed_on_some_resource_of_a_type(world: list[AclBinding], *, allowed: bool) -> None:
     snapshot = load((str(place), each) for place, each in enumerate(world))
 
     answer = allowed_on_some(

@@ -32,16 +32,16 @@ def about(prefix: str) -> Space:
         ([allow("b", READ, topic("pii-x"))], Verdict.NEVER, ["pii-x"]),
     ],
 )  # fmt: skip
-def test_examples(world: list[AclBinding], verdict: Verdict, examples: list[str]) -> None:
-    """Each decision has an example; allowed ones come first."""
+def test_each_decision_has_an_example(
+    world: list[AclBinding], verdict: Verdict, examples: list[str]
+) -> None:
     found = cases(PLAIN, loaded(*world), about("pii-"))
 
     assert answer(PLAIN, loaded(*world), about("pii-")).verdict is verdict
     assert [each.question.name for each in found] == examples
 
 
-def test_patterns_behind_every_character() -> None:
-    """There is a fresh name still."""
+def test_example_name_exists_when_all_characters_have_patterns() -> None:
     world = [allow("a", READ, topic(chr(code), PREFIXED)) for code in range(0x21, 0x7F)]
 
     assert answer(PLAIN, loaded(*world), about("")).verdict is Verdict.SOMETIMES

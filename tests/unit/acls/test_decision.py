@@ -37,8 +37,7 @@ def decide(world: list[AclBinding], asked: Question, policy: Policy = CLOSED) ->
     return decision
 
 
-def test_the_defaults() -> None:
-    """Nothing there, something there for others, and a super user."""
+def test_default_decisions() -> None:
     others = [allow("bob", READ, topic("orders"))]
     root = Policy(super_users=frozenset({"User:alice"}))
 
@@ -48,8 +47,7 @@ def test_the_defaults() -> None:
     assert decide([deny("alice", READ, topic("orders"))], question(), root) == SUPER_USER
 
 
-def test_a_decision_names_binding_and_id() -> None:
-    """The ALLOW that lets in, or the DENY that keeps out."""
+def test_decision_has_binding_and_id() -> None:
     world = [allow("alice", READ, topic("orders")), deny("alice", WRITE, topic("orders"))]
 
     assert decide(world, question(READ)) == Decision(

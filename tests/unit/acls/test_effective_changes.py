@@ -57,14 +57,14 @@ def rows(before: World, after: World) -> list[tuple[object, ...]]:
           ("User:a", single("t"), (), "10.0.0.0/8", (DESCRIBE,), True)]),
     ],
 )  # fmt: skip
-def test_examples(before: World, after: World, expected: list[tuple[object, ...]]) -> None:
-    """Regions are as large as they can be; a narrower one has what is otherwise in it."""
+def test_effective_changes_as_regions(
+    before: World, after: World, expected: list[tuple[object, ...]]
+) -> None:
     assert rows(before, after) == expected
 
 
 @pytest.mark.parametrize("opens", [True, False])
-def test_a_default_that_changes(*, opens: bool) -> None:
-    """With allow.everyone.if.no.acl.found all names change but those that have an ACL."""
+def test_change_of_allow_everyone_default(*, opens: bool) -> None:
     policies = (PLAIN, Policy(allow_everyone=True))
     before, after = (
         state([allow("a", READ, topic("t"))], policies[which]) for which in (not opens, opens)
@@ -80,8 +80,7 @@ def test_a_default_that_changes(*, opens: bool) -> None:
     assert all(not is_within(single("t"), each.names) or each.other_names for each in found)
 
 
-def test_a_scope() -> None:
-    """Only questions about its names, hosts and principals are compared."""
+def test_effective_changes_within_a_scope() -> None:
     before = state([])
     after = state([allow("a", READ, topic("*")), allow("User:*", READ, topic("pii-x"))])
 
@@ -96,8 +95,7 @@ def test_a_scope() -> None:
     ]
 
 
-def test_unchanged_acls_cost_little() -> None:
-    """One change among twice as many ACLs does not cost twice as much."""
+def test_cost_does_not_grow_with_unchanged_acls() -> None:
     costs = []
     for size in (200, 400):
         world = [allow(f"{n}", READ, topic(f"t{n}")) for n in range(size)]

@@ -33,7 +33,7 @@ def asked(principal: str = "User:a", host: str = "10.0.0.1") -> Question:
     return Question(principal, host, DESCRIBE, ResourceType.TOPIC, "orders")
 
 
-def test_every_binding_that_covers_the_resource_is_considered() -> None:
+def test_explanation_lists_all_covering_bindings() -> None:
     """Each says what it has to say; those about other resources are not there."""
     world = [
         allow("a", READ, topic("ord", PREFIXED)),
@@ -63,8 +63,7 @@ def test_every_binding_that_covers_the_resource_is_considered() -> None:
     )
 
 
-def test_what_turns_an_answer_round() -> None:
-    """A grant where none is; the only grant away; a denial against several; the denials away."""
+def test_explanation_shows_how_to_reverse_a_decision() -> None:
     one, other = allow("a", READ, topic("ord", PREFIXED)), allow("a", DESCRIBE, topic("*"))
     against = deny("a", DESCRIBE, topic("*"))
     narrow = {kind: kind("a", DESCRIBE, topic("orders"), "10.0.0.1") for kind in (allow, deny)}
@@ -79,8 +78,7 @@ def test_what_turns_an_answer_round() -> None:
     assert flip(against) == Flip(added=(narrow[allow],), removed=(against,))
 
 
-def test_an_address_that_nobody_names() -> None:
-    """The question about any host is answered by bindings for every host alone."""
+def test_any_host_matches_only_wildcard_acls() -> None:
     world = loaded(allow("a", READ, topic("orders"), "10.0.0.1"))
 
     assert not explanation(PLAIN, world, asked(host=ANY_HOST)).decision.allowed
@@ -88,10 +86,9 @@ def test_an_address_that_nobody_names() -> None:
 
 @settings(max_examples=50)
 @given(acl_worlds.policies, acl_worlds.worlds, acl_worlds.questions)
-def test_a_flip_flips_and_none_is_smaller(
+def test_reversal_is_correct_and_minimal(
     policy: Policy, world: list[AclBinding], question: Question
 ) -> None:
-    """It turns the answer round; no smaller number of removals does it without an addition."""
     snapshot = loaded(*world)
     before = allows(policy, snapshot, question)
     found = explanation(policy, snapshot, question)
@@ -119,8 +116,7 @@ LETTERS = f"{string.ascii_letters}{string.digits}._-"
         (deny("a", READ, topic("*")), ""),
     ],
 )
-def test_an_exception_from_a_deny(denying: AclBinding, prefix: str) -> None:
-    """As many DENYs on topics deny all others; of groups no number does."""
+def test_number_of_acls_to_replace_a_deny(denying: AclBinding, prefix: str) -> None:
     name = "p-ab"
     split = [deny("a", READ, topic(name + letter, PREFIXED)) for letter in LETTERS]
     for length in range(len(prefix), len(name)):

@@ -37,8 +37,9 @@ STORED = (
         (UNKNOWN, None, "00000"),
     ],
 )
-def test_names_and_pattern_types(pattern_type: PatternType, name: str | None, row: str) -> None:
-    """Of LITERAL foo and *, PREFIXED fo, foo and foobar, exactly these are asked for."""
+def test_filters_match_names_and_pattern_types(
+    pattern_type: PatternType, name: str | None, row: str
+) -> None:
     found = [
         matches(wanted(ResourceType.TOPIC, name, pattern_type), allow("a", READ, pattern))
         for pattern in STORED
@@ -61,10 +62,9 @@ def test_names_and_pattern_types(pattern_type: PatternType, name: str | None, ro
         ({}, True, True),
     ],
 )
-def test_entries_are_compared_as_texts(
+def test_filter_values_are_compared_literally(
     fields: dict[str, Any], *, of_alice: bool, of_everyone: bool
 ) -> None:
-    """Wildcards in a filter ask for those very texts, ALL for entries of ALL."""
     binding = allow("a", READ, topic("foo"), host="10.0.0.1")
     everyone = allow("User:*", AclOperation.ALL, topic("foo"))
 

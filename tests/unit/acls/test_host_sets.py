@@ -39,7 +39,7 @@ OVERLAPPING = (
         ("10.0.0.1", "10.0.0.1/32", False),
     ],
 )
-def test_nesting(outer: str, inner: str, inside: bool) -> None:
+def test_host_containment_and_intersection(outer: str, inner: str, inside: bool) -> None:
     """Without networks only ``*`` contains another host; two have the narrower one in common."""
     assert contains(outer, inner, networks=True) is inside
     assert contains(outer, inner, networks=False) is (outer == "*")
@@ -60,15 +60,15 @@ def test_nesting(outer: str, inner: str, inside: bool) -> None:
         ("*", ["0.0.0.0/0", "::/0"], None),
     ],
 )
-def test_covers(host: str, parts: list[str], cover: list[str] | None) -> None:
-    """Every client of the network has to be a client of some part."""
+def test_several_hosts_cover_a_network(
+    host: str, parts: list[str], cover: list[str] | None
+) -> None:
     networks = NO_NETWORKS.changed(dict.fromkeys(parts, 1))
 
     assert cover_of(host, networks, lambda part: part if part in parts else None) == cover
 
 
-def test_trees() -> None:
-    """Each host has a client that matches nothing within it; none where it is all taken."""
+def test_host_tree_finds_uncovered_client() -> None:
     hosts = ["10.0.0.0/8", "10.9.9.9/8", "10.0.0.0", "10.0.0.0/30", "0.0.0.0/0", "name"]
     halves = ["192.0.0.0/7", "192.0.0.0/8", "193.0.0.0/8"]
 
@@ -97,7 +97,7 @@ def test_trees() -> None:
         (["0.0.0.0/0", "::/0", "0.0.0.0"], None),
     ],
 )
-def test_a_client_outside(hosts: list[str], client: str | None) -> None:
+def test_client_outside_all_hosts(hosts: list[str], client: str | None) -> None:
     """It matches none of the hosts; 0.0.0.0 is in no network."""
     assert client_outside(tree_of(hosts, networks=True)) == client
 
@@ -107,8 +107,7 @@ def test_a_client_outside(hosts: list[str], client: str | None) -> None:
     host=st.sampled_from(OVERLAPPING),
     matches=st.booleans(),
 )
-def test_tables(hosts: list[str], host: str, *, matches: bool) -> None:
-    """A table finds the hosts that share clients with another one, as a comparison of each does."""
+def test_host_table_finds_overlapping_hosts(hosts: list[str], host: str, *, matches: bool) -> None:
     # The other host need not be one of the index.
     networks = NO_NETWORKS.changed(dict.fromkeys(hosts, 1)) if matches else None
     table = HostTable(((each, each) for each in hosts), networks)

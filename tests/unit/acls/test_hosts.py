@@ -21,7 +21,7 @@ from doorkeeper.acls.hosts import is_somewhere, java_host
         ("*", None),
     ],
 )
-def test_addresses_are_written_as_in_java(text: str, written: str | None) -> None:
+def test_addresses_are_formatted_as_in_java(text: str, written: str | None) -> None:
     """No zeros in front, nothing left out, with the scope; IPv4 in IPv6 as IPv4; no names."""
     assert java_host(text) == written
 

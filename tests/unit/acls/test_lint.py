@@ -76,15 +76,13 @@ def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) ->
         ([allow("a", DESCRIBE, group("g"))], True),
     ],
 )
-def test_who_reads_topics_joins_a_group(groups: list[AclBinding], *, is_missing: bool) -> None:
-    """From the same host; a grant to everybody counts, and a DENY."""
+def test_consumers_need_read_on_a_group(groups: list[AclBinding], *, is_missing: bool) -> None:
     world = loaded(allow("a", READ, topic("t"), "10.0.0.1"), *groups)
 
     assert bool(lint(PLAIN, world, {"W007"})) is is_missing
 
 
-def test_what_is_allowed_and_denied_on_one_pattern() -> None:
-    """The ALLOW is named with the DENYs against it."""
+def test_allow_and_deny_on_one_pattern_contradict() -> None:
     allowing, denying = allow("a", READ, topic("t")), deny("a", DESCRIBE, topic("t"))
 
     (finding,) = found(GROUP, allowing, denying)
@@ -102,8 +100,7 @@ def test_what_is_allowed_and_denied_on_one_pattern() -> None:
         ("broker.example", "hosts are compared as texts of addresses: a name or a network"),
     ],
 )
-def test_networks_are_judged_by_the_rules_of_4_4(host: str, reason: str | None) -> None:
-    """A network with host bits matches more than it seems to; other texts match nothing."""
+def test_networks_are_checked_by_kafka_4_4_rules(host: str, reason: str | None) -> None:
     world = loaded(allow("b", WRITE, topic("t"), host)).with_network_matching(enabled=True)
 
     reasons = [each.reason for each in lint(PLAIN, world, {"W005"})]
@@ -113,8 +110,7 @@ def test_networks_are_judged_by_the_rules_of_4_4(host: str, reason: str | None) 
 
 
 @pytest.mark.parametrize(("matches", "host"), [(True, "10.{}.0.0/16"), (False, "10.0.0.{}")])
-def test_hosts_are_looked_up(*, matches: bool, host: str) -> None:
-    """Twice the hosts of a principal on a pattern cost twice as much, addresses and networks."""
+def test_host_lookup_cost_is_linear(*, matches: bool, host: str) -> None:
     costs = []
     for size in (25, 50):
         world = [
@@ -148,7 +144,7 @@ EVERYBODY = allow("User:*", WRITE, topic("t"))
          allow("User:b", READ, group("p", PREFIXED))],
     ],
 )  # fmt: skip
-def test_acls_of_convenience_options(world: list[AclBinding]) -> None:
+def test_acls_of_convenience_options_are_not_reported(world: list[AclBinding]) -> None:
     """What kafka-acls.sh --producer and --consumer create is no finding, unless it is wanted."""
     described = {each for each in world if each.entry.operation is DESCRIBE}
 
@@ -173,15 +169,15 @@ WRITING = allow("a", WRITE, topic("t"))
         ([WRITING, deny("a", WRITE, topic("", PREFIXED))], True),
     ],
 )
-def test_idempotent_producers_since_2_8(world: list[AclBinding], *, is_needed: bool) -> None:
-    """Who may write some topic from each of its hosts needs no ACL on the cluster."""
+def test_idempotent_write_is_redundant_since_kafka_2_8(
+    world: list[AclBinding], *, is_needed: bool
+) -> None:
     found = lint(PLAIN, loaded(IDEMPOTENT, *world), {"W013"})
 
     assert [finding.bindings for finding in found] == ([] if is_needed else [(IDEMPOTENT,)])
 
 
-def test_all_operations_but_some() -> None:
-    """Such a DENY is an exception on purpose; one of what the ALLOW names is a contradiction."""
+def test_deny_of_all_but_some_operations_is_no_contradiction() -> None:
     every, denying = allow("a", AclOperation.ALL, topic("t")), deny("a", DELETE, topic("t"))
     host = deny("a", READ, topic("t"), "10.0.0.7")
 
@@ -194,16 +190,14 @@ def test_all_operations_but_some() -> None:
     assert "keep both if the DENY is an exception" in finding.fix.words
 
 
-def test_a_describe_whose_read_goes() -> None:
-    """It is a finding as the READ is: with it, nothing would be left to accompany."""
+def test_describe_is_reported_with_redundant_read() -> None:
     world = [*CONSUMER, allow("a", READ, topic("*"))]
 
     redundant = [each for each in world if each in CONSUMER and each != GROUP]
     assert [each.bindings[0] for each in lint(PLAIN, loaded(*world), implied=False)] == redundant
 
 
-def test_accepted_findings() -> None:
-    """Accepted ACLs stay: those that are redundant only without them are no findings."""
+def test_accepted_findings_are_omitted() -> None:
     narrow, wide = allow("a", READ, topic("t")), allow("a", READ, topic("*"))
 
     def accepts(code: str, binding: AclBinding) -> bool:

@@ -64,8 +64,7 @@ IN_NETWORK = acl("DENY", "mallory", host="127.0.0.0/8")
 OPS = on_cluster("ALLOW", "ops")
 
 
-def test_stages_are_in_the_order_in_which_nothing_is_wider_than_both_ends() -> None:
-    """DENY before ALLOW where both are added, after it where both are removed."""
+def test_stages_are_ordered_without_widening_access() -> None:
     change = judge({A_MAY, B_NOT}, [ALL_MAY, MALLORY_NOT], [A_MAY, B_NOT], LiveCluster())
     assert [(stage.adds, *stage.bindings) for stage in change.stages] == [
         (True, MALLORY_NOT),
@@ -89,7 +88,7 @@ MANY = [acl("ALLOW", "a", f"t{number}") for number in range(60)]
         ([OPS], [], [OPS], LiveCluster(logins=("User:ops",)), None, Rule.LOCK_OUT, 1),
     ],
 )
-def test_each_rule_holds_back_and_is_overridden_by_its_name(
+def test_each_rule_holds_changes_until_overridden(
     present: list[AclBinding],
     added: list[AclBinding],
     removed: list[AclBinding],
@@ -98,7 +97,6 @@ def test_each_rule_holds_back_and_is_overridden_by_its_name(
     rule: Rule,
     held: int,
 ) -> None:
-    """The rest of the change goes on; with the override there is no such reason."""
     change = judge(set(present), added, removed, cluster, limits=limits)
     assert [(each.rule, len(each.bindings)) for each in change.held] == [(rule, held)]
     sent = sum(len(stage.bindings) for stage in change.stages)
@@ -119,10 +117,9 @@ def test_each_rule_holds_back_and_is_overridden_by_its_name(
         ([ALL_MAY], [IN_NETWORK], 2),
     ],
 )
-def test_what_a_network_that_is_there_would_limit(
+def test_changes_limited_only_by_a_network_deny_are_held(
     added: list[AclBinding], removed: list[AclBinding], sent: int
 ) -> None:
-    """It is held back under the rule of networks, which can be overridden."""
     present = {IN_NETWORK, MALLORY_NOT}
     change = judge(present, added, removed, TEXT_HOSTS)
     assert sum(len(stage.bindings) for stage in change.stages) == sent
@@ -130,8 +127,7 @@ def test_what_a_network_that_is_there_would_limit(
     assert not judge(present, added, removed, TEXT_HOSTS, accepted={Rule.NETWORKS}).held
 
 
-def test_a_cluster_of_another_store_is_not_changed() -> None:
-    """No word overrides it; it is said also where nothing would change."""
+def test_cluster_of_another_store_is_not_changed() -> None:
     cluster = LiveCluster(other_owner="it belongs to X")
     change = judge({A_MAY}, [B_NOT], [A_MAY], cluster, accepted=frozenset(Rule))
     assert (change.stages, len(change.held[0].bindings)) == ((), 2)
@@ -139,8 +135,7 @@ def test_a_cluster_of_another_store_is_not_changed() -> None:
     assert judge({A_MAY}, [], [], cluster).held
 
 
-def test_few_removals_are_no_large_share() -> None:
-    """All of ten ACLs may go."""
+def test_few_removals_are_always_allowed() -> None:
     assert not judge(set(MANY[:10]), [], MANY[:10], LiveCluster(), limits=RemovalLimits()).held
     assert judge(set(MANY[:11]), [], MANY[:11], LiveCluster(), limits=RemovalLimits()).held
 
@@ -156,10 +151,9 @@ def test_few_removals_are_no_large_share() -> None:
         ([A_MAY], acl("ALLOW", "x", "pa", pattern=PatternType.PREFIXED), True),
     ],
 )
-def test_a_resource_that_would_have_no_acl(
+def test_removal_that_opens_a_resource_is_held(
     left: list[AclBinding], removed: AclBinding, *, is_held: bool
 ) -> None:
-    """Any ACL whose pattern covers all names of the removed one keeps them closed."""
     change = judge({*left, removed}, [], [removed], OPEN_BY_DEFAULT)
     assert bool(change.held) is is_held
     unknown = judge({*left, removed}, [], [removed], LiveCluster(open_by_default=None))
@@ -174,10 +168,9 @@ PREFIXED = acl("ALLOW", "x", "pa", pattern=PatternType.PREFIXED)
 @pytest.mark.parametrize(
     ("failed", "is_held"), [(A_MAY, True), (acl("ALLOW", "a", "other"), False), (None, False)]
 )
-def test_what_the_end_keeps_closed_is_not_opened_on_the_way(
+def test_intermediate_stages_do_not_open_a_resource(
     cluster: LiveCluster, failed: AclBinding | None, *, is_held: bool
 ) -> None:
-    """The end opens other names of the prefix, as accepted or not known, but not this one."""
     refused = set() if failed is None else {failed}
     change = judge(
         {PREFIXED}, {A_MAY} | refused, [PREFIXED], cluster, accepted={Rule.OPEN}, failed=refused
@@ -199,24 +192,21 @@ def test_what_the_end_keeps_closed_is_not_opened_on_the_way(
         ([OPS], [on_cluster("DENY", "ops", READ)], [OPS], True),
     ],
 )
-def test_the_login_keeps_the_right_to_administer(
+def test_login_keeps_its_administration_right(
     present: list[AclBinding], added: list[AclBinding], removed: list[AclBinding], *, is_held: bool
 ) -> None:
-    """ALTER to change ACLs, DESCRIBE to read them; what gives it another way is enough."""
     cluster = LiveCluster(logins=("User:ops",))
     change = judge(set(present), added, removed, cluster)
     assert bool(change.held) is is_held
     assert {each.rule for each in change.held} <= {Rule.LOCK_OUT}
 
 
-def test_the_first_acl_of_a_cluster_that_was_open_may_lock_the_login_out() -> None:
-    """With a default of allowing, an ALLOW for somebody else takes the right away."""
+def test_first_acl_may_lock_out_the_login() -> None:
     cluster = LiveCluster(open_by_default=True, logins=("User:ops",))
     assert judge(set(), [on_cluster("ALLOW", "x")], [], cluster).held[0].rule is Rule.LOCK_OUT
 
 
-def test_a_login_that_is_not_known_may_be_any_that_loses_the_right() -> None:
-    """What takes it from anybody is held back."""
+def test_unknown_login_is_treated_as_any_principal() -> None:
     unknown = LiveCluster(logins=None)
     change = judge({OPS, A_MAY}, [], [OPS, A_MAY], unknown)
     assert [each.bindings for each in change.held] == [{OPS}]
@@ -224,8 +214,7 @@ def test_a_login_that_is_not_known_may_be_any_that_loses_the_right() -> None:
     assert judge({OPS}, [on_cluster("DENY", "*", ALL)], [], unknown).held
 
 
-def test_a_login_that_a_broker_may_take_for_another() -> None:
-    """Where the ACLs allow it, it counts; where they do not, it has another name."""
+def test_login_with_ambiguous_principal() -> None:
     ops = LiveCluster(logins=("User:ops",), login_doubt="a doubt")
     other = on_cluster("ALLOW", "other")
     assert not judge({OPS, other}, [], [other], ops).held
@@ -234,8 +223,7 @@ def test_a_login_that_a_broker_may_take_for_another() -> None:
     assert "a doubt" in judge({OPS, other}, [], [other], mapped).held[0].reason
 
 
-def test_a_right_that_is_replaced_is_kept_until_its_replacement_is_there() -> None:
-    """The cluster refused the new ACL, so the old one must not go either."""
+def test_right_is_kept_until_its_replacement_is_in_force() -> None:
     cluster = LiveCluster(logins=("User:ops",))
     new = on_cluster("ALLOW", "ops", ALL)
     assert not judge({OPS}, [new], [OPS], cluster).held
@@ -255,7 +243,7 @@ def test_a_right_that_is_replaced_is_kept_until_its_replacement_is_there() -> No
         ([A_MAY, MALLORY_NOT], [], [A_MAY, MALLORY_NOT], LiveCluster(), {A_MAY}, ["pay"]),
     ],
 )
-def test_what_grants_more_waits_for_what_limits_it(
+def test_allow_waits_for_related_deny(
     present: list[AclBinding],
     added: list[AclBinding],
     removed: list[AclBinding],
@@ -268,8 +256,7 @@ def test_what_grants_more_waits_for_what_limits_it(
     assert [each.pattern.name for stage in change.stages for each in stage.bindings] == sent
 
 
-def test_networks_that_a_cluster_compares_as_text() -> None:
-    """An address, or a text with a slash that is no network, means the same everywhere."""
+def test_networks_on_clusters_that_compare_hosts_as_strings() -> None:
     odd = acl("DENY", "m", host="not/a-network")
     acls = [IN_NETWORK, MALLORY_NOT, odd, acl("DENY", "m", host="10.0.0.1")]
     assert unenforced(acls, TEXT_HOSTS) == {IN_NETWORK}
@@ -319,8 +306,7 @@ def allowed(acls: set[AclBinding], policy: Policy, *, networks: bool) -> set[Que
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_no_moment_is_wider_than_both_ends(data: st.DataObject) -> None:
-    """Whatever the cluster refuses, and wherever it ends, up to the next change."""
+def test_no_intermediate_state_is_wider_than_both_ends(data: st.DataObject) -> None:
     networks, is_open = data.draw(st.booleans()), data.draw(st.booleans())
     policy = Policy(allow_everyone=is_open)
     cluster = LiveCluster(matches_networks=networks, open_by_default=is_open)

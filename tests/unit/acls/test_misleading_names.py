@@ -41,10 +41,9 @@ def transactional_id(name: str) -> ResourcePattern:
         (group("g\n"), "U+000A a control character as character 2", [group("g")]),
     ],
 )
-def test_resources(
+def test_misleading_resource_names(
     pattern: ResourcePattern, said: str, meant: list[ResourcePattern] | None
 ) -> None:
-    """What the name is not, and what to write; no change where that is not clear."""
     binding = allow("a", WRITE, pattern)
 
     found = misleading_name(binding)
@@ -70,8 +69,7 @@ def test_resources(
         cluster("kafka-cluster"),
     ],
 )
-def test_names_that_are_what_they_look_like(pattern: ResourcePattern) -> None:
-    """Groups may have any letters; the asterisk alone is for other rules."""
+def test_ordinary_names_are_not_misleading(pattern: ResourcePattern) -> None:
     assert misleading_in([allow("User:CN=a, O=b c", WRITE, pattern)]) == []
 
 
@@ -86,8 +84,7 @@ def test_names_that_are_what_they_look_like(pattern: ResourcePattern) -> None:
         ("User:a; Group:b", "a list of principals is one principal", ["User:a", "Group:b"]),
     ],
 )
-def test_principals(principal: str, said: str, meant: list[str]) -> None:
-    """Letters that nobody sees, and lists."""
+def test_misleading_principals(principal: str, said: str, meant: list[str]) -> None:
     binding = allow("a", READ, topic("t"))
     binding = binding._replace(entry=binding.entry._replace(principal=principal))
 
@@ -102,8 +99,7 @@ def test_principals(principal: str, said: str, meant: list[str]) -> None:
     ("binding", "code"),
     [(allow("a", WRITE, topic("t*")), "W011"), (allow("User:b ", WRITE, topic("t")), "W012")],
 )
-def test_they_are_findings(binding: AclBinding, code: str) -> None:
-    """With the change that mends it."""
+def test_misleading_names_are_lint_findings(binding: AclBinding, code: str) -> None:
     [finding] = lint(Policy(), loaded(binding))
 
     assert (finding.code, finding.fix.removed) == (code, (binding,))

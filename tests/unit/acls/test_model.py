@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from enum import IntEnum
 
 
-def test_a_principal_splits_at_the_first_colon() -> None:
-    """What stands behind it belongs to the name, further colons too."""
+def test_principal_splits_at_first_colon() -> None:
     assert Principal.parse("User:a:b") == Principal("User", "a:b")
     assert Principal.parse(":y") == Principal("", "y")
     assert str(Principal("User", "CN=a,O=b")) == "User:CN=a,O=b"
 
 
-def test_a_principal_without_a_colon_is_refused() -> None:
+def test_principal_without_colon_is_rejected() -> None:
     """The text is the one that Kafka's start shows."""
     with pytest.raises(
         ValueError,
@@ -35,8 +34,7 @@ def test_a_principal_without_a_colon_is_refused() -> None:
         Principal.parse("alice")
 
 
-def test_bindings_sort_as_answers_do() -> None:
-    """By type, name, pattern type, principal, host, operation, permission."""
+def test_bindings_sort_in_response_order() -> None:
     ordered = [
         allow("a", READ, topic("a")),
         deny("a", READ, topic("a", PREFIXED)),
@@ -53,7 +51,7 @@ def test_bindings_sort_as_answers_do() -> None:
 
 
 @pytest.mark.parametrize("codes", [ResourceType, PatternType, AclOperation, AclPermissionType])
-def test_a_code_that_kafka_does_not_have_is_unknown(codes: type[IntEnum]) -> None:
+def test_unknown_codes_decode_as_unknown(codes: type[IntEnum]) -> None:
     """As fromCode of Java's enums (KIP-140); what is no number is refused."""
     assert [codes(code).name for code in (99, -1, 127)] == ["UNKNOWN"] * 3
     assert codes(2).name != "UNKNOWN"

@@ -60,8 +60,7 @@ MAILED = "User:CN=a,1.2.840.113549.1.9.1=#1607614062632e6465"
         ("User:alice@EXAMPLE.COM", "User:alice@example.com", "CASE"),
     ],
 )
-def test_differences(one: str, other: str, names: str) -> None:
-    """Each difference has its name, and both directions have the same."""
+def test_near_miss_differences(one: str, other: str, names: str) -> None:
     expected = {Difference[name] for name in names.split()}
 
     assert set(differences_between(one, other)) == expected
@@ -86,8 +85,7 @@ def test_differences(one: str, other: str, names: str) -> None:
         ("User:=", "User:CN="),
     ],
 )
-def test_others_are_no_near_misses(one: str, other: str) -> None:
-    """Another name, realm or organization is somebody else."""
+def test_different_names_are_not_near_misses(one: str, other: str) -> None:
     assert near_misses(one, [other]) == []
     assert near_misses(other, [one]) == []
 
@@ -96,16 +94,14 @@ TEXTS = st.text(st.sampled_from("aA=,;+/@:\\\"'# C\u200b\u00e9"), max_size=12)
 
 
 @given(one=TEXTS, other=TEXTS)
-def test_any_two_texts(one: str, other: str) -> None:
-    """Differences are the same in both directions, and equal texts have none."""
+def test_near_misses_are_symmetric(one: str, other: str) -> None:
     differences = set(differences_between(one, other))
 
     assert differences == set(differences_between(other, one))
     assert not (differences and one == other)
 
 
-def test_the_nearest_come_first() -> None:
-    """Of ACLs and super users: fewer differences first, then by name."""
+def test_near_misses_are_sorted_by_similarity() -> None:
     world = loaded(
         allow("user:alice", READ, topic("a")),
         allow("User:CN=Alice,O=B", READ, topic("b")),

@@ -29,18 +29,16 @@ EVERYBODY = allow("User:*", AclOperation.ALL, topic("*"))
          allow("a", READ, topic("t")), Cause.SUPER_USER),
     ],
 )  # fmt: skip
-def test_one_of_two(
+def test_one_of_two_redundant_bindings_is_removable(
     policy: Policy, needed: AclBinding, superfluous: AclBinding, cause: Cause | None
 ) -> None:
-    """The one that can go is named with its cause; what both need of each other stays."""
     found = removable(policy, loaded(needed, superfluous))
 
     expected = [] if cause is None else [(superfluous, cause)]
     assert [(each.binding, each.cause) for each in found] == expected
 
 
-def test_an_allow_under_a_deny_of_all_it_gives() -> None:
-    """It is shadowed; and then the DENY has nothing to deny. READ gives DESCRIBE too: ALL it is."""
+def test_allow_shadowed_by_deny() -> None:
     shadow = deny("User:*", AclOperation.ALL, topic("*"))
     found = removable(PLAIN, loaded(shadow, allow("a", READ, topic("t"))))
 
@@ -48,7 +46,7 @@ def test_an_allow_under_a_deny_of_all_it_gives() -> None:
     assert found[1].because == (shadow,)
 
 
-def test_where_no_acl_means_everybody_being_there_counts() -> None:
+def test_binding_that_closes_a_resource_is_not_redundant() -> None:
     """There a binding without effect closes its resource; a grant of all to all does not."""
     nothing = allow("a", AclOperation.CREATE_TOKENS, topic("t"))
 

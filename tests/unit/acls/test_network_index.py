@@ -34,8 +34,7 @@ CLIENTS = (
 
 
 @given(changes=st.lists(st.tuples(st.sampled_from(HOSTS), st.booleans()), max_size=30))
-def test_against_a_scan(changes: list[tuple[str, bool]]) -> None:
-    """Every state answers as a scan of its hosts does, whatever was asked before."""
+def test_network_index_matches_linear_scan(changes: list[tuple[str, bool]]) -> None:
     index, counts = NO_NETWORKS, Counter[str]()
     for host, adds in changes:
         if not adds and not counts[host]:
@@ -56,8 +55,7 @@ def test_against_a_scan(changes: list[tuple[str, bool]]) -> None:
     assert set(index) == {each for each, count in counts.items() if count and network_of(each)}
 
 
-def test_several_bindings_at_once() -> None:
-    """A network matches until its last binding is gone."""
+def test_network_matches_until_its_last_binding_is_deleted() -> None:
     two = NO_NETWORKS.changed({"10.0.0.0/8": 2, "host/8": 1})
 
     assert two.changed({"10.0.0.0/8": -1}).matching("10.0.0.1") == {"*", "10.0.0.1", "10.0.0.0/8"}
@@ -65,8 +63,7 @@ def test_several_bindings_at_once() -> None:
     assert not NO_NETWORKS.changed({"host/8": 1})
 
 
-def test_cached_masks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are those of the cell and the address, also when many were asked for."""
+def test_cached_masks_match_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_index, "MASKS_MAX", 3)
     monkeypatch.setattr(network_index, "KNOWN_MAX", 2)
     index = NO_NETWORKS.changed({"10.0.0.0/8": 1, "::/0": 1})

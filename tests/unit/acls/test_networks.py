@@ -30,8 +30,7 @@ from doorkeeper.acls.networks import (
         ("::/\u0663\u0662", "0:0:0:0:0:0:0:0/32"),
     ],
 )
-def test_networks(host: str, network: str) -> None:
-    """Host bits, leading zeros and the ways to write an address do not matter."""
+def test_networks_are_parsed_as_in_kafka(host: str, network: str) -> None:
     assert str(parse_network(host)) == network
     assert network_of(host) == parse_network(host)
 
@@ -60,7 +59,7 @@ def test_networks(host: str, network: str) -> None:
         ("::1.2.3.256/64", "Could not parse [::1.2.3.256]"),
     ],
 )
-def test_refusals(host: str, reason: str) -> None:
+def test_invalid_networks_are_rejected_with_kafkas_text(host: str, reason: str) -> None:
     """Each has Kafka's reason."""
     with pytest.raises(InvalidNetwork) as refused:
         parse_network(host)
@@ -82,8 +81,7 @@ def test_refusals(host: str, reason: str) -> None:
         ("2001:db8::/127", "2001:db8:0:0:0:0:0:2", False),
     ],
 )
-def test_membership(network: str, client: str, inside: bool) -> None:
-    """The families do not mix."""
+def test_network_membership(network: str, client: str, inside: bool) -> None:
     address = address_of(client)
 
     assert address is not None
@@ -92,14 +90,13 @@ def test_membership(network: str, client: str, inside: bool) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "host", "*", "10.0.0.256", "1:2", "fe80::1%eth9"])
-def test_what_is_in_no_network(host: str) -> None:
+def test_non_addresses_are_in_no_network(host: str) -> None:
     """The address 0.0.0.0 and what is no address; without a slash no host is a network."""
     assert address_of(host) is None
     assert network_of(host) is None
 
 
-def test_containment() -> None:
-    """A network contains itself and the longer ones of its prefix."""
+def test_network_containment() -> None:
     ten = parse_network("10.0.0.0/8")
 
     assert ten.contains(ten)

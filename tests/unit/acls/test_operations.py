@@ -34,7 +34,7 @@ REAL = [each for each in AclOperation if each >= AclOperation.ALL]
         (ResourceType.UNKNOWN, 0),
     ],
 )
-def test_full_masks_are_those_of_kafka(resource_type: ResourceType, mask: int) -> None:
+def test_authorized_operations_of_a_super_user(resource_type: ResourceType, mask: int) -> None:
     """The authorized operations of a super user, as a broker of 4.0 and later sends them."""
     assert full_mask(resource_type) == mask
 
@@ -50,8 +50,7 @@ def test_describe_is_implied_by_four_operations() -> None:
     assert implied == {name: {name, "ALL"} for name in implied}
 
 
-def test_bits_tell_what_satisfies_and_what_denies() -> None:
-    """A test against a mask of one entry is the rule for that entry."""
+def test_mask_bits_match_single_entry_rules() -> None:
     for asked, held in product(REAL, REAL):
         exact = held in (asked, AclOperation.ALL)
 
@@ -62,16 +61,14 @@ def test_bits_tell_what_satisfies_and_what_denies() -> None:
         assert not DENY_TESTS[asked] & entry_bit(held, ALLOW)
 
 
-def test_a_mask_gives_its_entries_back_in_order() -> None:
-    """By operation, then DENY before ALLOW."""
+def test_mask_entries_are_ordered() -> None:
     mask = entry_bit(WRITE, ALLOW) | entry_bit(READ, ALLOW) | entry_bit(READ, DENY)
 
     assert entries_of(mask) == [(READ, DENY), (READ, ALLOW), (WRITE, ALLOW)]
     assert entries_of(0) == []
 
 
-def test_effects_are_what_the_tests_of_a_mask_find() -> None:
-    """For every type, operation and permission."""
+def test_effects_match_mask_tests() -> None:
     for kind, operation in product(SUPPORTED_OPERATIONS, AclOperation):
         pattern = ResourcePattern(kind, "n", LITERAL)
         asked = SUPPORTED_OPERATIONS[kind]

@@ -25,8 +25,7 @@ A, B, C = (
 )
 
 
-def test_what_is_there_stays() -> None:
-    """Only the difference is planned."""
+def test_existing_acls_are_unchanged() -> None:
     assert plan([A, B], [B, C]) == Plan((C,), (A,), unchanged=1, foreign=0)
     assert plan([B, A], [A, B, A]) == Plan((), (), unchanged=2, foreign=0)
     assert not plan([B, A], [A, B, A])
@@ -42,26 +41,24 @@ def test_what_is_there_stays() -> None:
         (Selector(prefixes=("team-b.",), principals=frozenset({"User:a"})), ()),
     ],
 )
-def test_what_is_not_owned_is_not_touched(owned: Selector, removed: tuple[AclBinding, ...]) -> None:
-    """Nothing is wanted, so all that is owned goes; the rest is counted."""
+def test_unowned_acls_are_unchanged(owned: Selector, removed: tuple[AclBinding, ...]) -> None:
     assert plan([A, B, C], [], owned) == Plan((), removed, 0, 3 - len(removed))
 
 
-def test_what_is_wanted_must_be_owned() -> None:
-    """Otherwise the next plan would not see what this one made."""
+def test_desired_acls_must_be_owned() -> None:
     with pytest.raises(PlanError, match=r"not owned: TOPIC 'team-b\.' for User:b;"):
         plan([], [A, B], Selector(prefixes=("team-a",)))
 
 
-def test_where_nothing_is_owned() -> None:
-    """Only additions are planned; the other present ACLs are counted."""
+def test_without_ownership_acls_are_only_added() -> None:
     assert plan_additions([A, B], [B, C]) == Plan((C,), (), unchanged=1, foreign=1)
 
 
 @settings(max_examples=40)
 @given(st.lists(acl_worlds.bindings, max_size=8), st.lists(acl_worlds.bindings, max_size=8))
-def test_a_plan_leads_where_it_says(present: list[AclBinding], wanted: list[AclBinding]) -> None:
-    """What is there, with the additions, without the removals, is what is wanted."""
+def test_plan_produces_the_desired_acls(
+    present: list[AclBinding], wanted: list[AclBinding]
+) -> None:
     made = plan(present, wanted)
 
     assert (set(present) | set(made.added)) - set(made.removed) == set(wanted)
@@ -70,8 +67,7 @@ def test_a_plan_leads_where_it_says(present: list[AclBinding], wanted: list[AclB
     assert list(made.added) == sorted(made.added)
 
 
-def test_all_names_begin_with_no_prefix() -> None:
-    """A LITERAL asterisk covers every name, and is nobody's who owns a beginning of names."""
+def test_wildcard_literal_has_no_owned_prefix() -> None:
     every, asterisks = allow("a", READ, topic("*")), allow("a", READ, topic("*", PREFIXED))
     owned = Selector(prefixes=("*",))
 
@@ -80,8 +76,7 @@ def test_all_names_begin_with_no_prefix() -> None:
     assert Selector().selects(every)
 
 
-def test_names_of_another_cluster() -> None:
-    """Topics have the prefix of MirrorMaker, all topics are those with it; groups keep theirs."""
+def test_topic_prefix_of_mirrored_cluster() -> None:
     every, asterisks = allow("a", READ, topic("*")), allow("a", READ, topic("*", PREFIXED))
 
     assert with_topic_prefix([A, B, C, every, asterisks], "src.") == [

@@ -44,8 +44,7 @@ class Hand:
         return [REFUSED if each == self._refused else None for each in bindings]
 
 
-async def test_additions_come_first_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each portion is told, and what is refused stops nobody."""
+async def test_additions_are_sent_first_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_application, "BATCH", 2)
     target, told = Hand(refused=B), []
 
@@ -58,8 +57,7 @@ async def test_additions_come_first_in_portions(monkeypatch: pytest.MonkeyPatch)
     assert told == [(2, 4), (3, 4), (4, 4)]
 
 
-async def test_it_ends_where_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What came before is done; the same plan again does the rest."""
+async def test_plan_stops_at_unknown_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_application, "BATCH", 1)
     target = Hand(breaks=B)
 
@@ -84,13 +82,12 @@ EVERYONE = allow("*", READ, topic("t"))
         ([EVERYONE], [NOT_A], None, [("add", NOT_A), ("remove", EVERYONE)]),
     ],
 )
-async def test_nothing_is_wider_on_the_way(
+async def test_no_wider_access_while_applying(
     present: list[AclBinding],
     wanted: list[AclBinding],
     refused: AclBinding | None,
     asked: list[tuple[str, AclBinding]],
 ) -> None:
-    """A DENY comes first and goes last; after a refusal what depends on it is not sent."""
     target = Hand(refused=refused)
 
     outcome = await apply(plan(present, wanted), target, present, Rules())

@@ -37,8 +37,7 @@ def bindings(privileges: list[Privilege]) -> list[AclBinding]:
     return [each.binding for each in privileges]
 
 
-def test_literals() -> None:
-    """Every need is an ALLOW on its name, from its host, with what was used through it."""
+def test_minimal_acls_are_literals() -> None:
     needs = [need("t", uses=2), need("s", host="10.0.0.1", day=1)]
 
     found = least(needs, Known({}))
@@ -52,8 +51,7 @@ def test_literals() -> None:
     assert {each.kind for each in found} == {"LITERAL"}
 
 
-def test_implied_operations_are_left_out() -> None:
-    """READ lets DESCRIBE through, and has its uses and times; DESCRIBE alone stays."""
+def test_implied_operations_are_omitted() -> None:
     found = least(
         [need("t", DESCRIBE, uses=5, day=3), need("t", READ), need("s", DESCRIBE)], Known({})
     )
@@ -62,16 +60,14 @@ def test_implied_operations_are_left_out() -> None:
     assert (found[1].support, found[1].last) == (6, BEGIN + dt.timedelta(days=3))
 
 
-def test_no_prefix_unless_asked_for() -> None:
-    """Names that share a prefix stay literals where nobody asks for prefixes."""
+def test_prefixes_are_used_only_on_request() -> None:
     needs = [need(f"orders.{letter}") for letter in "abc"]
     known = history_names({TOPIC: [each.name for each in needs]}, needs, ())
 
     assert [each.kind for each in least(needs, known)] == ["LITERAL"] * 3
 
 
-def test_prefixes_at_a_delimiter() -> None:
-    """Three names that share a beginning up to a delimiter are one prefix, as long as it can be."""
+def test_prefix_ends_at_a_delimiter() -> None:
     needs = [need(f"orders.eu.{letter}") for letter in "abc"]
 
     [found] = proposed(*needs)
@@ -91,15 +87,13 @@ def test_prefixes_at_a_delimiter() -> None:
     ],
     ids=["no delimiter", "two names", "asterisks", "thousands of delimiters"],
 )
-def test_what_is_no_prefix(names: list[str], other: str) -> None:
-    """The names stay literals: a prefix with an asterisk would read as a wildcard."""
+def test_invalid_prefixes_stay_literals(names: list[str], other: str) -> None:
     found = proposed(*map(need, names), need(other, principal="User:b"))
 
     assert {each.kind for each in found} == {"LITERAL"}
 
 
-def test_names_of_others() -> None:
-    """A prefix never covers a name that others were let through to; a longer one may do."""
+def test_prefix_excludes_names_used_by_others() -> None:
     needs = [need(f"orders.eu.{letter}") for letter in "abc"] + [need("orders.us.a")]
 
     found = proposed(*needs, need("orders.us.x", principal="User:b"))
@@ -121,8 +115,7 @@ def test_names_of_others() -> None:
         (allow("a", READ, topic("orders.x")), "PREFIX"),
     ],
 )
-def test_names_that_others_may_use(acl: AclBinding, kind: str) -> None:
-    """A literal ALLOW makes a name others' too, used or not; a DENY, a prefix and "*" do not."""
+def test_prefix_excludes_names_allowed_to_others(acl: AclBinding, kind: str) -> None:
     needs = [need(f"orders.{letter}") for letter in "abc"]
 
     assert {each.kind for each in proposed(*needs, acls=(acl,))} == {kind}
@@ -153,8 +146,9 @@ def test_covered_names_are_listed() -> None:
         ("no colon", "t", READ),
     ],
 )
-def test_what_no_acl_can_say(principal: str, name: str, operation: AclOperation) -> None:
-    """Nobody is granted the literal "*", an empty name, or something for User:*."""
+def test_unrepresentable_needs_are_omitted(
+    principal: str, name: str, operation: AclOperation
+) -> None:
     assert grant_of(principal, TOPIC, name, operation) is None
     assert least([need(name, operation, principal=principal)], Known({})) == []
     assert grant_of("User:a", ResourceType.CLUSTER, "kafka-cluster", DESCRIBE) is not None

@@ -34,8 +34,7 @@ def holds(names: NameSet, name: str) -> bool:
     return name == "*" or not name.startswith("*")
 
 
-def test_sets_of_names() -> None:
-    """Within and common names are what asking each name gives."""
+def test_name_set_intersection_and_containment() -> None:
     for one, other in product(SETS, SETS):
         mine, theirs = ({name for name in PROBES if holds(each, name)} for each in (one, other))
         both = common_names(one, other)
@@ -45,8 +44,7 @@ def test_sets_of_names() -> None:
         assert found == mine & theirs
 
 
-def test_names_of_patterns() -> None:
-    """The literal asterisk is the only literal that stands for others."""
+def test_names_matched_by_a_pattern() -> None:
     assert names_of(topic("a")) == single("a")
     assert names_of(topic("*")) == WILD
     assert names_of(topic("*", PREFIXED)) == Extent("*")
@@ -57,8 +55,7 @@ def test_names_of_patterns() -> None:
         assert not is_asked_about(pattern)
 
 
-def test_an_overlap_is_the_narrower_of_each() -> None:
-    """Names, principal and host of both; nothing where one of them differs."""
+def test_overlap_of_two_bindings() -> None:
     one = region_of(allow("User:*", READ, topic("a", PREFIXED), "10.0.0.1"))
     other = region_of(deny("alice", READ, topic("*")))
 

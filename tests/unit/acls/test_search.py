@@ -30,8 +30,7 @@ MANY = load(
 )
 
 
-def test_many_filters_cost_one_walk() -> None:
-    """However many compare the same fields of all ACLs: as many slices as for one of them."""
+def test_several_filters_share_one_scan() -> None:
     hosts = [wanted(host=f"10.0.1.{number}") for number in range(40)]
 
     assert steps_of(hosts) == steps_of(hosts[:1]) == pytest.approx(20, abs=1)
@@ -39,8 +38,7 @@ def test_many_filters_cost_one_walk() -> None:
     assert steps_of(theirs) == pytest.approx(3, abs=1)
 
 
-def test_finding_ends_when_it_is_too_much() -> None:
-    """The walk goes no further than one slice beyond."""
+def test_search_stops_at_its_limit() -> None:
     work = find_each(MANY, [wanted(principal=None)] * 2, SLICE)
     next(work)
 

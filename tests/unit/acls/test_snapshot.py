@@ -11,8 +11,7 @@ from testkit.acl import READ, allow, group, topic
 A = allow("alice", READ, topic("orders"))
 
 
-def test_networks_match_from_kafka_4_4_on() -> None:
-    """Before, a host is text; whichever way the ACLs came into the snapshot."""
+def test_networks_match_from_kafka_4_4() -> None:
     networked = allow("alice", READ, topic("orders"), host="10.0.0.0/8")
     others = [allow(f"user-{number}", READ, topic("orders")) for number in range(8)]
     rows = [(str(number), each) for number, each in enumerate([networked, *others])]
@@ -32,7 +31,7 @@ def test_networks_match_from_kafka_4_4_on() -> None:
         assert not after.with_changes((), rows).networks
 
 
-def test_a_change_shares_what_it_does_not_touch() -> None:
+def test_unchanged_resource_types_are_shared() -> None:
     """Other resource types stay the very same objects."""
     snapshot = EMPTY.with_changes([("1", A)])
     changed = snapshot.with_changes([("2", allow("bob", READ, group("g")))])

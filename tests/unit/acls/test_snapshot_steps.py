@@ -29,8 +29,7 @@ def way(before: Snapshot, after: Snapshot) -> set[ResourcePattern] | None:
     return None if found is None else set(found)
 
 
-def test_each_way_of_changing_tells_what_it_touches() -> None:
-    """A few that are created, many at once, those that are deleted; one after the other."""
+def test_change_records_touched_patterns() -> None:
     nothing = load([])
     few = added(nothing, READS_A, READS_G)
     many = few.with_changes([("2", WRITES_A), ("3", READS_B)])
@@ -42,8 +41,7 @@ def test_each_way_of_changing_tells_what_it_touches() -> None:
     assert way(few, fewer) == {topic("a"), topic("b", PREFIXED), group("g")}
 
 
-def test_a_state_differs_in_nothing_from_itself() -> None:
-    """Nor from one that was made of it by a change without effect."""
+def test_state_has_no_difference_from_itself() -> None:
     state = added(EMPTY, READS_A)
 
     assert way(state, state) == set()
@@ -51,8 +49,7 @@ def test_a_state_differs_in_nothing_from_itself() -> None:
     assert way(state, state.without([READS_B])) == set()
 
 
-def test_there_is_no_way_to_what_was_made_of_another() -> None:
-    """Not back, not to one made without a change that failed, not between two that were loaded."""
+def test_unrelated_states_have_no_steps() -> None:
     state = added(EMPTY, READS_A)
     failed = added(state, READS_B)
     after = added(state, READS_G)
@@ -63,8 +60,7 @@ def test_there_is_no_way_to_what_was_made_of_another() -> None:
     assert way(load([]), load([])) is None
 
 
-def test_old_steps_are_let_go_of() -> None:
-    """As many changes ago as steps are kept nobody knows; one fewer, and all are known."""
+def test_old_steps_are_dropped() -> None:
     states = [EMPTY]
     for number in range(STEPS_MAX + 10):
         states.append(added(states[-1], allow("alice", READ, topic(str(number)))))
@@ -77,8 +73,7 @@ def test_old_steps_are_let_go_of() -> None:
 
 
 @pytest.mark.parametrize("each", [5, 20, 21])
-def test_only_so_many_patterns_are_named(monkeypatch: pytest.MonkeyPatch, each: int) -> None:
-    """Changes of many need as much memory as one of the most that are named."""
+def test_number_of_recorded_patterns_is_limited(monkeypatch: pytest.MonkeyPatch, each: int) -> None:
     monkeypatch.setattr("doorkeeper.acls.snapshot.PATTERNS_MAX", 20)
     state = EMPTY
     for change in range(6):

@@ -19,8 +19,7 @@ from doorkeeper.acls.super_users import remark_on
         ("USER:admin", "User:admin"),
     ],
 )
-def test_remarks(user: str, right: str) -> None:
-    """Each says what to write."""
+def test_suspicious_super_users(user: str, right: str) -> None:
     assert right in remark_on(user)
 
 
@@ -35,6 +34,5 @@ def test_remarks(user: str, right: str) -> None:
         "x",
     ],
 )
-def test_one_name(user: str) -> None:
-    """The commas of a distinguished name belong to it."""
+def test_super_user_with_commas_is_one_name(user: str) -> None:
     assert remark_on(user) == ""

@@ -43,8 +43,9 @@ JOINS_ONE = TaskNeed(READ, GROUP, None)
          [READS, JOINS_ONE], Verdict.SOMETIMES),
     ],
 )  # fmt: skip
-def test_from_a_network(world: list[AclBinding], needs: list[TaskNeed], verdict: Verdict) -> None:
-    """A client does the task from one address, so the needs are met there together."""
+def test_task_from_a_network(
+    world: list[AclBinding], needs: list[TaskNeed], verdict: Verdict
+) -> None:
     snapshot = loaded(*world).with_network_matching(enabled=True)
 
     assert task_answer(PLAIN, snapshot, "User:a", "10.0.0.0/8", needs).verdict is verdict
@@ -55,8 +56,7 @@ def test_from_a_network(world: list[AclBinding], needs: list[TaskNeed], verdict:
         assert each.denied is None or not allows(PLAIN, snapshot, each.denied)
 
 
-def test_from_no_address_in_particular() -> None:
-    """A need of one name has one answer."""
+def test_task_without_host() -> None:
     snapshot = loaded(allow("a", READ, topic("pii-x")))
     needs = [TaskNeed(READ, TOPIC, single("pii-x"))]
 

@@ -56,9 +56,7 @@ def binding(
         (binding(name="", principal=""), "Resource name should not be empty"),
     ],
 )
-def test_bindings_are_refused_by_the_first_rule_that_they_break(
-    refused: AclBinding, text: str
-) -> None:
+def test_invalid_bindings_are_rejected_with_kafkas_text(refused: AclBinding, text: str) -> None:
     """Always INVALID_REQUEST, with the text of Kafka 4.3.1."""
     error = check_binding(refused)
 
@@ -82,8 +80,7 @@ def test_bindings_are_refused_by_the_first_rule_that_they_break(
     ],
     ids=lambda each: each.pattern.name[:9],
 )
-def test_what_a_broker_stores_is_accepted(accepted: AclBinding) -> None:
-    """Whether it can ever have an effect is not asked; each text alone may have what fits."""
+def test_bindings_without_effect_are_accepted(accepted: AclBinding) -> None:
     assert check_binding(accepted) is None
     assert unencodable(accepted) is None
     assert TEXT_BYTES_MAX == reading.TEXT_BYTES_MAX
@@ -98,8 +95,7 @@ def test_what_a_broker_stores_is_accepted(accepted: AclBinding) -> None:
         (wanted(permission_type=AclPermissionType.UNKNOWN), "Unknown entryFilter."),
     ],
 )
-def test_filters_with_unknown_elements_are_refused(refused: AclBindingFilter, text: str) -> None:
-    """The pattern is looked at first; ANY and MATCH belong to filters."""
+def test_filters_with_unknown_elements_are_rejected(refused: AclBindingFilter, text: str) -> None:
     error = check_filter(refused)
 
     assert error is not None
@@ -122,9 +118,7 @@ HALF = "holds half of a surrogate pair, which is not a character"
         (wanted(name="é" * 16384), "Resource name takes 32768 bytes; at most 32767"),
     ],
 )
-def test_what_no_message_carries_is_refused(
-    refused: AclBinding | AclBindingFilter, text: str
-) -> None:
+def test_unencodable_texts_are_rejected(refused: AclBinding | AclBindingFilter, text: str) -> None:
     """A text counts in bytes of UTF-8, and half of a surrogate pair has none."""
     error = unencodable(refused)
 
@@ -140,7 +134,7 @@ def test_what_no_message_carries_is_refused(
         ("10.0.0.0/33", "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range [0,32]"),
     ],
 )
-def test_hosts_are_checked_where_they_may_be_networks(host: str, text: str) -> None:
+def test_hosts_are_validated_from_kafka_4_4(host: str, text: str) -> None:
     """From Kafka 4.4 on, after everything else."""
     refused = allow("a", READ, topic("t"), host=host)
 
@@ -155,6 +149,5 @@ def test_hosts_are_checked_where_they_may_be_networks(host: str, text: str) -> N
 
 
 @pytest.mark.parametrize("host", ["*", "10.1.2.3/8", "::/0", "10.0.0", "2001:db8::1", "localhost"])
-def test_networks_and_all_texts_without_a_slash_are_accepted(host: str) -> None:
-    """They are kept as written."""
+def test_networks_and_plain_hosts_are_accepted(host: str) -> None:
     assert check_binding(allow("a", READ, topic("t"), host=host), networks=True) is None

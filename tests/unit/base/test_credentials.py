@@ -10,7 +10,7 @@ from doorkeeper.base.credentials import ScramCredential, credential_of
 from doorkeeper.server.security.provider import TokenLogin
 
 
-def test_a_credential_is_that_of_the_rfc() -> None:
+def test_credential_matches_rfc_7677_example() -> None:
     """The example of RFC 7677, user "user" with password "pencil", ends with the RFC's proof."""
     salt = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     nonce = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -22,8 +22,7 @@ def test_a_credential_is_that_of_the_rfc() -> None:
     assert b64encode(signature) == b"6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
-def test_no_secret_is_shown() -> None:
-    """Neither repr nor str of what is kept holds salt, keys or an HMAC."""
+def test_repr_hides_secrets() -> None:
     credential = ScramCredential(b"salt", b"stored", b"server", 4096)
     token = TokenLogin(Principal("User", "alice"), b"hmac", 1)
 

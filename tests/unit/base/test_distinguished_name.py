@@ -27,13 +27,14 @@ CN, ORGANIZATION, EMAIL = KEYWORDS["CN"], KEYWORDS["O"], "1.2.840.113549.1.9.1"
         ([[(CN, UTF8, b"\xff\xed\xa0\x80")]], "CN=\ufffd\ufffd"),
     ],
 )
-def test_names(parts: list[list[tuple[str, int, bytes]]], text: str) -> None:
+def test_distinguished_names_match_java(
+    parts: list[list[tuple[str, int, bytes]]], text: str
+) -> None:
     """Order, keywords, hexadecimal values and escapes are those of Java."""
     assert name_of(name(*parts)) == text
 
 
-def test_long_values() -> None:
-    """Lengths of more than a byte are read."""
+def test_long_der_lengths_are_read() -> None:
     assert name_of(name([(CN, UTF8, b"x" * 70_000)])) == f"CN={'x' * 70_000}"
 
 
@@ -53,14 +54,12 @@ def test_long_values() -> None:
         der(0x30, b"") + b"\0\0",
     ],
 )
-def test_what_is_no_name(data: bytes) -> None:
-    """Bytes that are no DER, or none of a name, are refused and never misread."""
+def test_invalid_der_is_rejected(data: bytes) -> None:
     with pytest.raises(NotDer):
         name_of(data)
 
 
-def test_subjects() -> None:
-    """The subject stands behind the version, which may be missing, and four other fields."""
+def test_subject_is_found_in_certificate() -> None:
     fields = [der(2, b"\1"), der(0x30, b""), name(), der(0x30, b""), name([(CN, UTF8, b"a")])]
 
     for version in (b"", der(0xA0, der(2, b"\2"))):

@@ -10,13 +10,11 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NONE, 0, 4711, None, "POLICY_VIOLATION"])
-def test_an_error_has_a_code_of_an_error(code: Any) -> None:
-    """With NONE the answer would say that what failed has been done."""
+def test_error_requires_an_error_code(code: Any) -> None:
     with pytest.raises(ValueError):
         ApiError(code, "no")
 
 
-def test_the_message_is_a_text() -> None:
-    """Anything else could not be written into an answer."""
+def test_error_message_must_be_a_string() -> None:
     with pytest.raises(TypeError, match="expected: a text"):
         ApiError(ErrorCode.POLICY_VIOLATION, OSError("no"))  # type: ignore[arg-type]

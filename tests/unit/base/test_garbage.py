@@ -42,8 +42,7 @@ class Knot:
         self.itself = self
 
 
-def test_what_survives_is_not_looked_at_again() -> None:
-    """However much there is of it, no collection grows with it."""
+def test_surviving_objects_are_frozen() -> None:
     limit_collections()
     frozen = gc.get_freeze_count()
 
@@ -54,8 +53,7 @@ def test_what_survives_is_not_looked_at_again() -> None:
     assert len(gc.get_objects(1)) <= THRESHOLDS[0] * (THRESHOLDS[1] + 2)
 
 
-def test_what_dies_young_is_collected() -> None:
-    """Cycles that nobody refers to are freed, as many as there are."""
+def test_short_lived_cycles_are_collected() -> None:
     limit_collections()
     frozen = gc.get_freeze_count()
 
@@ -67,8 +65,7 @@ def test_what_dies_young_is_collected() -> None:
     assert gc.get_freeze_count() < frozen + THRESHOLDS[0]
 
 
-def test_what_is_made_to_stay_is_never_looked_at() -> None:
-    """No collection runs while it is made, and none behind it sees any of it."""
+def test_permanent_objects_are_never_scanned() -> None:
     limit_collections()
     collections: list[str] = []
     watch = collections.append

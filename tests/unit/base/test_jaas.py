@@ -27,14 +27,13 @@ def options_of(text: str) -> dict[str, str]:
         ('k="first" k="last"', "last"),
     ],
 )
-def test_values(text: str, value: str) -> None:
+def test_jaas_values_match_java(text: str, value: str) -> None:
     """Quotes, escapes, words and comments mean what they mean to Java."""
     assert options_of(text) == {"k": value}
 
 
 @pytest.mark.parametrize("number", ["9092", "-1", ".5", "9a", "-"])
-def test_a_number_without_quotes_is_no_value(number: str) -> None:
-    """A value that begins as a number is refused, as by a broker."""
+def test_unquoted_number_is_rejected(number: str) -> None:
     with pytest.raises(JaasError, match="needs = and a value"):
         parse(f"m required k={number};")
 
@@ -52,23 +51,20 @@ def test_a_number_without_quotes_is_no_value(number: str) -> None:
         ('m required user_a="s3cret\n";', "the option at character 27 needs"),
     ],
 )
-def test_what_is_no_configuration(text: str, said: str) -> None:
-    """An error says where and what, and shows no piece of the text."""
+def test_invalid_jaas_is_rejected_with_position(text: str, said: str) -> None:
     with pytest.raises(JaasError, match=said) as caught:
         parse(text)
 
     assert "s3cret" not in str(caught.value)
 
 
-def test_modules_and_tokens_hide_their_texts() -> None:
-    """Neither repr has a secret in it."""
+def test_repr_hides_option_values() -> None:
     assert "s3cret" not in repr(parse('m required user_a="s3cret";'))
     assert "s3cret" not in repr(JaasTokenizer('"s3cret"').next())
 
 
 @given(st.text(st.sampled_from("ab =;\"'\\/*\n9-._$#\x7f\x80\xa0\u4e2d")))
-def test_no_text_breaks_the_reader(text: str) -> None:
-    """Any text gives modules or a JaasError."""
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     try:
         found = parse(text)
     except JaasError:

@@ -21,27 +21,23 @@ ROWS = (
 
 
 @pytest.mark.parametrize(("key", "text", "value", "default"), ROWS)
-def test_a_row_has_a_value_and_a_default(
+def test_key_parses_value_and_default(
     key: Key[object], text: str, value: object, default: object
 ) -> None:
-    """A text is trimmed and typed; lists have no element twice."""
     assert (key.parse(text), key.default_value) == (value, default)
 
 
-def test_a_value_must_pass_the_check() -> None:
-    """The error says what is allowed."""
+def test_invalid_value_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^a whole number from 1 to 2147483647$"):
         SIZE.parse("0")
 
 
-def test_a_key_with_a_prefix_applies_after_sighup() -> None:
-    """Other keys after a restart, where the row says nothing."""
+def test_prefixed_key_applies_after_sighup() -> None:
     assert SIZE.applies is Applies.RELOAD
     assert flag("a.flag", "A flag.").applies is Applies.RESTART
 
 
-def test_values_of_a_listener_are_typed() -> None:
-    """One that is absent or empty is the default; a message names the key as it is given."""
+def test_listener_values_are_typed() -> None:
     prefixed = "listener.name.a.a.size"
     values = KeyValues(values={"a.size": "9"}, given_as={"a.size": prefixed})
 

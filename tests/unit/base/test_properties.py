@@ -9,8 +9,7 @@ from doorkeeper.base.entry import Entry
 from doorkeeper.base.properties import override, parse
 
 
-def test_entries_know_their_lines() -> None:
-    """A continued entry has the line where it begins; all three ends of lines count."""
+def test_entries_have_line_numbers() -> None:
     data = b"# a\r\n\r\nx=1\ry = 2\\\n   3\nz:4\n"
 
     assert parse(data, "f") == [
@@ -20,8 +19,7 @@ def test_entries_know_their_lines() -> None:
     ]
 
 
-def test_a_malformed_escape_names_the_line_and_not_the_text() -> None:
-    """The line of a broken escape is told; its characters may be of a password."""
+def test_malformed_escape_error_hides_the_text() -> None:
     with pytest.raises(ConfigError) as caught:
         parse(b"a=1\npassword=se\\u00zzcret\n", "f")
 
@@ -29,8 +27,7 @@ def test_a_malformed_escape_names_the_line_and_not_the_text() -> None:
 
 
 @pytest.mark.parametrize("argument", ["secret", "=secret", ""])
-def test_an_override_without_key_or_sign_is_refused(argument: str) -> None:
-    """The refusal does not repeat the text, which may be a password."""
+def test_invalid_override_error_hides_the_text(argument: str) -> None:
     with pytest.raises(ConfigError) as caught:
         override(argument)
 

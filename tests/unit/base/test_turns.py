@@ -33,8 +33,7 @@ class Work:
         return "all of it"
 
 
-async def test_others_have_their_turns_in_between() -> None:
-    """Four pieces, then everybody else; the result is that of the pieces."""
+async def test_slices_yield_to_other_tasks() -> None:
     work = Work(20)
     seen: list[int] = []
 
@@ -51,8 +50,7 @@ async def test_others_have_their_turns_in_between() -> None:
     assert seen == [4, 8, 12, 16, 20]
 
 
-async def test_work_given_up_is_closed() -> None:
-    """No more of it is done."""
+async def test_cancelled_work_is_closed() -> None:
     work = Work(20)
     doing = asyncio.ensure_future(run_in_turns(work.pieces(), lambda: work.now_s))
     await asyncio.sleep(0)

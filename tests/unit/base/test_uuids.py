@@ -11,7 +11,7 @@ def octets_of(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "==")
 
 
-def test_a_random_uuid_keeps_the_random_bytes() -> None:
+def test_random_uuid_keeps_random_bits() -> None:
     """Of 16 random bytes only the six bits are changed that mark a version 4 uuid."""
     text = random_uuid(lambda count: b"\xff" * count)
     counted = random_uuid(lambda count: bytes(range(count)))
@@ -21,8 +21,7 @@ def test_a_random_uuid_keeps_the_random_bytes() -> None:
     assert octets_of(counted).hex() == "000102030405460788090a0b0c0d0e0f"
 
 
-def test_one_that_begins_with_a_dash_is_thrown_away() -> None:
-    """The first draw that does not begin with "-" is taken."""
+def test_uuid_with_leading_dash_is_discarded() -> None:
     draws = iter([b"\xf8" + bytes(15), b"\xfb" + bytes(15), b"\x04" + bytes(15)])
 
     assert random_uuid(lambda _: next(draws)) == "BAAAAAAAQACAAAAAAAAAAA"

@@ -30,7 +30,7 @@ from doorkeeper.base.values import (
         (KeyType.LIST, "  ", ()),
     ],
 )
-def test_texts_become_values(key_type: KeyType, text: str, value: Value) -> None:
+def test_values_are_parsed(key_type: KeyType, text: str, value: Value) -> None:
     """Blanks around a value do not count, as in Kafka, where others than Java's trim has do."""
     assert parse_value(key_type, text) == value
 
@@ -46,14 +46,12 @@ def test_texts_become_values(key_type: KeyType, text: str, value: Value) -> None
         (KeyType.DOUBLE, "half", "a number"),
     ],
 )
-def test_what_is_not_of_the_type(key_type: KeyType, text: str, allowed: str) -> None:
-    """The error says what is allowed."""
+def test_wrong_types_are_rejected(key_type: KeyType, text: str, allowed: str) -> None:
     with pytest.raises(ValueError, match=allowed):
         parse_value(key_type, text)
 
 
-def test_checks_say_what_is_allowed() -> None:
-    """A check passes what it allows and names it otherwise."""
+def test_checks_describe_allowed_values() -> None:
     at_least(1)(1)
     one_of("a", "b")("b")
     not_blank("x")
@@ -66,8 +64,7 @@ def test_checks_say_what_is_allowed() -> None:
         not_blank("")
 
 
-def test_a_password_never_prints() -> None:
-    """By itself, in a text, in a log line, in a list, with a width; who uses it has its text."""
+def test_password_is_never_printed() -> None:
     password = parse_value(KeyType.PASSWORD, " s3cret ")
 
     assert isinstance(password, Password)

@@ -67,8 +67,7 @@ def _quietly(serve: Callable[[socket.socket], None], peer: socket.socket) -> Non
         return  # the generator has left
 
 
-def test_each_frame_goes_out_once_and_its_answer_is_kept() -> None:
-    """Over all connections, in any order; what is kept is in the order of the frames."""
+def test_each_frame_is_sent_once_and_answered() -> None:
     frames = [frame(b"%d" % number) for number in range(100)]
 
     with server(echoed) as port:
@@ -95,7 +94,6 @@ def test_each_frame_goes_out_once_and_its_answer_is_kept() -> None:
         ),
     ],
 )
-def test_a_wrong_answer_ends_the_load(answer: Answer, problem: str) -> None:
-    """Benchmarks count no answer that is not the expected one."""
+def test_wrong_response_stops_the_load(answer: Answer, problem: str) -> None:
     with server(answer) as port, pytest.raises(Failed, match=problem):
         run(port, Load(frames=[frame(b"x")], requests_max=300, time_s=30, same=True))

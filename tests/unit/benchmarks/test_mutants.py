@@ -20,17 +20,14 @@ EITHER = f"def either(a, b):\n{BEFORE}\n"
 OTHER = f"def other(a, b):\n    a = 1\n{BEFORE}\n"
 
 
-def test_every_place_exists() -> None:
-    """After a move of modules: .venv/bin/python benchmarks/mutants.py place."""
+def test_all_mutant_locations_exist() -> None:
     sample = json.loads(mutants.RESULTS.read_text(encoding="utf-8"))["mutants"]
     missing = {each["path"] for each in sample if not (ROOT / each["path"]).is_file()}
 
     assert missing == set(), "run: .venv/bin/python benchmarks/mutants.py place"
 
 
-def test_a_mutant_is_found_where_its_lines_are() -> None:
-    """In its function, wherever that is; else where the lines are found once; else it is gone."""
-
+def test_mutant_is_located_by_its_lines() -> None:
     def found(**sources: str) -> tuple[str, str, int] | None:
         texts = {f"server/{name}.py": text for name, text in sources.items()}
         place = mutants.found_again(MUTANT, texts)

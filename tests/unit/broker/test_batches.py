@@ -53,16 +53,14 @@ GOOD = batch_bytes(b"a", b"b")
         (changed(GOOD, 43, (7).to_bytes(8)), 9, ErrorCode.INVALID_RECORD),
     ],
 )
-def test_a_wrong_batch_is_refused(data: bytes, version: int, code: ErrorCode) -> None:
-    """With the code of a broker."""
+def test_invalid_batch_is_rejected(data: bytes, version: int, code: ErrorCode) -> None:
     with pytest.raises(ApiError) as refused:
         check_batch(read_batch(data, version))
 
     assert refused.value.code is code
 
 
-def test_a_batch_is_placed_without_another_checksum() -> None:
-    """Base offset and epoch are in front of what the checksum covers."""
+def test_placing_a_batch_keeps_its_checksum() -> None:
     found = place(batch(b"a"), 77)
 
     assert found[:8] == (77).to_bytes(8)
@@ -70,8 +68,7 @@ def test_a_batch_is_placed_without_another_checksum() -> None:
     assert found[16:] == batch_bytes(b"a")[16:]
 
 
-def test_the_time_of_appending_is_written() -> None:
-    """With LogAppendTime; the checksum is right again."""
+def test_log_append_time_is_written() -> None:
     found = with_append_time(batch(b"a", times=[5]), 99)
 
     assert read_batch(found.data, 9) == found
@@ -81,7 +78,7 @@ def test_the_time_of_appending_is_written() -> None:
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_a_marker_is_a_control_record(commits: object) -> None:
+def test_marker_is_a_control_record(commits: object) -> None:
     """Its key has the type: 0 aborts, 1 commits; its value the epoch of the coordinator."""
     found = marker(7, 3, 1000, commits=bool(commits))
 
@@ -96,8 +93,7 @@ def test_a_marker_is_a_control_record(commits: object) -> None:
 
 
 @pytest.mark.parametrize("attributes", [0, GZIP])
-def test_a_record_is_found_by_its_time(attributes: int) -> None:
-    """The first of that time or a later one; also in a compressed batch."""
+def test_record_is_found_by_timestamp(attributes: int) -> None:
     found = batch(b"a", b"b", b"c", times=[5, 9, 7], attributes=attributes)
 
     assert find_record(found, 0) == (0, 5)
@@ -105,8 +101,7 @@ def test_a_record_is_found_by_its_time(attributes: int) -> None:
     assert find_record(found, 10) is None
 
 
-def test_records_that_are_no_records_end_the_search() -> None:
-    """A producer may write anything behind a right checksum."""
+def test_malformed_records_end_the_search() -> None:
     data = changed(GOOD, 61, b"\xff" * (len(GOOD) - 61))
 
     assert find_record(read_batch(data, 9), 0) is None
@@ -125,8 +120,7 @@ def code_of(data: bytes) -> ErrorCode:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_right_records(name: str) -> None:
-    """However they are compressed."""
+def test_valid_records_are_accepted(name: str) -> None:
     assert code_of(RIGHT[name]) is ErrorCode.NONE
 
 
@@ -170,8 +164,7 @@ ALIKE = b"".join(record(number, bytes(20), number % 70) for number in range(2000
     st.integers(0, 2),
     st.sampled_from([2000, 2000, 1999]),
 )
-def test_many_alike(at: int, new: bytes, left_out: int, count: int) -> None:
-    """Damage anywhere is answered as where each record is looked at."""
+def test_fast_path_detects_any_damage(at: int, new: bytes, left_out: int, count: int) -> None:
     data = with_body(ALIKE[:at] + new + ALIKE[at + left_out :], count=count)
     with patch.object(contents, "_MANY", 10_000):
         expected = code_of(data)
@@ -179,8 +172,7 @@ def test_many_alike(at: int, new: bytes, left_out: int, count: int) -> None:
     assert code_of(data) is expected
 
 
-def test_what_is_larger_than_is_looked_at() -> None:
-    """A broker reads all of it; here it is accepted as far as it was read."""
+def test_records_beyond_the_inspection_limit_are_accepted() -> None:
     large = record(0, bytes(20_000_000)) + record(1, b"")
 
     assert code_of(with_body(pack(GZIP, large), GZIP)) is ErrorCode.NONE
@@ -188,15 +180,13 @@ def test_what_is_larger_than_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("end", [1, 8, 20])
-def test_gzip_that_is_cut_off(end: int) -> None:
-    """The answer of a broker to what cannot be decompressed."""
+def test_truncated_gzip_is_rejected(end: int) -> None:
     whole = pack(GZIP, BODY)
 
     assert code_of(with_body(whole[:-end], GZIP)) is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_a_bomb() -> None:
-    """Zeros that unpack to more than is looked at are refused."""
+def test_decompression_bomb_is_rejected() -> None:
     squeezed = zlib.compressobj(9, zlib.DEFLATED, 31)
     zeros = b"".join(squeezed.compress(bytes(1 << 24)) for _ in range(2)) + squeezed.flush()
 

@@ -73,8 +73,7 @@ async def test_session_timeouts(key: str, timeout_ms: int, code: int) -> None:
         ("group.coordinator.rebalance.protocols=classic", (35, 0)),
     ],
 )
-async def test_consumer_groups(key: str, outcome: tuple[int, int]) -> None:
-    """The interval of heartbeats is the server's, and the protocol may be switched off."""
+async def test_consumer_group_settings(key: str, outcome: tuple[int, int]) -> None:
     request = ConsumerGroupHeartbeatRequest(
         group_id="g",
         member_id="a",
@@ -86,14 +85,14 @@ async def test_consumer_groups(key: str, outcome: tuple[int, int]) -> None:
     assert (answered.error_code, answered.heartbeat_interval_ms) == outcome
 
 
-async def test_the_longest_transaction() -> None:
+async def test_transaction_timeout_limit() -> None:
     """A longer time-out is 50."""
     node = await node_of(properties="transaction.max.timeout.ms=1000")
     request = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1_001)
     assert answer(init_producer_id.API, request, node, 4).error_code == 50
 
 
-async def test_producers_use_the_newest_transactions() -> None:
+async def test_transaction_version_feature() -> None:
     """``transaction.version`` is a feature of the test broker (KIP-890), from ApiVersions 4 on."""
     node = await node_of(properties="doorkeeper.test.broker=true")
     request = ApiVersionsRequest(client_software_name="x", client_software_version="1")
@@ -105,8 +104,7 @@ async def test_producers_use_the_newest_transactions() -> None:
     assert len(answer(api_versions.API, request, node, 3).supported_features) == 1
 
 
-def test_keys_without_a_test_broker_are_named() -> None:
-    """They have no effect then, and the start says so."""
+def test_keys_without_test_broker_are_reported() -> None:
     given = "group.min.session.timeout.ms=1"
     (warning,) = (text for text in warnings_from(given) if "no effect" in text)
     assert "keys of Kafka that have no effect here: group.min.session.timeout.ms" in warning

@@ -72,8 +72,7 @@ def stable(*names: str) -> World:
     return world
 
 
-def test_the_first_member_leads() -> None:
-    """It sees all members and hands in the assignments, its own too."""
+def test_first_member_becomes_leader() -> None:
     world = World()
 
     joined = world.join("", "a")
@@ -88,8 +87,7 @@ def test_the_first_member_leads() -> None:
     assert world.group.state == "Stable"
 
 
-def test_a_new_member_is_given_its_id_first() -> None:
-    """It counts as pending until it joins with it; other members wait for it."""
+def test_new_member_receives_its_id_first() -> None:
     world = World()
 
     asked = world.join("", "a", requires_known_id=True)
@@ -99,8 +97,7 @@ def test_a_new_member_is_given_its_id_first() -> None:
     assert world.join("b").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_second_member_begins_a_rebalance() -> None:
-    """The first one hears of it from its heartbeat; both get the next generation."""
+def test_second_member_starts_a_rebalance() -> None:
     world = stable("a")
 
     assert world.join("", "b") is None
@@ -117,8 +114,7 @@ def test_a_second_member_begins_a_rebalance() -> None:
     assert sorted(each.assignment for each in world.answers) == [b"1", b"2"]
 
 
-def test_a_member_that_does_not_join_again_is_removed() -> None:
-    """At the end of the rebalance time-out of the longest member."""
+def test_member_that_does_not_rejoin_is_removed() -> None:
     world = stable("a", "b")
     world.join("b", protocols=(("range", b"other"),))
 
@@ -131,8 +127,7 @@ def test_a_member_that_does_not_join_again_is_removed() -> None:
     assert world.heartbeat("a") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_session_ends_without_heartbeats() -> None:
-    """The others rebalance; a member that waits for an answer is not removed."""
+def test_member_without_heartbeat_is_removed() -> None:
     world = stable("a", "b")
     world.heartbeat("a", 5_000)
 
@@ -147,8 +142,7 @@ def test_a_session_ends_without_heartbeats() -> None:
     assert world.group.next_deadline_ms is None
 
 
-def test_a_pending_member_expires() -> None:
-    """Those that wait for it go on."""
+def test_pending_member_expires() -> None:
     world = stable("a")
     world.join("", "p", requires_known_id=True)
     world.join("a", now_ms=1_000)
@@ -159,8 +153,7 @@ def test_a_pending_member_expires() -> None:
     assert astuple(world.answers[-1])[:3] == (ErrorCode.NONE, "a", 2)
 
 
-def test_members_leave() -> None:
-    """The last one leaves the group empty, with another generation."""
+def test_leaving_members_empty_the_group() -> None:
     world = stable("a", "b")
 
     assert world.group.leave("a", None, 0) is ErrorCode.NONE
@@ -174,8 +167,7 @@ def test_members_leave() -> None:
     assert world.heartbeat("b") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_protocols_must_fit() -> None:
-    """One that all members know is chosen, the one that most prefer."""
+def test_protocol_is_chosen_by_members() -> None:
     world = World()
     world.join("", "a", protocols=(("x", b""), ("range", b"1")))
 
@@ -200,13 +192,11 @@ def test_protocols_must_fit() -> None:
         ({"instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_a_wrong_synchronisation_is_refused(fields: dict[str, Any], code: ErrorCode) -> None:
-    """Without an assignment."""
+def test_invalid_sync_is_rejected(fields: dict[str, Any], code: ErrorCode) -> None:
     assert stable("a").sync("a", **fields) == SyncAnswer(code)
 
 
-def test_a_member_that_does_not_synchronise_is_removed() -> None:
-    """At the end of the rebalance time-out; the others begin anew."""
+def test_member_that_does_not_sync_is_removed() -> None:
     world = World()
     world.join("", "a")
     world.join("", "b")
@@ -221,8 +211,7 @@ def test_a_member_that_does_not_synchronise_is_removed() -> None:
     assert world.heartbeat("a") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_static_member_keeps_its_place() -> None:
-    """A new start gets another id, the same assignment, and no rebalance; the old id is fenced."""
+def test_static_member_keeps_its_assignment() -> None:
     world = World()
     world.join("", "a-1", instance_id="a")
     world.sync("a-1", instance_id="a", assignments={"a-1": b"all"})
@@ -235,8 +224,7 @@ def test_a_static_member_keeps_its_place() -> None:
     assert world.sync("a-2", instance_id="a").assignment == b"all"
 
 
-def test_the_first_rebalance_waits_for_further_members() -> None:
-    """For a delay that begins again with each member; a later rebalance does not wait."""
+def test_first_rebalance_waits_for_more_members() -> None:
     world = World()
     assert world.join("", "a", initial_delay_ms=1_000) is None
     assert world.join("", "b", 900, initial_delay_ms=1_000) is None
@@ -250,8 +238,7 @@ def test_the_first_rebalance_waits_for_further_members() -> None:
     assert len(world.answers) == 2
 
 
-def test_the_size_of_a_group_is_bounded() -> None:
-    """A new member is refused; one that is known joins again."""
+def test_group_size_is_limited() -> None:
     world = stable("a", "b")
 
     assert world.join("", "c", size_max=2).error is ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -95,8 +95,7 @@ def worlds() -> Iterator[Any]:
         each.coordinator.close()
 
 
-async def test_permissions(worlds: Any) -> None:
-    """READ on the group, then DESCRIBE on each topic that is named; before all other checks."""
+async def test_consumer_group_heartbeat_permissions(worlds: Any) -> None:
     world = await worlds(
         allow("alice", READ, group("g")),
         allow("alice", DESCRIBE, topic("t")),
@@ -137,10 +136,9 @@ async def test_permissions(worlds: Any) -> None:
         ({"member_epoch": -1}, 69, "Group g not found."),
     ],
 )
-async def test_a_request_that_does_not_fit(
+async def test_invalid_heartbeat_is_rejected(
     worlds: Any, fields: dict[str, Any], code: int, text: str
 ) -> None:
-    """It is refused with a text, and makes no group."""
     world = await worlds()
 
     refused = world.beat(**fields)
@@ -149,8 +147,7 @@ async def test_a_request_that_does_not_fit(
     assert world.node.groups == {}
 
 
-async def test_a_member_becomes_static(worlds: Any) -> None:
-    """It joins again with an instance id, which its epoch does not prevent."""
+async def test_member_becomes_static(worlds: Any) -> None:
     world = await worlds()
     world.beat()
 
@@ -161,8 +158,7 @@ async def test_a_member_becomes_static(worlds: Any) -> None:
     assert world.beat(member_epoch=-2, instance_id="i").error_code == 0
 
 
-async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
-    """The group may still be joined by others."""
+async def test_invalid_pattern_is_rejected(worlds: Any) -> None:
     world = await worlds()
 
     assert world.beat(subscribed_topic_regex="(").error_code == 128
@@ -170,8 +166,7 @@ async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
     assert world.join_classic() == 0
 
 
-async def test_members_whose_metadata_is_unreadable_do_not_mix(worlds: Any) -> None:
-    """Where the group has members; an empty one changes its type."""
+async def test_members_with_unreadable_metadata_are_rejected(worlds: Any) -> None:
     world = await worlds()
     world.beat()
 

@@ -98,8 +98,7 @@ def two_members() -> World:
     return world
 
 
-def test_a_partition_is_given_up_first() -> None:
-    """The new member waits in the new epoch; the old one stays in its epoch until it gave up."""
+def test_partition_is_revoked_before_reassignment() -> None:
     world = World()
     world.join("a")
 
@@ -120,8 +119,7 @@ def test_a_partition_is_given_up_first() -> None:
     assert world.group.state == "Stable"
 
 
-def test_a_silent_member_is_removed() -> None:
-    """When its session has ended."""
+def test_member_without_heartbeat_is_removed() -> None:
     world = two_members()
     world.beat("b", 3, now_ms=1)
 
@@ -132,8 +130,7 @@ def test_a_silent_member_is_removed() -> None:
     assert world.beat("b", 3).assignment == world.of("t", 0, 1, 2, 3)
 
 
-def test_a_member_that_gives_nothing_up_is_removed() -> None:
-    """When its own time-out of rebalances has passed."""
+def test_member_that_does_not_revoke_is_removed() -> None:
     world = World()
     world.join("a")
     world.join("b")
@@ -147,8 +144,7 @@ def test_a_member_that_gives_nothing_up_is_removed() -> None:
 
 
 @pytest.mark.parametrize("epoch", [2, 4], ids=["smaller", "greater"])
-def test_another_epoch_is_fenced(epoch: int) -> None:
-    """Also the previous one, where the member has more than it was given."""
+def test_other_epoch_is_fenced(epoch: int) -> None:
     world = two_members()
 
     assert world.refusal("a", epoch) is ErrorCode.FENCED_MEMBER_EPOCH
@@ -157,8 +153,7 @@ def test_another_epoch_is_fenced(epoch: int) -> None:
     )
 
 
-def test_the_previous_epoch_is_taken() -> None:
-    """Its answer may have been lost: the member has a part of what it was given."""
+def test_previous_epoch_is_accepted() -> None:
     world = two_members()
 
     assert world.beat("a", 2, owned=frozenset()).epoch == 3
@@ -181,8 +176,7 @@ def test_new_topics_and_partitions_are_assigned() -> None:
     assert world.beat("a", 4) == BeatAnswer("a", 4, None)
 
 
-def test_a_pattern_matches_whole_names() -> None:
-    """Of topics that the member may describe, and of later ones; it adds to names."""
+def test_pattern_matches_whole_names() -> None:
     world = World(t1=1, t2=1, other=1, t=1)
     world.hidden = {"t2"}
 
@@ -198,8 +192,7 @@ def test_a_pattern_matches_whole_names() -> None:
     assert world.beat("a", 3, pattern="").assignment == world.of("other", 0)
 
 
-def test_a_static_member_comes_back() -> None:
-    """It left for a time: the partitions wait for it, and the epoch of the group stays."""
+def test_static_member_returns() -> None:
     world = World()
     world.join("a", instance_id="i")
     assert world.group.leave("a", "i", LEAVE_FOR_A_TIME) == BeatAnswer("a", LEAVE_FOR_A_TIME)
@@ -213,8 +206,7 @@ def test_a_static_member_comes_back() -> None:
     assert world.refusal("b", 2, instance_id="j") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_instance_id_has_one_member() -> None:
-    """Until it leaves."""
+def test_instance_id_belongs_to_one_member() -> None:
     world = World()
     world.join("a", instance_id="i")
 
@@ -226,8 +218,7 @@ def test_an_instance_id_has_one_member() -> None:
     assert world.join("b", instance_id="i").epoch == 4
 
 
-def test_a_group_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A member that joins again is not one more."""
+def test_group_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer_group, "SIZE_MAX", 1)
     world = World()
     world.join("a")
@@ -236,8 +227,7 @@ def test_a_group_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert world.refusal("b", 0) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
-def test_members_come_and_go() -> None:
-    """Each partition has one owner at most at any time, and one in the end."""
+def test_each_partition_has_at_most_one_owner() -> None:
     world = World(t=7)
     epochs: dict[str, int] = {}
     owned: dict[str, frozenset[Partition]] = {}
@@ -280,8 +270,7 @@ def member(
 
 
 @pytest.mark.parametrize("name", ASSIGNORS)
-def test_each_partition_has_one_owner(name: str) -> None:
-    """It reads the topic; a partition of a topic without readers has none."""
+def test_each_partition_has_one_subscribed_owner(name: str) -> None:
     members = [member("a", (T, U)), member("b", (T,)), member("c", ())]
 
     found = ASSIGNORS[name](members, {T: 5, U: 3, b"v" * 16: 2})
@@ -292,8 +281,7 @@ def test_each_partition_has_one_owner(name: str) -> None:
     assert found["c"] == NO_PARTITIONS
 
 
-def test_uniform_moves_what_balance_needs() -> None:
-    """A third member gets one partition of each of the others; they keep the rest."""
+def test_uniform_assignor_moves_minimally() -> None:
     has = {"a": partitions(T, 0, 1, 2), "b": partitions(T, 3, 4, 5)}
 
     found = assign_uniform([*(member(key, (T,), has[key]) for key in "ab"), member("c")], {T: 6})
@@ -303,8 +291,7 @@ def test_uniform_moves_what_balance_needs() -> None:
     assert found["b"] < has["b"]
 
 
-def test_range_gives_the_same_numbers_of_each_topic() -> None:
-    """Static members come first, by their instance ids; the first ones get the larger share."""
+def test_range_assignor_gives_equal_partition_numbers() -> None:
     members = [member("z", (T, U), instance_id="i"), member("a", (T, U))]
 
     found = assign_range(members, {T: 3, U: 3})

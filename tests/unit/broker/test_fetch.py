@@ -57,7 +57,7 @@ def an_api(records: Records | None = None) -> Api:
     return fetch.api(records or Records(1_000_000))
 
 
-async def test_records_are_read_with_read() -> None:
+async def test_fetch_requires_read() -> None:
     """Without it a row is 29 and has no offsets; refused rows come last."""
     node = await a_node(allow("alice", READ, topic("orders")))
     records = Records(1_000_000)
@@ -79,7 +79,7 @@ async def test_records_are_read_with_read() -> None:
     ]
 
 
-async def test_what_does_not_exist_is_said_to_those_that_may_read() -> None:
+async def test_missing_partitions_are_reported_to_readers() -> None:
     """3 for a name, 100 for an id, 1 for an offset, and 74 or 75 for another epoch."""
     node = await a_node(allow("alice", READ, topic("*")))
 
@@ -92,8 +92,7 @@ async def test_what_does_not_exist_is_said_to_those_that_may_read() -> None:
     assert unknown.responses[0].partitions[0].error_code == 100
 
 
-async def test_a_replica_needs_cluster_action() -> None:
-    """In the field of old versions, or in the tag of new ones; with it there is no such replica."""
+async def test_replica_fetch_requires_cluster_action() -> None:
     node = await a_node(
         allow("alice", READ, topic("*")), allow("bob", AclOperation.CLUSTER_ACTION, CLUSTER)
     )
@@ -110,7 +109,7 @@ async def test_a_replica_needs_cluster_action() -> None:
         assert allowed.responses[0].partitions[0].error_code == 6
 
 
-def test_the_tag_of_a_replica_is_refused_before_version_15() -> None:
+def test_replica_state_tag_requires_version_15() -> None:
     """As by Kafka's class, whose ReplicaState came with version 15; from then on it is read."""
     tag = b"\1" + b"\1\x0d" + (2).to_bytes(4) + bytes(8) + b"\0"
 
@@ -124,7 +123,7 @@ def test_the_tag_of_a_replica_is_refused_before_version_15() -> None:
         assert decoded.replica_state == ReplicaState(2, 0)
 
 
-async def test_sessions_are_not_kept() -> None:
+async def test_fetch_sessions_are_not_kept() -> None:
     """A client that has one hears 70, and begins anew with id 0."""
     node = await a_node()
 
@@ -135,8 +134,7 @@ async def test_sessions_are_not_kept() -> None:
     assert (full.error_code, full.session_id) == (0, 0)
 
 
-async def test_the_answer_waits_for_records() -> None:
-    """Until an append; a request that has what it needs does not wait."""
+async def test_fetch_waits_for_records() -> None:
     node = await a_node()
     records = Records(1_000_000)
     orders = node.topics.get("orders")
@@ -157,8 +155,7 @@ async def test_the_answer_waits_for_records() -> None:
 
 
 @pytest.mark.parametrize("event", ["append", "delete the topic"])
-async def test_an_event_before_the_wait_begins_is_not_missed(event: str) -> None:
-    """The wait runs in a task of its own, which starts after others may have appended."""
+async def test_append_before_the_wait_is_noticed(event: str) -> None:
     node = await a_node()
     records = Records(1_000_000)
     orders = node.topics.get("orders")
@@ -177,8 +174,7 @@ async def test_an_event_before_the_wait_begins_is_not_missed(event: str) -> None
     assert answered == [("orders", 0, 0, [0]) if event == "append" else ("orders", 0, 3, [])]
 
 
-async def test_the_answer_comes_at_the_end_of_the_time() -> None:
-    """Empty, without an error."""
+async def test_fetch_wait_times_out_empty() -> None:
     node = await a_node()
     delayed: Any = outcome(
         an_api(), request("orders", max_wait_ms=1), node, version=11, user="admin"
@@ -187,8 +183,7 @@ async def test_the_answer_comes_at_the_end_of_the_time() -> None:
     assert rows(await delayed.response) == [("orders", 0, 0, [])]
 
 
-async def test_an_error_does_not_wait() -> None:
-    """An offset out of range is said at once, and so is the end of a topic."""
+async def test_errors_are_returned_without_waiting() -> None:
     node = await a_node()
     records = Records(1_000_000)
     orders = node.topics.get("orders")

@@ -164,8 +164,7 @@ def stable(world: World) -> tuple[str, int]:
     return joined.member_id, joined.generation_id
 
 
-async def test_a_newer_member_makes_it_a_newer_group(worlds: Any) -> None:
-    """The others are asked to join again, give up what they lose, and are told their partitions."""
+async def test_consumer_protocol_member_upgrades_the_group(worlds: Any) -> None:
     world = await worlds()
     old, generation = stable(world)
 
@@ -186,8 +185,7 @@ async def test_a_newer_member_makes_it_a_newer_group(worlds: Any) -> None:
     assert world.group.state == "Stable"
 
 
-async def test_it_is_a_classic_group_again(worlds: Any) -> None:
-    """When the last newer member leaves: the others rebalance among themselves."""
+async def test_group_downgrades_when_last_consumer_member_leaves(worlds: Any) -> None:
     world = await worlds()
     old, _ = stable(world)
     first = world.beat("new")
@@ -204,8 +202,7 @@ async def test_it_is_a_classic_group_again(worlds: Any) -> None:
     assert again.generation_id > first.member_epoch
 
 
-async def test_a_classic_member_joins_a_newer_group(worlds: Any) -> None:
-    """Whatever the policy says: it is told what the server assigns, and commits by its epoch."""
+async def test_classic_member_joins_a_consumer_group(worlds: Any) -> None:
     world = await worlds("group.consumer.migration.policy=disabled")
     epoch = world.beat("new").member_epoch
 
@@ -225,7 +222,7 @@ async def test_a_classic_member_joins_a_newer_group(worlds: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])
-async def test_the_policy_forbids_the_change_to_the_newer(worlds: Any, policy: str) -> None:
+async def test_migration_policy_forbids_upgrade(worlds: Any, policy: str) -> None:
     """The newer member is refused with 69, and nothing has changed for the others."""
     world = await worlds(f"group.consumer.migration.policy={policy}")
     old, generation = stable(world)
@@ -238,8 +235,7 @@ async def test_the_policy_forbids_the_change_to_the_newer(worlds: Any, policy: s
 
 
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
-async def test_the_policy_forbids_the_change_to_the_classic(worlds: Any, policy: str) -> None:
-    """The members that are left stay in a group of the newer protocol."""
+async def test_migration_policy_forbids_downgrade(worlds: Any, policy: str) -> None:
     world = await worlds(f"group.consumer.migration.policy={policy}")
     world.beat("new")
     old = world.join().member_id
@@ -250,16 +246,14 @@ async def test_the_policy_forbids_the_change_to_the_classic(worlds: Any, policy:
     assert world.described_types() == {old: 0}
 
 
-async def test_what_is_no_group_of_consumers_does_not_change(worlds: Any) -> None:
-    """Connect's groups have another type of protocol."""
+async def test_other_protocol_types_are_not_migrated(worlds: Any) -> None:
     world = await worlds()
     world.join(protocol_type="connect")
 
     assert world.beat("new").error_code == ErrorCode.GROUP_ID_NOT_FOUND.value
 
 
-async def test_who_does_not_join_again_is_removed(worlds: Any) -> None:
-    """After its time-out of rebalances, counted from the heartbeat that asked it to."""
+async def test_member_that_does_not_rejoin_is_removed(worlds: Any) -> None:
     world = await worlds()
     old, generation = stable(world)
     world.beat("new")
@@ -271,7 +265,7 @@ async def test_who_does_not_join_again_is_removed(worlds: Any) -> None:
     assert world.heartbeat(old, generation) == UNKNOWN
 
 
-async def test_an_epoch_is_the_generation_of_a_commit(worlds: Any) -> None:
+async def test_member_epoch_is_checked_on_commit(worlds: Any) -> None:
     """Another one is 22, as for any member of the classic protocol, in older versions too."""
     world = await worlds()
     world.beat("new")

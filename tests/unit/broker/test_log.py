@@ -39,8 +39,7 @@ def code_of(log: PartitionLog, **options: object) -> ErrorCode:
     return refused.value.code
 
 
-def test_a_read_has_a_size() -> None:
-    """Only the first batch may be larger, where that is allowed."""
+def test_read_size_is_limited() -> None:
     log = a_log()
     size = len(batch(b"a").data)
     for _ in range(3):
@@ -55,8 +54,7 @@ def test_a_read_has_a_size() -> None:
     assert log.readable_bytes(3, 10, committed=False) == 0
 
 
-def test_a_duplicate_keeps_its_offset() -> None:
-    """The last five batches of a producer are known; nothing is appended twice."""
+def test_duplicate_batch_keeps_its_offset() -> None:
     log = a_log()
     first = log.append(batch(b"a", producer=(7, 0, 0)))
     second = log.append(batch(b"b", b"c", producer=(7, 0, 1)))
@@ -66,7 +64,7 @@ def test_a_duplicate_keeps_its_offset() -> None:
     assert log.end_offset == 3
 
 
-def test_sequence_numbers_have_no_holes() -> None:
+def test_sequence_gaps_are_rejected() -> None:
     """Neither backwards nor forwards; a later epoch begins at 0, an earlier one is fenced."""
     log = a_log()
     log.append(batch(b"a", producer=(7, 1, 5)))
@@ -79,8 +77,7 @@ def test_sequence_numbers_have_no_holes() -> None:
     assert log.append(batch(b"a", producer=(7, 2, 0))) == 2
 
 
-def test_an_open_transaction_holds_the_stable_offset() -> None:
-    """Until its marker; those that read what is committed do not pass it."""
+def test_open_transaction_holds_last_stable_offset() -> None:
     log = a_log()
     log.append(batch(b"a"))
     log.append(batch(b"b", producer=(7, 0, 0), attributes=TRANSACTIONAL))
@@ -97,8 +94,7 @@ def test_an_open_transaction_holds_the_stable_offset() -> None:
     assert found.aborted == ()
 
 
-def test_an_aborted_transaction_is_named() -> None:
-    """To readers of what is committed, where their part has records of it."""
+def test_aborted_transactions_are_returned_to_readers() -> None:
     log = a_log()
     log.append(batch(b"a", producer=(7, 0, 0), attributes=TRANSACTIONAL))
     log.append(batch(b"b"))
@@ -111,8 +107,7 @@ def test_an_aborted_transaction_is_named() -> None:
     assert log.read(0, 9999, committed=False, at_least_one=True).aborted == ()
 
 
-def test_a_producer_does_not_leave_its_transaction() -> None:
-    """Records without a transaction are refused while one is open."""
+def test_records_outside_the_open_transaction_are_rejected() -> None:
     log = a_log()
     log.append(batch(b"a", producer=(7, 0, 0), attributes=TRANSACTIONAL))
 
@@ -139,8 +134,7 @@ def test_records_are_deleted_up_to_an_offset() -> None:
     assert log.append(batch(b"b")) == 4
 
 
-def test_the_oldest_segments_of_all_logs_are_dropped() -> None:
-    """Whichever topic they are of; what is left is within the bound."""
+def test_oldest_segments_of_all_logs_are_dropped() -> None:
     memory = Memory(64 * 1000)
     first, second = PartitionLog(memory), PartitionLog(memory)
     for _ in range(40):
@@ -182,8 +176,7 @@ def end(
     return transactions.end("tx", producer, commits=commits, raises_epoch=raises)
 
 
-def test_each_start_has_another_epoch() -> None:
-    """The id stays; the producer of an earlier start is fenced."""
+def test_each_producer_start_gets_a_new_epoch() -> None:
     transactions = Transactions(count(1000).__next__)
 
     first = transactions.init("tx", TIMEOUT_MS, None)
@@ -200,7 +193,7 @@ def test_each_start_has_another_epoch() -> None:
     assert refusal_of(lambda: transactions.find("")) is ErrorCode.INVALID_REQUEST
 
 
-def test_a_producer_goes_on_with_its_epoch() -> None:
+def test_producer_resumes_with_its_epoch() -> None:
     """One that says another epoch than the present one is fenced (KIP-360)."""
     transactions = Transactions(count(1000).__next__)
     transactions.init("tx", TIMEOUT_MS, None)
@@ -210,8 +203,7 @@ def test_a_producer_goes_on_with_its_epoch() -> None:
     assert fenced is ErrorCode.PRODUCER_FENCED
 
 
-def test_a_used_up_id_is_replaced() -> None:
-    """After the last epoch."""
+def test_exhausted_producer_id_is_replaced() -> None:
     transactions = Transactions(count(1000).__next__)
     transactions.init("tx", TIMEOUT_MS, None)
     transactions.find("tx").producer = Producer(1000, EPOCH_MAX)
@@ -219,8 +211,7 @@ def test_a_used_up_id_is_replaced() -> None:
     assert transactions.init("tx", TIMEOUT_MS, None) == Producer(1001, 0)
 
 
-def test_a_transaction_is_committed() -> None:
-    """Its partitions get markers and its offsets are stored; a second commit changes nothing."""
+def test_transaction_commits() -> None:
     transactions, producer = begun()
     transactions.stage_offsets("tx", producer, "g", [ROW])
 
@@ -236,8 +227,7 @@ def test_a_transaction_is_committed() -> None:
     )
 
 
-def test_offsets_are_pending_until_the_end() -> None:
-    """Those that ask for stable offsets hear so."""
+def test_offsets_are_pending_until_the_transaction_ends() -> None:
     transactions, producer = begun()
     transactions.stage_offsets("tx", producer, "g", [ROW])
 
@@ -249,7 +239,7 @@ def test_offsets_are_pending_until_the_end() -> None:
     assert not transactions.is_pending("g", "t-0")
 
 
-def test_newer_clients_take_another_epoch() -> None:
+def test_end_of_transaction_bumps_the_epoch() -> None:
     """With the answer to the end, which may be asked for again (KIP-890)."""
     transactions, producer = begun()
 
@@ -264,8 +254,7 @@ def test_newer_clients_take_another_epoch() -> None:
     )
 
 
-def test_what_is_not_part_of_a_transaction_is_refused() -> None:
-    """Records of a partition, and offsets of a group, that were not added."""
+def test_partitions_outside_the_transaction_are_rejected() -> None:
     transactions, producer = begun()
 
     transactions.check_partition("tx", producer, PART)
@@ -277,8 +266,7 @@ def test_what_is_not_part_of_a_transaction_is_refused() -> None:
     )
 
 
-def test_a_new_start_aborts_an_open_transaction() -> None:
-    """The producer asks again, and gets the epoch after that of the abort."""
+def test_new_start_aborts_an_open_transaction() -> None:
     transactions, _ = begun()
 
     ending = transactions.init("tx", TIMEOUT_MS, None)
@@ -289,8 +277,7 @@ def test_a_new_start_aborts_an_open_transaction() -> None:
     assert transactions.init("tx", TIMEOUT_MS, None) == Producer(1000, 2)
 
 
-def test_the_transaction_of_a_dead_producer_is_aborted() -> None:
-    """At the end of its time-out, which begins with its first partition."""
+def test_transaction_of_inactive_producer_is_aborted() -> None:
     transactions, producer = begun()
 
     deadlines = [transactions.next_deadline_ms]

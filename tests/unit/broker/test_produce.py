@@ -29,7 +29,7 @@ async def refusal(configs: dict[str, str], data: bytes) -> tuple[int, str | None
 
 
 @pytest.mark.parametrize("attributes", [0, 1])
-async def test_records_of_compacted_topics_have_keys(attributes: int) -> None:
+async def test_records_of_compacted_topics_need_keys(attributes: int) -> None:
     """Without one the batch is 87, compressed or not."""
     data = batch_bytes(b"a", b"b", attributes=attributes)
     code, text = await refusal({"cleanup.policy": "compact,delete"}, data)
@@ -41,7 +41,6 @@ async def test_records_of_compacted_topics_have_keys(attributes: int) -> None:
     assert await refusal({}, data) == (0, None)
 
 
-async def test_a_batch_that_is_too_large_has_no_text() -> None:
-    """Clients show their own."""
+async def test_oversized_batch_has_no_error_text() -> None:
     data = batch_bytes(b"a" * 100)
     assert await refusal({"max.message.bytes": "100"}, data) == (10, None)

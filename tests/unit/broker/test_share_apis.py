@@ -197,8 +197,7 @@ def rows(response: Any) -> list[tuple[int, int, list[tuple[int, int, int]]]]:
     ]
 
 
-async def test_a_member_gets_records_and_acknowledges_them(worlds: Any) -> None:
-    """A group begins at the end; another member gets what is released."""
+async def test_member_receives_and_acknowledges_records(worlds: Any) -> None:
     world = await worlds()
     world.produce(b"before")
     assert world.beat().assignment.topic_partitions[0].partitions == (0, 1)
@@ -219,8 +218,7 @@ async def test_a_member_gets_records_and_acknowledges_them(worlds: Any) -> None:
     assert world.described("t") == [("t", 3, 0, 0)]
 
 
-async def test_a_fetch_waits_for_records_and_for_released_ones(worlds: Any) -> None:
-    """Whichever comes first: an append, or a member that leaves."""
+async def test_share_fetch_waits_for_appends_and_releases(worlds: Any) -> None:
     world = await worlds()
     world.beat()
     world.beat("b")
@@ -244,7 +242,7 @@ async def test_a_fetch_waits_for_records_and_for_released_ones(worlds: Any) -> N
     assert rows(await asyncio.wait_for(task, scaled(10))) == [(0, 0, [(0, 0, 2)])]
 
 
-async def test_sessions(worlds: Any) -> None:
+async def test_share_sessions(worlds: Any) -> None:
     """122 without one, 123 out of turn; the last request releases what the member has."""
     world = await worlds(properties="group.share.max.share.sessions=1")
     world.beat()
@@ -263,8 +261,7 @@ async def test_sessions(worlds: Any) -> None:
     assert rows(world.fetch(0, member="b")) == [(0, 0, [(0, 0, 2)])]
 
 
-async def test_a_session_ends_with_its_connection(worlds: Any) -> None:
-    """What its member has is released: another one gets it, and it opens a session anew."""
+async def test_session_ends_with_its_connection(worlds: Any) -> None:
     world = await worlds()
     world.beat("a")
     world.beat("b")
@@ -280,8 +277,7 @@ async def test_a_session_ends_with_its_connection(worlds: Any) -> None:
     assert rows(world.fetch(0, member="b")) == [(0, 0, [(0, 0, 2)])]
 
 
-async def test_permissions_on_records(worlds: Any) -> None:
-    """READ on the group first, then READ on each topic, in its rows."""
+async def test_share_fetch_permissions(worlds: Any) -> None:
     world = await worlds(
         allow("alice", READ, group("g")),
         allow("alice", DESCRIBE, topic("t")),
@@ -303,8 +299,7 @@ async def test_permissions_on_records(worlds: Any) -> None:
     assert world.fetch(0, member="x" * 37).error_code == 42
 
 
-async def test_offsets_and_their_permissions(worlds: Any) -> None:
-    """Described with DESCRIBE, set with READ, deleted with DELETE of the group and READ."""
+async def test_share_offset_permissions(worlds: Any) -> None:
     world = await worlds(
         allow("alice", DESCRIBE, group("g")),
         allow("alice", DESCRIBE, topic("t")),
@@ -335,8 +330,7 @@ async def test_offsets_and_their_permissions(worlds: Any) -> None:
     assert world.delete("t").responses[0].error_code == 3
 
 
-async def test_groups_are_listed_and_described(worlds: Any) -> None:
-    """With type and state, and to those who may describe all topics of the group."""
+async def test_share_groups_are_listed_and_described(worlds: Any) -> None:
     world = await worlds(allow("alice", DESCRIBE, group("g")), allow("alice", READ, topic("u")))
     world.beat()
 
@@ -365,8 +359,7 @@ async def test_groups_are_listed_and_described(worlds: Any) -> None:
     assert described("alice").group_state == "Empty"
 
 
-async def test_a_share_group_stays_one(worlds: Any) -> None:
-    """Members of other protocols are refused, even where it is empty; and the other way round."""
+async def test_share_group_type_is_permanent(worlds: Any) -> None:
     world = await worlds()
 
     def join(group_id: str) -> int:
@@ -388,8 +381,7 @@ async def test_a_share_group_stays_one(worlds: Any) -> None:
     assert world.beat(group_id="c").error_code == 69
 
 
-async def test_members_that_are_silent_leave(worlds: Any) -> None:
-    """Then others get what they have had."""
+async def test_inactive_members_are_removed(worlds: Any) -> None:
     world = await worlds(properties="group.share.session.timeout.ms=1000")
     world.beat()
     world.fetch(0)
@@ -404,8 +396,7 @@ async def test_members_that_are_silent_leave(worlds: Any) -> None:
     assert rows(world.fetch(0, member="b")) == [(0, 0, [(0, 0, 2)])]
 
 
-async def test_groups_are_bounded(worlds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more than the server keeps is refused, and one more member than a group has."""
+async def test_share_groups_are_limited(worlds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     world = await worlds(properties="group.share.max.size=1")
     monkeypatch.setattr(coordinators, "GROUPS_MAX", 1)
 

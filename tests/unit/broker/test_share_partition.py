@@ -69,8 +69,7 @@ def test_records_are_acquired_once() -> None:
     assert acquire(partition, "b") == []
 
 
-def test_acquired_records_are_split_at_batches() -> None:
-    """A part ends with the batch in which it has reached the wanted number."""
+def test_acquired_records_end_at_batch_boundaries() -> None:
     assert acquire(a_partition(), batch_size=10) == [
         Acquired(0, 9, 1),
         Acquired(10, 19, 1),
@@ -78,7 +77,7 @@ def test_acquired_records_are_split_at_batches() -> None:
     ]
 
 
-def test_an_exact_number_is_acquired() -> None:
+def test_exact_number_of_records_is_acquired() -> None:
     """With ``record_limit`` (KIP-1206) a batch may be cut."""
     partition = a_partition()
 
@@ -86,8 +85,7 @@ def test_an_exact_number_is_acquired() -> None:
     assert acquire(partition, records_max=3, is_exact=True) == [Acquired(3, 5, 1)]
 
 
-def test_the_start_moves_behind_what_is_done() -> None:
-    """Accepted, rejected and missing records are done; the lag counts the others."""
+def test_start_offset_moves_past_completed_records() -> None:
     partition = a_partition()
     acquire(partition)
 
@@ -97,8 +95,7 @@ def test_the_start_moves_behind_what_is_done() -> None:
     assert (partition.start_offset, partition.done, partition.stored_offset) == (10, 10, 10)
 
 
-def test_released_records_come_again() -> None:
-    """They are counted, and are done after the last delivery."""
+def test_released_records_are_redelivered() -> None:
     partition = a_partition()
     counts = []
     for _ in range(5):
@@ -110,8 +107,7 @@ def test_released_records_come_again() -> None:
     assert partition.start_offset == 1
 
 
-def test_a_bad_record_does_not_take_others_along() -> None:
-    """From half of the deliveries on fewer records come together, and at last one alone."""
+def test_bad_record_is_isolated() -> None:
     partition = a_partition()
     sizes = []
     for _ in range(6):
@@ -123,8 +119,7 @@ def test_a_bad_record_does_not_take_others_along() -> None:
     assert sizes == [[(0, 15)], [(0, 15)], [(0, 15)], [(0, 7)], [(0, 0)], [(1, 1)]]
 
 
-def test_locks_end() -> None:
-    """The records of a member that does not acknowledge in time are available again."""
+def test_acquisition_locks_expire() -> None:
     partition = a_partition()
     woken = []
     partition.waiters.add(lambda: woken.append(True))
@@ -138,7 +133,7 @@ def test_locks_end() -> None:
     assert acquire(partition, "b") == [Acquired(0, 29, 2)]
 
 
-def test_locks_are_renewed() -> None:
+def test_acquisition_locks_are_renewed() -> None:
     """RENEW (KIP-1222) changes nothing but the time."""
     partition = a_partition()
     acquire(partition)
@@ -159,10 +154,9 @@ def test_locks_are_renewed() -> None:
         ([(0, 9, ACCEPT), (9, 12, ACCEPT)], "a", ErrorCode.INVALID_RECORD_STATE),
     ],
 )
-def test_wrong_acknowledgements_change_nothing(
+def test_invalid_acknowledgement_changes_nothing(
     parts: list[tuple[int, int, int]], member: str, code: ErrorCode
 ) -> None:
-    """All parts count or none."""
     partition = a_partition()
     acquire(partition)
 
@@ -171,8 +165,7 @@ def test_wrong_acknowledgements_change_nothing(
     assert acknowledge(partition, (0, 29, ACCEPT)) is ErrorCode.NONE
 
 
-def test_too_many_in_flight() -> None:
-    """No more are acquired, but those that were released are."""
+def test_acquired_records_are_limited() -> None:
     partition = a_partition()
     acquire(partition, in_flight_max=10, records_max=10)
 
@@ -194,8 +187,7 @@ def test_deleted_records_are_skipped() -> None:
     assert partition.start_offset == 30
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that claims very many records is acquired in parts, and runs are counted."""
+def test_share_partition_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = a_partition()
     (acquired,) = partition.acquire("a", [(0, 2**31 - 2)], terms(), 0)
     assert acquired.last == ACQUIRED_MAX - 1

@@ -74,7 +74,7 @@ async def test_transactions_are_listed() -> None:
     assert listed(duration_filter=node.time_ms - START_MS) == [("y", "Empty")]
 
 
-def test_a_producer_may_abort_what_has_not_begun() -> None:
+def test_producer_may_abort_before_begin() -> None:
     """With KIP-890 its epoch rises; the same request again has the same answer."""
     transactions = some()
     first = Producer(1, 0)

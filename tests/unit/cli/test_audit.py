@@ -20,7 +20,7 @@ def run(*words: object) -> Result:
     return CliRunner().invoke(doorkeeper, ["audit", *(str(word) for word in words)])
 
 
-def test_a_whole_trail(tmp_path: Path) -> None:
+def test_complete_audit_log(tmp_path: Path) -> None:
     """Status 0, which events there are, and that nothing is missing."""
     written(tmp_path, 3, 2, compressed=True)
 
@@ -34,7 +34,7 @@ def test_a_whole_trail(tmp_path: Path) -> None:
     ]
 
 
-def test_a_trail_with_a_gap(tmp_path: Path) -> None:
+def test_audit_log_with_a_gap(tmp_path: Path) -> None:
     """Status 1, and where what is missing; as JSON too."""
     written(tmp_path, 1, 1)
     written(tmp_path, 3, 1, closed=False)
@@ -47,7 +47,7 @@ def test_a_trail_with_a_gap(tmp_path: Path) -> None:
     assert json.loads(found.stdout)["problems"][0]["kind"] == "gap"
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     """Status 1 and a line that names it."""
     result = run("verify", tmp_path / "none")
 

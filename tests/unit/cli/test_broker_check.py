@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_without_a_fault(file: Path) -> None:
+def test_correct_file(file: Path) -> None:
     """One line for each file, status 0, also with --strict."""
     status, out, err = check(file)
 
@@ -42,8 +42,7 @@ def test_a_file_without_a_fault(file: Path) -> None:
     assert check(file, "--strict") == (0, out, "")
 
 
-def test_a_broker_without_an_authorizer(file: Path) -> None:
-    """Everybody may do everything: a warning, which --strict makes an error."""
+def test_broker_without_authorizer(file: Path) -> None:
     file.write_text(re.sub(r"authorizer\.class\.name=.*\n|super\.users=.*\n", "", BASE))
 
     status, out, _ = check(file, "--strict")
@@ -52,8 +51,7 @@ def test_a_broker_without_an_authorizer(file: Path) -> None:
     assert out.startswith(f"warning: {file}: authorizer.class.name: everything is allowed")
 
 
-def test_errors_and_warnings_stand_together(file: Path) -> None:
-    """Each line has severity, place, key, what to write, and the code of its rule."""
+def test_errors_and_warnings_are_listed_together(file: Path) -> None:
     file.write_text(BASE + "super.users=User:ANONYMOUS;User:admin,User:ops;admin\n")
 
     status, out, err = check(file)
@@ -67,8 +65,7 @@ def test_errors_and_warnings_stand_together(file: Path) -> None:
     assert lines[-1].endswith(": Kafka 4.3 refuses to start with this file")
 
 
-def test_json_and_sarif_have_lines(file: Path) -> None:
-    """A program finds rule, file, line, and the page of the rule."""
+def test_json_and_sarif_have_line_numbers(file: Path) -> None:
     file.write_text(BASE + "super.users=User:ANONYMOUS;User:admin;user:bob\n")
 
     _, as_json, _ = check(file, "--output", "json")
@@ -85,8 +82,7 @@ def test_json_and_sarif_have_lines(file: Path) -> None:
     assert place == {"artifactLocation": {"uri": str(file)}, "region": {"startLine": 13}}
 
 
-def test_the_files_of_a_cluster_are_compared(file: Path, tmp_path: Path) -> None:
-    """Controllers without authorizer, beside brokers that have one."""
+def test_files_of_a_cluster_are_compared(file: Path, tmp_path: Path) -> None:
     controller = tmp_path / "controller.properties"
     controller.write_text(
         "process.roles=controller\nnode.id=9\nlisteners=CONTROLLER://localhost:9093\n"
@@ -100,8 +96,7 @@ def test_the_files_of_a_cluster_are_compared(file: Path, tmp_path: Path) -> None
     assert "(C701)" in out
 
 
-def test_key_stores_that_are_here_are_opened(file: Path, tmp_path: Path) -> None:
-    """A wrong password and a missing file are errors; a folder of another machine is not."""
+def test_local_key_stores_are_opened(file: Path, tmp_path: Path) -> None:
     store = tmp_path / "kafka.p12"
     store.write_bytes(world().server.pkcs12())
     tls = BASE.replace("SASL:SASL_PLAINTEXT", "SASL:SASL_SSL")
@@ -144,8 +139,7 @@ services:
 """
 
 
-def test_the_environment_of_an_image(tmp_path: Path) -> None:
-    """Variables are keys, anchors and defaults are followed, other services are left out."""
+def test_environment_of_a_container_image(tmp_path: Path) -> None:
     file = tmp_path / "compose.yaml"
     file.write_text(COMPOSE)
     right = check("--compose", file)
@@ -159,7 +153,7 @@ def test_the_environment_of_an_image(tmp_path: Path) -> None:
     assert "write KAFKA_LISTENER_NAME_SASL__PLAINTEXT_SCRAM___SHA___512_SASL_JAAS_CONFIG" in out
 
 
-def test_what_is_not_a_configuration(tmp_path: Path, file: Path) -> None:
+def test_other_files_are_rejected(tmp_path: Path, file: Path) -> None:
     """A file that is not there, YAML without Kafka, and options of the other check: one line."""
     (tmp_path / "other.yaml").write_text("services: {web: {image: nginx}}\n")
     (tmp_path / "jaas.conf").write_text("KafkaServer { x required }\n")

@@ -90,7 +90,7 @@ def run(*words: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_drift_is_listed_and_has_a_status(config: Path) -> None:
+def test_drift_exits_with_3(config: Path) -> None:
     """Status 3, so that a script notices; what is outside the scope is none; + would be added."""
     code, text, _ = run("clusters", "drift", f"config:{config}")
     assert code == 3
@@ -106,10 +106,7 @@ def test_drift_is_listed_and_has_a_status(config: Path) -> None:
     assert found["brokers"] == {"1": "1 missing, 1 extra"}
 
 
-def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
-    config: Path, kafka: DoorkeeperServer
-) -> None:
-    """And what the store would change; until the line is in the file, nothing is changed."""
+def test_adopt_prints_the_required_line(config: Path, kafka: DoorkeeperServer) -> None:
     code, text, _ = run("clusters", "status", f"config:{config}")
     assert code == 3
     assert "a (enforce): the cluster belongs to no store, and this is store " in text
@@ -132,8 +129,7 @@ def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
     assert f"the cluster belongs to store {store_id}, and this is store " in text
 
 
-def test_a_store_is_applied_to_a_cluster_once(config: Path, kafka: DoorkeeperServer) -> None:
-    """By acls apply; then every broker enforces the store."""
+def test_applied_store_is_enforced_by_all_brokers(config: Path, kafka: DoorkeeperServer) -> None:
     adopt(config, kafka)
     code, text, _ = run("clusters", "status", f"config:{config}")
     assert (code, text) == (3, "a (enforce): broker 1: 1 missing, 1 extra\n")
@@ -152,8 +148,7 @@ def test_a_store_is_applied_to_a_cluster_once(config: Path, kafka: DoorkeeperSer
     assert (code, errors) == (1, "doorkeeper: the store is at revision 1, and not at 2\n")
 
 
-def test_an_unreachable_cluster_is_reported(tmp_path: Path) -> None:
-    """It is not adopted."""
+def test_unreachable_cluster_is_reported(tmp_path: Path) -> None:
     config = configure(tmp_path, "127.0.0.1:1")
 
     code, text, _ = run("clusters", "status", f"config:{config}")

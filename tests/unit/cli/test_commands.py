@@ -29,8 +29,7 @@ def test_help_of_each_command_has_examples_and_exit_statuses() -> None:
         assert "Exit statuses: 0" in result.output, words
 
 
-def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
-    """Nothing that is opened later, no store and no socket, gets what is written to stdout."""
+def test_closed_standard_descriptors_are_replaced() -> None:
     code = (
         "import os\n"
         "from doorkeeper.cli import main\n"
@@ -50,8 +49,7 @@ def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
     assert ended.returncode == 31
 
 
-def test_ctrl_c_while_modules_are_imported() -> None:
-    """It ends as it does later: a line, the same status, no traceback."""
+def test_ctrl_c_during_imports() -> None:
     code = (
         "import sys, types\n"
         "class Interrupted(types.ModuleType):\n"
@@ -69,8 +67,7 @@ def test_ctrl_c_while_modules_are_imported() -> None:
     assert (ended.returncode, ended.stderr) == (130, "doorkeeper: interrupted\n")
 
 
-def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
-    """What is cut off is no success, and no traceback either."""
+def test_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
     rows = "".join(f"User:u{n},TOPIC,LITERAL,t{n},READ,ALLOW,*\n" for n in range(2000))
     header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
     (tmp_path / "acls.csv").write_text(header + rows)
@@ -95,15 +92,13 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("words", [["serve"], ["acls", "list"]])
-def test_too_little_memory_is_one_line(
+def test_out_of_memory_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: Exception,
     text: str,
     words: list[str],
 ) -> None:
-    """In a server too; any other fault of the program keeps its traceback."""
-
     def fails(*_arguments: object, **_options: object) -> None:
         raise error
 

@@ -66,8 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["User", ":", "", "x"], ["User:", "", "x"]),
     ],
 )
-def test_what_bash_has_taken_apart(words: list[str], found: list[str]) -> None:
-    """Colons are put between their neighbours; an empty word is one of its own."""
+def test_bash_words_are_joined_at_colons(words: list[str], found: list[str]) -> None:
     assert join_at_colons(words) == found
 
 
@@ -78,8 +77,9 @@ def bash(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     return JoinedBash(doorkeeper, {}, "doorkeeper", "_DOORKEEPER_COMPLETE").complete().split("\n")
 
 
-def test_bash_gets_what_it_replaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is what follows the last colon; with names of files it goes on itself."""
+def test_bash_completion_returns_the_part_after_the_colon(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = ("acls", "plan")
 
     assert get_completion_class("bash") is JoinedBash

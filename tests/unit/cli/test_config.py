@@ -27,8 +27,7 @@ def check(*words: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_a_file_without_an_authorizer(tmp_path: Path) -> None:
-    """The server allows everything, which is a warning, and with --strict an error."""
+def test_file_without_authorizer_is_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("num.partitions=3\n")
 
@@ -45,7 +44,7 @@ def test_a_file_without_an_authorizer(tmp_path: Path) -> None:
     assert check(file, "--strict") == (0, f"{file}: the server can start with it\n", "")
 
 
-def test_files_that_are_no_properties(tmp_path: Path) -> None:
+def test_unreadable_files_are_rejected(tmp_path: Path) -> None:
     """Binary data, a folder and a file that is not there: one line, status 1."""
     (tmp_path / "binary").write_bytes(b"\xe7ELF\xf2\x00=\n")
     (tmp_path / "encrypted").write_bytes(b"\xde\xad=\xff\n\x01\x02\n")
@@ -59,8 +58,7 @@ def test_files_that_are_no_properties(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in found[3][2]
 
 
-def test_warnings_stand_beside_errors(tmp_path: Path) -> None:
-    """A misspelled key is what explains the error; the error names it too."""
+def test_warnings_are_shown_with_errors(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(
         "listeners=CLIENTS://localhost:0\nlistener.security.protocol.map=CLIENTS:SASL_PLAINTEXT\n"
@@ -93,8 +91,7 @@ def shown(file: Path, *words: str) -> str:
     return result.output
 
 
-def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
-    """Passwords, and what only a plug-in knows; the super users are shown."""
+def test_secrets_are_hidden(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(f"{SECRETS}super.users=User:a\n")
 
@@ -111,7 +108,7 @@ def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
     }
 
 
-def test_reset_wants_keys_or_all(tmp_path: Path) -> None:
+def test_reset_requires_keys_or_all(tmp_path: Path) -> None:
     """Neither and both are wrong usage; without a store the status is 1, in one line."""
     store = f"store:{tmp_path / 'data'}"
     run = CliRunner().invoke
@@ -123,8 +120,7 @@ def test_reset_wants_keys_or_all(tmp_path: Path) -> None:
     assert "there is no store" in result.stderr
 
 
-def test_reset_says_what_it_forgot(tmp_path: Path) -> None:
-    """Each key, and where it was set; a store without values is fine too."""
+def test_reset_lists_reset_keys(tmp_path: Path) -> None:
     values = [config("super.users", "x"), config("max.connections", "x", "1")]
     asyncio.run(fill(tmp_path / "data", edit(CONFIG, set=values)))
     reset = ["config", "reset", f"store:{tmp_path / 'data'}", "--all"]
@@ -137,8 +133,7 @@ def test_reset_says_what_it_forgot(tmp_path: Path) -> None:
     assert (second.exit_code, second.output) == (0, "nothing to forget\n")
 
 
-def test_login_modules_are_never_shown(tmp_path: Path) -> None:
-    """Neither those of a key nor those of a file; only the file's name is."""
+def test_login_modules_are_hidden(tmp_path: Path) -> None:
     jaas_file = tmp_path / "jaas.conf"
     jaas_file.write_text('KafkaServer { m.N required user_alice="hush"; };')
     file = tmp_path / "server.properties"
@@ -162,8 +157,7 @@ def init(*words: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_sample_is_valid_and_read_by_its_owner_alone(tmp_path: Path) -> None:
-    """Of a folder it is the server.properties; with comments; only passwords are warned of."""
+def test_sample_is_valid_and_private(tmp_path: Path) -> None:
     status, out, _ = init(tmp_path)
     file = tmp_path / "server.properties"
 
@@ -176,8 +170,7 @@ def test_the_sample_is_valid_and_read_by_its_owner_alone(tmp_path: Path) -> None
     assert last == f"{file}: the server can start with it"
 
 
-def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
-    """A file that is there keeps its content until --overwrite is given."""
+def test_sample_does_not_overwrite_by_default(tmp_path: Path) -> None:
     file = tmp_path / "mine.properties"
     file.write_text("node.id=7\n")
 
@@ -191,8 +184,7 @@ def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
     assert "listeners=SASL://" in file.read_text(encoding="utf-8")
 
 
-def test_passwords_of_the_examples(tmp_path: Path) -> None:
-    """The sample as it is written has them: a warning for each key, without the password."""
+def test_example_passwords_are_warned_about(tmp_path: Path) -> None:
     file, jaas = tmp_path / "server.properties", tmp_path / "kafka.jaas"
     CliRunner().invoke(doorkeeper, ["config", "init", str(file)])
     sample = file.read_text()
@@ -217,8 +209,7 @@ def test_passwords_of_the_examples(tmp_path: Path) -> None:
     assert f"warning: {jaas} {warning}" in of_jaas[1]
 
 
-def test_a_sample_for_containers(tmp_path: Path) -> None:
-    """It can be reached from outside of the container, and answers the probe of the image."""
+def test_sample_for_containers(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
 
     written = CliRunner().invoke(doorkeeper, ["config", "init", str(file), "--container"])

@@ -28,11 +28,7 @@ OTHER = config("max.connections", "x", "1")
 VALUES = edit(CONFIG, set=[OF_CLUSTER, OF_NODE, OTHER])
 
 
-def test_keys_are_forgotten_everywhere(tmp_path: Path, data_dir: Path) -> None:
-    """Of the cluster and of each broker; other keys and ACLs stay.
-
-    The change log and the audit log have names and brokers, no values; without a change nothing.
-    """
+def test_reset_applies_to_cluster_and_brokers(tmp_path: Path, data_dir: Path) -> None:
     asyncio.run(fill(data_dir, adding(1), VALUES))
     audit = tmp_path / "audit"
     settings = settings_of(f"doorkeeper.data.dir={data_dir}\ndoorkeeper.audit.dir={audit}\n")

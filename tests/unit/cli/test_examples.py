@@ -22,8 +22,7 @@ def examples(*words: object) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("name", [next(iter(EXAMPLES)), "teams", "schemas"])
-def test_an_example_is_copied_as_it_is_listed(tmp_path: Path, name: str) -> None:
-    """Into a folder that is made; each file has the bytes of the original."""
+def test_example_is_copied_as_listed(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "new" / name
     _, listed, _ = examples("list", name)
 
@@ -36,8 +35,7 @@ def test_an_example_is_copied_as_it_is_listed(tmp_path: Path, name: str) -> None
     assert {path: (folder / path).read_bytes() for path in paths} == originals
 
 
-def test_every_file_of_the_examples_folder_can_be_copied() -> None:
-    """An example that is new in the repository belongs to a name; generated files to none."""
+def test_every_example_file_can_be_copied() -> None:
     named = {path for example in EXAMPLES.values() for path in example.paths}
     files = [name_of(path) for path in tracked_files() if name_of(path).startswith("examples/")]
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_new_file(tmp_path: Path) -> None:
-    """It is there, as the umask has it, and nothing beside it."""
+def test_new_file_has_default_mode(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         write_whole(tmp_path / "a", b"text")
@@ -28,8 +27,7 @@ def test_a_new_file(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_file_in_the_place_of_another(tmp_path: Path) -> None:
-    """The mode stays; who reads the old one at the time reads it to the end."""
+def test_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("before")
     path.chmod(0o604)
@@ -40,8 +38,7 @@ def test_a_file_in_the_place_of_another(tmp_path: Path) -> None:
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("after", 0o604)
 
 
-def test_links_are_followed(tmp_path: Path) -> None:
-    """The file behind a link changes, the link stays."""
+def test_symbolic_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     file, link = tmp_path / "folder" / "a", tmp_path / "link"
     file.write_text("before")
@@ -53,10 +50,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
     assert file.read_text() == "after"
 
 
-def test_what_was_there_stays_where_writing_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A full disk costs neither the old file nor the folder's order."""
+def test_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a"
     path.write_text("before")
 
@@ -71,8 +65,7 @@ def test_what_was_there_stays_where_writing_fails(
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """What is no plain file is not replaced by one."""
+def test_pipe_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []

@@ -274,7 +274,7 @@ def invoke(root: click.Group, *words: str) -> Result:
         )
 
 
-def test_each_command_that_inspects_is_in_the_table() -> None:
+def test_each_inspecting_command_is_in_the_table() -> None:
     """One that is not is a mistake: mark it with ``inspects``, and add its answers here."""
     marked = {each for each in LEAVES if inspection.is_inspection(each.callback)}
 
@@ -283,10 +283,9 @@ def test_each_command_that_inspects_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("kind", Answers._fields)
 @pytest.mark.parametrize("command", TABLE, ids=lambda each: " ".join(LEAVES[each][1]))
-def test_answers(
+def test_result_of_inspection(
     inputs: Path, monkeypatch: pytest.MonkeyPatch, command: click.Command, kind: str
 ) -> None:
-    """The status, and the sentence that says what there was to inspect."""
     answer = getattr(TABLE[command], kind)
     if answer is None:
         return
@@ -301,7 +300,7 @@ def test_answers(
 @pytest.mark.parametrize(
     "command", [audit.verify, verify_history, lint, assert_, diff, plan], ids=str
 )
-def test_json_has_the_number(
+def test_json_has_the_number_of_items(
     inputs: Path, monkeypatch: pytest.MonkeyPatch, command: click.Command
 ) -> None:
     """Of what was examined; 0 for nothing, with the same status as text."""

@@ -31,8 +31,7 @@ def interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_the_first_ends_what_blocks_in_a_loop() -> None:
-    """The loop would wait for its task, and the task for its input."""
+def test_ctrl_c_ends_a_blocking_call() -> None:
     passed = []
 
     async def work() -> None:
@@ -45,8 +44,7 @@ def test_the_first_ends_what_blocks_in_a_loop() -> None:
     assert passed == []
 
 
-def test_afterwards_the_loop_has_its_handler_again() -> None:
-    """What does not block is cancelled, and closes what it has opened."""
+def test_handler_is_restored_after_a_blocking_call() -> None:
     closed = []
 
     async def work() -> None:
@@ -70,7 +68,7 @@ def raising(error: type[BaseException]) -> Callable[[str], str]:
     return ask
 
 
-def test_what_ends_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_and_end_of_input_at_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is told from the end of the input, which is a no; Click treats both alike."""
     monkeypatch.setattr("click.termui.visible_prompt_func", raising(EOFError))
     assert not confirm("Apply this plan?")
@@ -79,8 +77,7 @@ def test_what_ends_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
         confirm("Apply this plan?")
 
 
-def test_it_ends_with_the_status_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    """And a line that says what is done."""
+def test_ctrl_c_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         end_interrupted("1 of 2 is done")
 

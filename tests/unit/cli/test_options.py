@@ -33,8 +33,7 @@ def check(file: Path, *arguments: str, variable: str = "") -> Result:
     return CliRunner(env={"DOORKEEPER_JAAS_FILE": variable}).invoke(doorkeeper, command)
 
 
-def test_a_jaas_file_by_option_variable_and_key(tmp_path: Path) -> None:
-    """The option counts before the variable, the variable before the key."""
+def test_jaas_file_by_option_variable_and_key(tmp_path: Path) -> None:
     right, wrong = tmp_path / "right.conf", tmp_path / "wrong.conf"
     right.write_text(BLOCK)
     file = tmp_path / "server.properties"
@@ -64,8 +63,7 @@ def test_a_jaas_file_by_option_variable_and_key(tmp_path: Path) -> None:
         ("plan", "acls.yaml", "acls.yaml", "--own-principal", "User:\udcff"),
     ],
 )
-def test_bytes_that_are_no_utf_8_are_wrong_usage(words: tuple[str, ...]) -> None:
-    """No message carries them; the line says of which option, and where they stand."""
+def test_invalid_utf_8_is_wrong_usage(words: tuple[str, ...]) -> None:
     result = CliRunner().invoke(doorkeeper, ["acls", *words])
 
     assert (result.exit_code, result.stdout) == (2, "")

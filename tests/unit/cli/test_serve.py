@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_the_authorizer_is_looked_at_beside_wrong_keys(tmp_path: Path) -> None:
-    """Its problems are told in the same round, with file and line."""
+def test_authorizer_and_key_errors_are_reported_together(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("num.partitions=x\nauthorizer.class.name=com.example.Rules\n")
 
@@ -27,9 +26,7 @@ def test_the_authorizer_is_looked_at_beside_wrong_keys(tmp_path: Path) -> None:
     assert second.startswith(f"doorkeeper: {file} line 2: authorizer.class.name=com.example.")
 
 
-def test_a_start_that_fails_is_told_in_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each problem of a StartError is a line on stderr."""
-
+def test_start_error_is_reported_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def serve(*_arguments: object) -> None:
         raise StartError("one", "two")
 
@@ -41,7 +38,7 @@ def test_a_start_that_fails_is_told_in_its_lines(monkeypatch: pytest.MonkeyPatch
     assert result.stderr == "doorkeeper: one\ndoorkeeper: two\n"
 
 
-def test_variables_of_other_images_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_variables_without_effect_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, without their values; what Kubernetes sets for a service named kafka is no key."""
     monkeypatch.setattr("doorkeeper.server.app.process.serve", lambda *_arguments: None)
     usual = CliRunner().invoke(doorkeeper, ["serve"], env={"KAFKA_PORT": "tcp://10.0.0.1:9092"})

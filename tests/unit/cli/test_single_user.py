@@ -87,8 +87,7 @@ class Denies(StandardAuthorizer):
         return [AuthorizationResult.DENIED] * len(actions)
 
 
-async def test_an_authorizer_that_denies_everything_lets_the_operator_in(tmp_path: Path) -> None:
-    """No permission is asked for; the author is the server, without host and request."""
+async def test_single_user_mode_bypasses_a_denying_authorizer(tmp_path: Path) -> None:
     configured = settings(tmp_path, name=f"{__name__}.Denies")
 
     async with store(configured).change(create=True) as session:
@@ -103,8 +102,7 @@ async def test_an_authorizer_that_denies_everything_lets_the_operator_in(tmp_pat
     assert acls_in(tmp_path / "data") == [binding(2).binding]
 
 
-def test_users_and_values_are_changed_without_the_authorizer(tmp_path: Path) -> None:
-    """An authorizer that does not start keeps nobody from the way back; no password is stored."""
+def test_single_user_mode_does_not_need_the_authorizer(tmp_path: Path) -> None:
     asyncio.run(fill(tmp_path / "data", edit(CONFIG, set=[config("super.users", "User:x")])))
     (tmp_path / "password").write_text("alice-secret\n")
     words = [
@@ -157,8 +155,7 @@ class Watches(InMemory):
         self.calls.append(("close", None))
 
 
-async def test_a_plug_in_changes_acls(tmp_path: Path) -> None:
-    """It gets no context and is closed once; the audit log has its changes without revisions."""
+async def test_plug_in_changes_acls(tmp_path: Path) -> None:
     Watches.calls.clear()
 
     async with store(settings(tmp_path, name=f"{__name__}.Watches")).change(create=True) as session:
@@ -182,8 +179,7 @@ async def test_a_plug_in_changes_acls(tmp_path: Path) -> None:
         ("testkit.plugins.BadStart", "plugin.way=raise\n", "does not start: the policy server is"),
     ],
 )
-async def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: str) -> None:
-    """One line says why; the store is free again."""
+async def test_start_failure_is_one_line(tmp_path: Path, name: str, text: str, said: str) -> None:
     if "no store" not in said:
         open_store(tmp_path / "data").close()
 
@@ -193,8 +189,7 @@ async def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: s
     open_store(tmp_path / "data").close()
 
 
-async def test_an_update_that_never_ends_times_out(tmp_path: Path) -> None:
-    """The error is that of the item, and the command does not try again."""
+async def test_update_times_out(tmp_path: Path) -> None:
     text = "doorkeeper.update.timeout.ms=20\n"
     configured = settings(tmp_path, text, name="testkit.plugins.Unhurried", audit=False)
     never = BINDINGS[0]._replace(pattern=BINDINGS[0].pattern._replace(name="never-1"))
@@ -206,9 +201,7 @@ async def test_an_update_that_never_ends_times_out(tmp_path: Path) -> None:
     assert error.code.name == "REQUEST_TIMED_OUT"
 
 
-async def test_numbers_of_the_audit_log_go_on(tmp_path: Path) -> None:
-    """The first event comes after the server's last one, and a file that a killed server left is
-    completed first."""
+async def test_audit_event_numbers_continue(tmp_path: Path) -> None:
     (tmp_path / "audit").mkdir()
     written(tmp_path / "audit", 1, 3)
     (tmp_path / "audit" / open_name(1, 4)).write_bytes(line_of(4) + b"{")
@@ -221,9 +214,7 @@ async def test_numbers_of_the_audit_log_go_on(tmp_path: Path) -> None:
     assert list((tmp_path / "audit").glob("*.open")) == []
 
 
-async def test_the_audit_log_of_a_server_that_runs(tmp_path: Path) -> None:
-    """Where nodes share a store, one of them may run: who writes the folder is named, nothing is
-    changed, and the line says what can be done; with another node.id it is done."""
+async def test_audit_log_in_use_is_reported(tmp_path: Path) -> None:
     (tmp_path / "audit").mkdir()
     folder = AuditFolder(tmp_path / "audit", 1, compress=False)
 
@@ -241,10 +232,9 @@ async def test_the_audit_log_of_a_server_that_runs(tmp_path: Path) -> None:
     assert [event["node"] for event in lines_in(tmp_path / "audit")] == [77]
 
 
-async def test_a_full_disk_refuses_a_change(
+async def test_full_disk_rejects_change_with_strict_sync(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With strict nothing is changed where there is no room, as by the server."""
     open_store(tmp_path / "data").close()
     Disk(monkeypatch).no_room = True
 
@@ -254,11 +244,9 @@ async def test_a_full_disk_refuses_a_change(
     assert acls_in(tmp_path / "data") == []
 
 
-async def test_a_full_disk_otherwise(
+async def test_full_disk_allows_change_without_strict_sync(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Without strict the change is made, and stderr tells that the audit log lacks it."""
-
     def full(_folder: AuditFolder, _first: int) -> tuple[Path, int]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -270,10 +258,9 @@ async def test_a_full_disk_otherwise(
     assert "the audit log cannot be written" in capfd.readouterr().err
 
 
-async def test_an_event_is_synced_before_the_command_goes_on(
+async def test_strict_sync_happens_before_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With strict the event is on the disk when the change is said to be made."""
     synced: list[int] = []
     fdatasync = os.fdatasync
 
@@ -291,10 +278,9 @@ async def test_an_event_is_synced_before_the_command_goes_on(
 
 
 @pytest.mark.interop
-def test_a_command_works_beside_a_node_of_a_shared_store(
+def test_command_runs_next_to_nodes_of_a_shared_store(
     tmp_path: Path, database: PostgresDatabase
 ) -> None:
-    """The node serves what the command has changed; the command joins no cluster."""
     (tmp_path / "server.properties").write_text(
         f"listeners=PLAINTEXT://localhost:0\nnode.id=1\nauthorizer.class.name={STANDARD}\n"
         f"super.users=User:ANONYMOUS\ndoorkeeper.data.dir=data\ndoorkeeper.store={database.url()}\n"

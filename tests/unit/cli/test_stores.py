@@ -21,8 +21,7 @@ def place_at(text: str) -> Place:
     return place_of(settings_at(parse_address(text)))
 
 
-def test_a_folder_a_url_and_a_configuration(tmp_path: Path) -> None:
-    """Each names a store; a configuration the one that its server uses."""
+def test_store_addresses(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("doorkeeper.data.dir=/var/lib/doorkeeper\n")
 
@@ -41,8 +40,7 @@ def test_a_folder_a_url_and_a_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["postgresql://h", "postgresql://u:pw@/d"])
-def test_a_url_that_is_wrong_is_told(text: str) -> None:
-    """As in a configuration, without what may be a password."""
+def test_invalid_url_is_reported_without_password(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         place_at(text)
 

@@ -26,8 +26,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_colours_are_for_terminals() -> None:
-    """NO_COLOR and a dumb terminal have none; an empty NO_COLOR says nothing."""
+def test_colours_depend_on_terminal() -> None:
     assert has_colours(Terminal(), {})
     assert has_colours(Terminal(), {"NO_COLOR": ""})
     assert not has_colours(Terminal(), {"NO_COLOR": "1"})
@@ -35,8 +34,7 @@ def test_colours_are_for_terminals() -> None:
     assert not has_colours(io.StringIO(), {})
 
 
-def test_a_text_is_painted_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a pipe it stays as it is."""
+def test_pipe_output_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paint("x", "red") == "x"
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -44,8 +42,7 @@ def test_a_text_is_painted_where_somebody_looks(monkeypatch: pytest.MonkeyPatch)
     assert paint("x", "red") == "\x1b[31mx\x1b[0m"
 
 
-def test_a_name_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    """What does not print is an escape; letters of all languages print."""
+def test_control_characters_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert printable("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
     assert printable("Grüße 主题") == "Grüße 主题"
 
@@ -54,8 +51,7 @@ def test_a_name_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "doorkeeper: no\\rthing\n")
 
 
-def test_what_stdout_has_no_letters_for_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines get escapes; JSON is written in ASCII, and means the same."""
+def test_unencodable_characters_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     data = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(data, encoding="ascii"))
 
@@ -78,8 +74,7 @@ def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert caught.value.code == 1
 
 
-def test_what_is_said_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """A message is said once."""
+def test_repeated_messages_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     say_new = say_once(str)
 
     for done in (0, 1, 300, 300):

@@ -49,7 +49,7 @@ def created(*codes: int) -> CreateAclsResponse:
     return CreateAclsResponse(results=tuple(AclCreationResult(error_code=each) for each in codes))
 
 
-async def test_a_refusal_of_the_whole_request_is_raised() -> None:
+async def test_error_for_the_whole_request_is_raised() -> None:
     """With Kafka's code."""
     refused = DescribeAclsResponse(error_code=31, error_message="no")
     async with ScriptedServer(DescribeAcls=lambda _: refused) as server, admin(server) as client:
@@ -88,7 +88,7 @@ async def test_each_creation_has_its_result() -> None:
         ),
     ],
 )
-async def test_what_only_a_filter_may_be_is_not_sent(binding: AclBinding, text: str) -> None:
+async def test_filter_only_values_are_not_sent(binding: AclBinding, text: str) -> None:
     """As by Kafka's client, with its text; the others are."""
     async with (
         ScriptedServer(CreateAcls=lambda _: created(0)) as server,
@@ -101,7 +101,7 @@ async def test_what_only_a_filter_may_be_is_not_sent(binding: AclBinding, text: 
     assert len(server.asked[0].creations) == 1
 
 
-async def test_items_are_asked_again_where_their_results_say_so() -> None:
+async def test_retriable_items_are_sent_again() -> None:
     """41 and 7: only they, after asking who the controller is now."""
     answers: Iterator[Any] = iter((created(41, 0), created(7), created(0)))
     async with (
@@ -115,8 +115,7 @@ async def test_items_are_asked_again_where_their_results_say_so() -> None:
     assert [each.api_key for each in server.headers].count(3) == 3
 
 
-async def test_what_was_deleted_is_told_by_filter() -> None:
-    """Each filter has an error of its own or what it matched, and that an error or not."""
+async def test_deletions_are_reported_by_filter() -> None:
     gone = DeleteAclsMatchingAcl(
         resource_type=2,
         resource_name="t",
@@ -140,8 +139,7 @@ async def test_what_was_deleted_is_told_by_filter() -> None:
     assert (second.error.code, second.removed) == (ErrorCode.SECURITY_DISABLED, ())
 
 
-async def test_unknown_is_not_asked_for() -> None:
-    """A server would close the connection, and the client try for ever."""
+async def test_unknown_elements_are_rejected() -> None:
     unknown = wanted(operation=AclOperation.UNKNOWN)
     async with ScriptedServer() as server, admin(server) as client:
         with pytest.raises(ValueError, match="must not contain UNKNOWN elements"):
@@ -152,8 +150,7 @@ async def test_unknown_is_not_asked_for() -> None:
     assert server.connections == 0
 
 
-async def test_results_that_do_not_fit_are_an_error() -> None:
-    """Nobody knows which belong to what."""
+async def test_mismatched_results_are_an_error() -> None:
     async with (
         ScriptedServer(CreateAcls=lambda _: created(0)) as server,
         admin(server) as client,
@@ -166,8 +163,7 @@ LONG = allow("alice", READ, topic("y" * 40_000))
 TOO_LONG = "Resource name takes 40000 bytes; at most 32767"
 
 
-async def test_an_item_that_cannot_be_sent_stops_no_other() -> None:
-    """It is refused at once, as an item; the others are created, and deleted."""
+async def test_unencodable_item_does_not_affect_others() -> None:
     deleted = DeleteAclsResponse(filter_results=(DeleteAclsFilterResult(),))
     async with (
         ScriptedServer(CreateAcls=lambda _: created(0), DeleteAcls=lambda _: deleted) as server,
@@ -183,8 +179,7 @@ async def test_an_item_that_cannot_be_sent_stops_no_other() -> None:
     assert len(server.asked) == 2
 
 
-async def test_a_question_that_cannot_be_sent_is_a_clients_error() -> None:
-    """It is not tried again, and the connection serves the next call."""
+async def test_unencodable_filter_is_a_client_error() -> None:
     retried: list[ClientError] = []
     async with ScriptedServer(DescribeAcls=lambda _: DescribeAclsResponse()) as server:
         config = ClientConfig(bootstrap=server.address)

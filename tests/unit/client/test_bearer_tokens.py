@@ -25,7 +25,7 @@ async def claims_of(login: Bearer) -> dict[str, Any]:
     return found
 
 
-async def test_an_unsecured_token_has_the_claims_of_its_options() -> None:
+async def test_unsecured_token_has_configured_claims() -> None:
     """Texts, numbers and lists, as Java's handler makes them; it is valid for an hour."""
     login = bearer_of(
         {
@@ -46,8 +46,7 @@ async def test_an_unsecured_token_has_the_claims_of_its_options() -> None:
     assert login.extensions == {"traceId": "7"}
 
 
-async def test_a_file_is_read_at_each_login(tmp_path: Path) -> None:
-    """Whoever renews it is heard; what is around the token does not matter."""
+async def test_token_file_is_read_at_each_login(tmp_path: Path) -> None:
     file = tmp_path / "a token.jwt"
     file.write_text(" first\n")
     login = bearer_of({}, file.as_uri())
@@ -58,8 +57,7 @@ async def test_a_file_is_read_at_each_login(tmp_path: Path) -> None:
     assert (first, await login.token()) == ("first", "second")
 
 
-async def test_a_file_without_a_token_is_told(tmp_path: Path) -> None:
-    """It refuses the login, with the key."""
+async def test_file_without_token_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "odd").write_bytes(b"\xff")
     for name, text in (("absent", "No such file"), ("odd", "holds no token")):
         login = bearer_of({}, (tmp_path / name).as_uri())
@@ -80,7 +78,7 @@ async def test_a_file_without_a_token_is_told(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_needs_more_than_a_file_is_told(
+def test_token_endpoint_is_not_supported(
     options: dict[str, str], endpoint: str | None, text: str
 ) -> None:
     """A service that gives tokens is not asked from here: ``Bearer`` takes a function."""

@@ -33,8 +33,7 @@ BINDINGS = [
 ]
 
 
-def test_a_server_reads_what_a_client_writes() -> None:
-    """Requests come back as the values they were made of, by the server's own reading."""
+def test_server_decodes_client_requests() -> None:
     filters = [ANY_BINDING, *map(exactly, BINDINGS)]
 
     assert [binding_of(row) for row in creation_request(BINDINGS).creations] == BINDINGS
@@ -42,8 +41,7 @@ def test_a_server_reads_what_a_client_writes() -> None:
     assert [filter_of(description_request(each)) for each in filters] == filters
 
 
-def test_a_client_reads_what_a_server_writes() -> None:
-    """Each pattern of an answer has its entries, each of which is a binding."""
+def test_client_decodes_server_responses() -> None:
     answer = DescribeAclsResponse(resources=rows_of(BINDINGS))
 
     assert bindings_of(answer) == sorted(BINDINGS)
@@ -58,8 +56,7 @@ def test_a_client_reads_what_a_server_writes() -> None:
         wanted(permission_type=AclPermissionType.UNKNOWN),
     ],
 )
-def test_filters_with_unknown_elements_are_refused(unknown: AclBindingFilter) -> None:
-    """A server would close the connection; every element is looked at."""
+def test_filters_with_unknown_elements_are_rejected(unknown: AclBindingFilter) -> None:
     check_filter(ANY_BINDING)
 
     with pytest.raises(ValueError, match="must not contain UNKNOWN elements"):

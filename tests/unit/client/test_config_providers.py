@@ -20,8 +20,7 @@ DECLARED = {
 }
 
 
-def test_each_provider_resolves_its_variables(tmp_path: Path) -> None:
-    """Wherever they stand in a value, once; a file's value is trimmed at its end."""
+def test_config_providers_resolve_variables(tmp_path: Path) -> None:
     (tmp_path / "keys.properties").write_text("key = caf\u00e9\nother=x\n", encoding="utf-8")
     (tmp_path / "pw").write_text("s3cret\n")
     values = {
@@ -67,7 +66,7 @@ def test_each_provider_resolves_its_variables(tmp_path: Path) -> None:
         ({"config.providers.env.class": "com.example.Vault"}, "found com.example.Vault; this"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_resolved(settings: dict[str, str], error: str) -> None:
+def test_unresolvable_variables_are_rejected(settings: dict[str, str], error: str) -> None:
     """It is refused: Java's client would log in with the text of the variable."""
     with pytest.raises(VariableError) as raised:
         resolve({**DECLARED, **settings}, {"A": "secret-value"})
@@ -76,8 +75,7 @@ def test_what_cannot_be_resolved(settings: dict[str, str], error: str) -> None:
     assert "secret-value" not in str(raised.value)
 
 
-def test_a_key_that_the_file_lacks(tmp_path: Path) -> None:
-    """The error names the variable, and no other key of the file."""
+def test_error_for_missing_key_hides_other_keys(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("other=x\n")
 
     with pytest.raises(VariableError, match="the file has no such key"):
@@ -87,8 +85,7 @@ def test_a_key_that_the_file_lacks(tmp_path: Path) -> None:
         resolve({**DECLARED, "k": f"${{file:{tmp_path}/keys:key}}"}, {})
 
 
-def test_a_password_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client's properties are resolved before they are read; errors are those of a command."""
+def test_password_from_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "client.properties"
     lines = [f"{key}={value}" for key, value in DECLARED.items()]
     lines += [

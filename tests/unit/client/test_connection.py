@@ -54,7 +54,7 @@ def echo(request: DescribeAclsRequest) -> DescribeAclsResponse:
     return DescribeAclsResponse(error_message=request.resource_name_filter)
 
 
-async def test_versions_are_agreed_with_a_server_that_knows_fewer() -> None:
+async def test_versions_are_negotiated() -> None:
     """It refuses in version 0 and says its newest, which is asked then."""
     refused: list[int] = []
 
@@ -74,8 +74,7 @@ async def test_versions_are_agreed_with_a_server_that_knows_fewer() -> None:
     assert [each.api_version for each in server.headers] == [4, 2]
 
 
-async def test_what_is_not_served_is_not_asked() -> None:
-    """An API that is missing, and one whose versions are all too old or too new."""
+async def test_unsupported_apis_are_not_sent() -> None:
     rows = (ApiVersion(api_key=29, min_version=90, max_version=99),)
     async with ScriptedServer(ApiVersions=lambda _: ApiVersionsResponse(api_keys=rows)) as server:
         connection = await connected(server)
@@ -90,8 +89,7 @@ async def test_what_is_not_served_is_not_asked() -> None:
     assert server.asked == []
 
 
-async def test_who_is_cancelled_leaves_the_others_their_answers() -> None:
-    """The answer of a call that was given up belongs to nobody; the next is the next call's."""
+async def test_cancelled_call_does_not_affect_others() -> None:
     held: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
     def answer(request: DescribeAclsRequest) -> object:
@@ -122,8 +120,7 @@ async def test_who_is_cancelled_leaves_the_others_their_answers() -> None:
         (struct.pack(">ii", 4, 2) * 2, "this is no Kafka server"),
     ],
 )
-async def test_what_nobody_can_read_ends_the_connection(answer: bytes | None, text: str) -> None:
-    """One line with the address; what comes after is not asked."""
+async def test_malformed_response_ends_the_connection(answer: bytes | None, text: str) -> None:
     async with ScriptedServer(DescribeAcls=lambda _: answer) as server:
         connection = await connected(server)
         with pytest.raises(ConnectionLost) as raised:
@@ -137,8 +134,7 @@ async def test_what_nobody_can_read_ends_the_connection(answer: bytes | None, te
         await connection.close()
 
 
-async def test_silence_is_told_and_ends_the_connection() -> None:
-    """The order of answers is all that tells whose they are."""
+async def test_timeout_ends_the_connection() -> None:
     silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
     async with ScriptedServer(DescribeAcls=lambda _: silent) as server:  # type: ignore[arg-type,return-value]
         connection = await connected(server, request_timeout_ms=20_000)
@@ -154,8 +150,7 @@ async def test_silence_is_told_and_ends_the_connection() -> None:
         silent.cancel()
 
 
-async def test_nobody_there_is_told() -> None:
-    """In the words of the system; a host that is none, and a port that is none, alike."""
+async def test_unreachable_server_is_reported() -> None:
     for address, text in (
         (Address("127.0.0.1", 1), "127.0.0.1:1: Connection refused"),
         (Address("x" * 80, 1), "x:1: "),
@@ -166,16 +161,14 @@ async def test_nobody_there_is_told() -> None:
         assert text in str(raised.value)
 
 
-async def test_tls_with_who_speaks_none_is_told() -> None:
-    """It is no reason to try again."""
+async def test_server_without_tls_is_reported() -> None:
     context = ssl.create_default_context()
     async with ScriptedServer() as server:
         with pytest.raises((TlsFailed, Unreachable)):
             await connected(server, tls=context, request_timeout_ms=20)
 
 
-async def test_a_login_is_refused_in_the_servers_words() -> None:
-    """With the code's name, and without the password."""
+async def test_login_error_has_the_servers_text() -> None:
     refused = SaslAuthenticateResponse(error_code=58, error_message="go away")
     for parts, text in (
         ({"SaslHandshake": HELLO, "SaslAuthenticate": refused}, "SASL_AUTHENTICATION_FAILED: go"),
@@ -196,9 +189,7 @@ async def test_a_login_is_refused_in_the_servers_words() -> None:
         assert "alice-secret" not in str(raised.value)
 
 
-async def test_a_login_that_does_not_end_is_refused() -> None:
-    """A server that asks for ever is left."""
-
+async def test_endless_login_is_aborted() -> None:
     async def token() -> str:
         return "t"
 
@@ -210,7 +201,7 @@ async def test_a_login_that_does_not_end_is_refused() -> None:
             await connected(server, login=Bearer(token))
 
 
-async def test_a_session_is_renewed_between_requests() -> None:
+async def test_session_is_renewed_between_requests() -> None:
     """KIP-368: once most of its time is over, after what is under way and before what is next."""
     lifetimes = iter((1, 3_600_000))
 
@@ -231,8 +222,7 @@ async def test_a_session_is_renewed_between_requests() -> None:
     assert kinds == [*login, *login, *["DescribeAclsRequest"] * 3]
 
 
-async def test_a_session_that_is_not_renewed_ends() -> None:
-    """Half a login is none: the connection takes no request any more."""
+async def test_failed_renewal_ends_the_connection() -> None:
     answers = iter((SaslAuthenticateResponse(session_lifetime_ms=1), None))
     async with ScriptedServer(
         SaslHandshake=lambda _: HELLO,
@@ -268,7 +258,7 @@ class ResetWriter:
         raise ConnectionResetError
 
 
-async def test_a_close_that_is_cancelled_leaves_no_exception_behind() -> None:
+async def test_cancelled_close_leaves_no_exception() -> None:
     """asyncio would report it as an error of the server."""
     reports: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reports.append(context))
@@ -287,7 +277,7 @@ async def test_a_close_that_is_cancelled_leaves_no_exception_behind() -> None:
     assert reports == []
 
 
-def test_errors_of_the_system_are_told_in_a_line() -> None:
+def test_system_errors_are_one_line() -> None:
     """asyncio's own words give way to the system's; certificates are told with the reason."""
     assert (
         describe_error(OSError(111, "Connect call failed ('127.0.0.1', 1)")) == "Connection refused"
@@ -297,9 +287,7 @@ def test_errors_of_the_system_are_told_in_a_line() -> None:
     assert describe_error(ValueError()) == "ValueError"
 
 
-async def test_a_handshake_that_the_other_side_ends_is_told() -> None:
-    """Brokers without TLS close the connection: the line asks whether there is any."""
-
+async def test_closed_tls_handshake_is_reported() -> None:
     async def end(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
@@ -319,8 +307,7 @@ async def test_a_handshake_that_the_other_side_ends_is_told() -> None:
         ("a\udcff", "resource_name_filter: .* holds half of a surrogate pair"),
     ],
 )
-async def test_a_request_that_cannot_be_written_is_not_sent(name: str, fault: str) -> None:
-    """The connection stays, and answers still belong to the requests that were sent."""
+async def test_unencodable_request_is_not_sent(name: str, fault: str) -> None:
     async with ScriptedServer(DescribeAcls=echo) as server:
         connection = await connected(server)
         with pytest.raises(Unsendable, match=f"DescribeAcls cannot be sent: {fault}"):

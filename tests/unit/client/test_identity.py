@@ -36,10 +36,7 @@ async def unreadable() -> str:
         (Bearer(unreadable), Identity(None)),
     ],
 )
-async def test_the_principal_of_a_login(
-    login: Password | Bearer | None, identity: Identity
-) -> None:
-    """None is a principal that the configuration does not tell."""
+async def test_principal_of_a_login(login: Password | Bearer | None, identity: Identity) -> None:
     assert await identity_of(ClientConfig(bootstrap="localhost:1", login=login)) == identity
 
 
@@ -63,8 +60,7 @@ async def test_the_principal_of_a_login(
         ("security.protocol=SSL\n", "User:ANONYMOUS"),
     ],
 )
-async def test_a_principal_that_brokers_may_map(tmp_path: Path, lines: str, principal: str) -> None:
-    """It is assumed, and the text says so."""
+async def test_mapped_principal_is_assumed(tmp_path: Path, lines: str, principal: str) -> None:
     file = tmp_path / "client.properties"
     world().alice.write_pem(tmp_path / "client.pem")
     file.write_text(lines.replace("{folder}", str(tmp_path)))

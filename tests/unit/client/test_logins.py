@@ -30,7 +30,7 @@ async def test_plain_is_one_token() -> None:
     assert exchange.answer(b"") is None
 
 
-def test_scram_is_that_of_the_rfc() -> None:
+def test_scram_matches_rfc_7677_example() -> None:
     """The example of RFC 7677, from first to last message."""
     login = ScramExchange(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
 
@@ -42,8 +42,7 @@ def test_scram_is_that_of_the_rfc() -> None:
     assert login.answer(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=") is None
 
 
-def test_a_server_that_does_not_know_the_password_is_left() -> None:
-    """It may be anybody's: what it proves is compared."""
+def test_wrong_server_signature_is_rejected() -> None:
     login = ScramExchange(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
     login.answer(SERVER_FIRST)
 
@@ -51,8 +50,7 @@ def test_a_server_that_does_not_know_the_password_is_left() -> None:
         login.answer(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=")
 
 
-def test_names_and_tokens_are_written_as_kafka_reads_them() -> None:
-    """A comma and an equals sign are escaped; a delegation token says that it is one."""
+def test_names_and_tokens_are_escaped() -> None:
     assert ScramExchange(SCRAM, "n").first() == b"n,,n=a=3D=2Cb,r=n"
     token = Password("SCRAM-SHA-256", "id", "hmac", by_token=True)
     assert ScramExchange(token, "n").first() == b"n,,n=id,r=n,tokenauth=true"
@@ -70,20 +68,19 @@ def test_names_and_tokens_are_written_as_kafka_reads_them() -> None:
         b"r=nn,s=AAAA,i=" + b"9" * 5000,
     ],
 )
-def test_a_server_that_speaks_no_scram_is_left(first: bytes) -> None:
+def test_invalid_scram_iterations_are_rejected(first: bytes) -> None:
     """Too few iterations give the password away, too many are work for ever: Kafka's bounds."""
     with pytest.raises(LoginRefused, match="the server speaks no SCRAM-SHA-256"):
         ScramExchange(SCRAM, "n").answer(first)
 
 
-async def test_a_password_is_for_mechanisms_that_have_one() -> None:
-    """Another name is a mistake of the caller's."""
+async def test_password_requires_a_password_mechanism() -> None:
     with pytest.raises(LoginRefused, match="GSSAPI: a password is for PLAIN, SCRAM-SHA-256 and"):
         await Password("GSSAPI", "a", "b").exchange()
     assert (await SCRAM.exchange()).first().startswith(b"n,,n=a=3D=2Cb,r=")
 
 
-async def test_a_token_is_sent_with_its_extensions() -> None:
+async def test_token_is_sent_with_extensions() -> None:
     """RFC 7628; a server that says what is wrong is answered, so that it refuses."""
     exchange = await Bearer(giving("a.b.c"), {"traceId": "1 2"}).exchange()
 
@@ -103,17 +100,16 @@ async def test_a_token_is_sent_with_its_extensions() -> None:
         ("t", {"a": "x\x01auth=y"}),
     ],
 )
-async def test_what_would_end_a_token_is_refused(token: str, extensions: dict[str, str]) -> None:
-    """Before anything is sent; the token is not told."""
+async def test_invalid_token_characters_are_rejected(
+    token: str, extensions: dict[str, str]
+) -> None:
     with pytest.raises(LoginRefused, match="OAUTHBEARER: the ") as raised:
         await Bearer(giving(token), extensions).exchange()
 
     assert "a b" not in str(raised.value)
 
 
-async def test_whoever_gives_no_token_refuses_the_login() -> None:
-    """The kind of the error is told, its text is not; the cause is kept."""
-
+async def test_token_provider_error_rejects_the_login() -> None:
     async def fail() -> str:
         raise TimeoutError("secret=s")
 
@@ -123,7 +119,6 @@ async def test_whoever_gives_no_token_refuses_the_login() -> None:
     assert isinstance(raised.value.__cause__, TimeoutError)
 
 
-def test_secrets_are_not_shown() -> None:
-    """Neither the password nor who gives the token."""
+def test_repr_hides_secrets() -> None:
     assert "pencil" not in repr(SCRAM)
     assert "giving" not in repr(Bearer(giving("t")))

@@ -25,8 +25,7 @@ def said(text: str) -> DescribeAclsResponse:
     return DescribeAclsResponse(error_message=text)
 
 
-async def test_the_first_bootstrap_address_that_answers_serves() -> None:
-    """What went wrong before it is nobody's concern."""
+async def test_first_reachable_bootstrap_address_is_used() -> None:
     async with ScriptedServer() as server:
         found = nodes(f"127.0.0.1:1, {server.address}")
         cluster = await found.cluster()
@@ -36,8 +35,7 @@ async def test_the_first_bootstrap_address_that_answers_serves() -> None:
     assert cluster.nodes == {1: Address("127.0.0.1", server.port)}
 
 
-async def test_changes_go_to_the_controller() -> None:
-    """Reads to the first node that can be reached, each node by one connection."""
+async def test_changes_are_sent_to_the_controller() -> None:
     async with (
         ScriptedServer(DescribeAcls=lambda _: said("first")) as first,
         ScriptedServer(DescribeAcls=lambda _: said("second")) as second,
@@ -54,8 +52,7 @@ async def test_changes_go_to_the_controller() -> None:
     assert (first.connections, second.connections) == (1, 1)
 
 
-async def test_a_node_that_is_gone_is_passed_over() -> None:
-    """The metadata of a cluster may name who is down."""
+async def test_unreachable_node_is_skipped() -> None:
     async with ScriptedServer(DescribeAcls=lambda _: said("alive")) as server:
         server.scripts["Metadata"] = lambda _: server.metadata(1, server.port)
         found = nodes(server.address)
@@ -65,8 +62,7 @@ async def test_a_node_that_is_gone_is_passed_over() -> None:
     assert answer.error_message == "alive"
 
 
-async def test_a_lost_connection_is_made_anew() -> None:
-    """The request is sent again on a new one, after a pause; the caller may be told."""
+async def test_lost_connection_is_reopened() -> None:
     told: list[ClientError] = []
     lost = iter((True, True, False))
     async with ScriptedServer(
@@ -81,8 +77,7 @@ async def test_a_lost_connection_is_made_anew() -> None:
     assert server.connections == 3
 
 
-async def test_silence_is_tried_again_until_the_calls_time_is_over() -> None:
-    """The time of a call bounds everything in it, a request that is under way too."""
+async def test_timeouts_are_retried_until_the_deadline() -> None:
     silent: asyncio.Future[object] = asyncio.get_running_loop().create_future()
     with time_by_hand() as clock:
         over_s = clock.now_s + 0.46
@@ -101,8 +96,7 @@ async def test_silence_is_tried_again_until_the_calls_time_is_over() -> None:
     assert len(server.asked) == server.connections == 5
 
 
-async def test_nobody_there_fails_at_once_unless_it_is_to_wait() -> None:
-    """A wrong address is told at once; a patient client waits until its time is over."""
+async def test_unreachable_cluster_fails_immediately_by_default() -> None:
     tries: list[ClientError] = []
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: Connection refused"):
         await nodes("127.0.0.1:1").cluster()
@@ -113,9 +107,7 @@ async def test_nobody_there_fails_at_once_unless_it_is_to_wait() -> None:
     assert len(tries) > 1
 
 
-async def test_pauses_grow_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice as long each time; what was the reason is raised at the end."""
-
+async def test_retry_pauses_grow_to_a_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     async def once() -> None:
         raise RetryNeeded("not yet")
 
@@ -132,8 +124,7 @@ async def test_pauses_grow_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> No
     assert clock.pauses_s == [0.01, 0.02, 0.04, 0.04, 0.04, 0.04]
 
 
-async def test_a_cluster_without_controller_is_waited_for() -> None:
-    """An election takes its time."""
+async def test_missing_controller_is_awaited() -> None:
     leaders = iter((-1, -1, 1))
     async with ScriptedServer(DescribeAcls=lambda _: said("led")) as server:
         server.scripts["Metadata"] = lambda _: server.metadata(
@@ -148,7 +139,6 @@ async def test_a_cluster_without_controller_is_waited_for() -> None:
     assert answer.error_message == "led"
 
 
-def test_an_address_is_needed() -> None:
-    """An empty list would only fail later."""
+def test_address_is_required() -> None:
     with pytest.raises(ValueError, match="no address is given"):
         nodes(" , ")

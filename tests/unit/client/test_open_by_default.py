@@ -36,10 +36,9 @@ def listed(*values: str | None, error: int = 0) -> DescribeConfigsResult:
         ([], None),
     ],
 )
-async def test_what_a_broker_tells(
+async def test_default_from_broker_configuration(
     results: list[DescribeConfigsResult], *, is_open: bool | None
 ) -> None:
-    """Only an answer without the key says that it is not set."""
     answer = DescribeConfigsResponse(results=tuple(results))
     async with (
         ScriptedServer(DescribeConfigs=lambda _: answer) as server,
@@ -48,8 +47,7 @@ async def test_what_a_broker_tells(
         assert await is_open_by_default(client) is is_open
 
 
-async def test_a_doorkeeper_hides_the_value_as_a_broker_does() -> None:
-    """It tells its release."""
+async def test_doorkeeper_hides_the_value() -> None:
     with DoorkeeperServer(
         listeners=["PLAINTEXT"],
         super_users=["User:ANONYMOUS"],
@@ -61,8 +59,7 @@ async def test_a_doorkeeper_hides_the_value_as_a_broker_does() -> None:
 
 
 @pytest.mark.parametrize(("epoch", "level"), [(0, 33), (-1, 0)])
-async def test_the_finalized_level_counts(epoch: int, level: int) -> None:
-    """A broker that is newer than others supports more; before it knows, it tells nothing."""
+async def test_finalized_feature_level_is_used(epoch: int, level: int) -> None:
     answer = ApiVersionsResponse(
         api_keys=versions().api_keys,
         finalized_features_epoch=epoch,

@@ -50,10 +50,9 @@ def sasl(mechanism: str, jaas: str) -> tuple[str, str, str]:
         ),
     ],
 )
-def test_who_logs_in_is_read_as_java_reads_it(
+def test_login_is_read_from_jaas(
     tmp_path: Path, mechanism: str, jaas: str, login: Password
 ) -> None:
-    """Quotes and options of the JAAS text count; the password is not shown."""
     config = client_config(ADDRESS, written(tmp_path, *sasl(mechanism, jaas)))
 
     assert (config.login, config.tls) == (login, None)
@@ -97,10 +96,7 @@ def test_who_logs_in_is_read_as_java_reads_it(
         (("security.protocol=SSL", "ssl.truststore.location=/absent"), "ssl.truststore.location: "),
     ],
 )
-def test_what_is_wrong_is_told_with_its_key(
-    tmp_path: Path, lines: tuple[str, ...], text: str
-) -> None:
-    """One line that begins with the key."""
+def test_errors_name_the_key(tmp_path: Path, lines: tuple[str, ...], text: str) -> None:
     with pytest.raises(CommandConfigError) as raised:
         client_config(ADDRESS, written(tmp_path, *lines))
 
@@ -108,7 +104,7 @@ def test_what_is_wrong_is_told_with_its_key(
     assert "\n" not in str(raised.value)
 
 
-def test_tls_checks_the_server(tmp_path: Path) -> None:
+def test_tls_verifies_the_server(tmp_path: Path) -> None:
     """Certificate and host name are checked; an empty algorithm leaves the name out, as in Java."""
     pem = tmp_path / "ca.pem"
     pem.write_text(world().authority.pem)
@@ -129,8 +125,7 @@ def test_tls_checks_the_server(tmp_path: Path) -> None:
     assert len(strict.get_ca_certs()) == 1
 
 
-def test_a_token_needs_no_code(tmp_path: Path) -> None:
-    """OAUTHBEARER by the options of the login module."""
+def test_oauthbearer_from_jaas_options(tmp_path: Path) -> None:
     jaas = f'{OAUTH} required unsecuredLoginStringClaim_sub="alice";'
 
     login = client_config(ADDRESS, written(tmp_path, *sasl("OAUTHBEARER", jaas))).login

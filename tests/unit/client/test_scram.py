@@ -34,8 +34,7 @@ class Answers:
         return answer
 
 
-async def test_a_server_never_gets_a_password() -> None:
-    """It can check one with what it gets; each salt is its own."""
+async def test_password_is_not_sent() -> None:
     changes: list[ScramPassword | ScramDeletion] = [
         ScramPassword("alice", "SCRAM-SHA-256", "s\u00e9cret"),
         ScramPassword("bob", "SCRAM-SHA-512", "s\u00e9cret", 8192),
@@ -65,8 +64,7 @@ async def test_a_server_never_gets_a_password() -> None:
     assert third.error.code is ErrorCode.RESOURCE_NOT_FOUND
 
 
-def test_a_user_is_in_a_round_once() -> None:
-    """A server refuses a request that changes two credentials of one user."""
+def test_user_occurs_once_in_a_request() -> None:
     changes: list[ScramPassword | ScramDeletion] = [
         ScramPassword("a", "SCRAM-SHA-256", "x"),
         ScramPassword("a", "SCRAM-SHA-512", "x"),

@@ -42,8 +42,7 @@ def test_offsets_and_records(server: DoorkeeperServer) -> None:
     assert fetched.aborted == ()
 
 
-def test_what_passes(server: DoorkeeperServer) -> None:
-    """A connection that ends, and a leader that is none any more, are tried again."""
+def test_transient_errors_are_retried(server: DoorkeeperServer) -> None:
     with server.faults.drop("Fetch", times=1) as lost:
         asyncio.run(read(server))
     with server.faults.error("ListOffsets", "NOT_LEADER_OR_FOLLOWER", times=1) as moved:

@@ -46,8 +46,7 @@ async def take(changes: AsyncIterator[dict[str, Any]], count: int) -> list[int]:
     return found
 
 
-async def test_changes_come_once_across_connections() -> None:
-    """Behind the last one; an event that is cut off is not given."""
+async def test_changes_arrive_once_across_connections() -> None:
     first = OK + b"id: 3\nretry: 1000\n\n" + event(4) + event(5)[:-1]
     async with answering(first, OK + b": no changes\n\n", OK + event(5) + event(6)) as (url, heads):
         changes = watch(url, from_revision=4, principals=["User:a b"], token="t" * 16, retry_s=0)
@@ -59,8 +58,7 @@ async def test_changes_come_once_across_connections() -> None:
     assert [head.split("Last-Event-ID: ")[1].strip() for head in heads] == ["3", "4", "4"]
 
 
-async def test_from_now_on_is_remembered_before_the_first_change() -> None:
-    """The server says where the stream begins, so that nothing is lost with the connection."""
+async def test_starting_revision_is_remembered() -> None:
     async with answering(OK + b"id: 7\nretry: 1000\n\n", OK + event(8)) as (url, heads):
         assert await take(watch(url, retry_s=0), 1) == [8]
 
@@ -77,14 +75,12 @@ async def test_from_now_on_is_remembered_before_the_first_change() -> None:
         (b"", Unreachable),
     ],
 )
-async def test_a_refusal_ends_it(answer: bytes, error: type[Exception]) -> None:
-    """With the server's text."""
+async def test_rejection_ends_the_watch(answer: bytes, error: type[Exception]) -> None:
     async with answering(answer) as (url, _):
         with pytest.raises(error):
             await take(watch(url, retry_s=0), 1)
 
 
-async def test_a_url_is_http() -> None:
-    """Another one is refused at once."""
+async def test_url_must_be_http() -> None:
     with pytest.raises(ValueError, match="allowed: http://HOST:PORT"):
         await take(watch("kafka://localhost:9092"), 1)

@@ -64,8 +64,7 @@ def mounts(service: dict[str, Any]) -> list[tuple[str, str]]:
     return [(source, target) for source, target, *_ in pairs]
 
 
-def test_everything_that_is_mounted_exists() -> None:
-    """Files and folders of the project, and volumes, networks and secrets of the stack."""
+def test_all_mounted_files_exist() -> None:
     for name, service in SERVICES.items():
         for source, _ in mounts(service):
             known = (DOCKER / source).exists() if source[0] == "." else source in COMPOSE["volumes"]
@@ -75,8 +74,7 @@ def test_everything_that_is_mounted_exists() -> None:
         assert set(service.get("depends_on", ())) <= SERVICES.keys()
 
 
-def test_each_secret_is_a_file_that_the_script_makes(secrets: Path) -> None:
-    """No secret is left over, none is missing, and none is in the environment."""
+def test_each_secret_is_generated_by_the_script(secrets: Path) -> None:
     files = {Path(each["file"]) for each in COMPOSE["secrets"].values()}
     used = {name for service in SERVICES.values() for name in service.get("secrets", ())}
 
@@ -100,8 +98,7 @@ def test_every_container_is_hardened() -> None:
         assert name in NODES or service["healthcheck"]["test"][0] == "CMD"
 
 
-def test_only_loopback_is_opened() -> None:
-    """Nothing of the stack is reachable from other machines; the store from no machine at all."""
+def test_only_loopback_ports_are_published() -> None:
     for service in SERVICES.values():
         for port in service.get("ports", ()):
             assert port.startswith("127.0.0.1:")
@@ -111,10 +108,7 @@ def test_only_loopback_is_opened() -> None:
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_a_server_can_start_with_the_file_of_each_node(
-    node: str, secrets: Path, tmp_path: Path
-) -> None:
-    """Keys, certificates, logins and the port for operators are right: nothing but the database."""
+def test_node_configurations_are_valid(node: str, secrets: Path, tmp_path: Path) -> None:
     text = (DOCKER / f"{node}.properties").read_text()
     named = set(re.findall(r"/run/secrets/([\w.-]+)", text))
     file = tmp_path / "server.properties"
@@ -156,8 +150,7 @@ def test_the_console_starts_with_its_secrets(secrets: Path) -> None:
     assert parse_record(text).matches(password.encode())
 
 
-def test_the_database_takes_tls_alone(secrets: Path) -> None:
-    """Over the network no other line lets anyone in; key and certificate fit the name."""
+def test_database_accepts_only_tls(secrets: Path) -> None:
     command = SERVICES["postgres"]["command"]
     rules = (DOCKER / "postgres" / "pg_hba.conf").read_text().splitlines()
 
@@ -170,8 +163,7 @@ def test_the_database_takes_tls_alone(secrets: Path) -> None:
     assert handshake(context, client, "postgres") == {}
 
 
-def test_secrets_that_are_there_stay(tmp_path: Path) -> None:
-    """A second run changes nothing; the folder is its owner's, and no secret is printed."""
+def test_existing_secrets_are_kept(tmp_path: Path) -> None:
     first = make_secrets(tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     second = make_secrets(tmp_path)
@@ -190,8 +182,7 @@ def test_secrets_that_are_there_stay(tmp_path: Path) -> None:
         assert secret not in first + second
 
 
-def test_prometheus_asks_each_node_with_what_it_has() -> None:
-    """Targets, files and rules of its configuration are there; its alerts have texts."""
+def test_prometheus_configuration_is_complete() -> None:
     config = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yaml").read_text())
     (job,) = config["scrape_configs"]
     files = [job["authorization"]["credentials_file"], job["tls_config"]["ca_file"]]
@@ -206,7 +197,7 @@ def test_prometheus_asks_each_node_with_what_it_has() -> None:
             assert rule["labels"]["severity"] in ("page", "ticket")
 
 
-def test_grafana_finds_its_dashboard_and_its_source() -> None:
+def test_grafana_provisioning_is_complete() -> None:
     """The provider's folder is mounted, and the source has the name that panels use."""
     folder = DOCKER / "grafana" / "provisioning"
     (provider,) = yaml.safe_load((folder / "dashboards" / "doorkeeper.yaml").read_text())[
@@ -223,8 +214,7 @@ def test_grafana_finds_its_dashboard_and_its_source() -> None:
     assert home == f"{provider['options']['path']}/doorkeeper.json"
 
 
-def test_the_image_is_made_of_what_the_context_holds() -> None:
-    """Each file that the Dockerfile copies exists, and .dockerignore lets it in."""
+def test_dockerfile_copies_existing_files() -> None:
     text = (DOCKER / "Dockerfile").read_text().replace("\\\n", " ")
     let_in = [
         line[1:]
@@ -243,8 +233,7 @@ def test_the_image_is_made_of_what_the_context_holds() -> None:
         assert any(Path(source).match(pattern) for pattern in let_in), source
 
 
-def test_the_image_runs_without_root_and_without_a_shell() -> None:
-    """A numeric user, commands as lists, a probe, and dependencies by their hashes."""
+def test_image_runs_without_root_and_shell() -> None:
     text = (DOCKER / "Dockerfile").read_text()
     final = text.rpartition("\nFROM ")[2]
 
@@ -258,7 +247,7 @@ def test_the_image_runs_without_root_and_without_a_shell() -> None:
 
 
 @pytest.mark.interop
-def test_the_image_can_make_the_database(secrets: Path) -> None:
+def test_image_can_create_the_database(secrets: Path) -> None:
     """Its script asks over the socket with the password; the nodes' role owns their database.
 
     Source: ``docker_init_database_dir`` to ``docker_setup_db`` in docker-entrypoint.sh.

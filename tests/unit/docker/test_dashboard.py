@@ -59,8 +59,7 @@ def alert_queries() -> dict[str, str]:
     return {rule["alert"]: rule["expr"] for rule in group["rules"]}
 
 
-def test_queries_name_metrics_and_labels_that_exist() -> None:
-    """Each metric is in the table, each label is one of a metric in the query."""
+def test_queries_use_existing_metrics_and_labels() -> None:
     known = labels_by_name()
     for title, expr in {**dashboard_queries(), **alert_queries()}.items():
         found = query(expr)
@@ -71,8 +70,7 @@ def test_queries_name_metrics_and_labels_that_exist() -> None:
         assert found.labels <= labels | OF_TARGETS, title
 
 
-def test_legends_and_texts_name_labels_that_the_query_keeps() -> None:
-    """What a sum drops cannot be shown."""
+def test_legends_use_labels_of_the_query() -> None:
     (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
     texts = [(title.partition(": ")[2], expr) for title, expr in dashboard_queries().items()]
     texts += [

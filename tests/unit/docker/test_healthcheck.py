@@ -47,13 +47,13 @@ def probe(url: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_server_that_lives() -> None:
+def test_healthy_server() -> None:
     """0, and no word; a proxy in the environment is not asked."""
     with answering(200) as url:
         assert probe(url) == (0, "")
 
 
-def test_a_server_that_does_not_live() -> None:
+def test_unhealthy_server() -> None:
     """1 and a line: an error, nobody there, and what is no address."""
     with answering(503) as url:
         assert probe(url) == (1, f"{url}: status 503\n")

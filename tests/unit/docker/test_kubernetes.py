@@ -66,8 +66,7 @@ def test_pods_are_restricted(workload: dict[str, Any]) -> None:
     assert re.match(r"\d", tag)
 
 
-def test_volumes_services_and_secrets_are_there() -> None:
-    """Whatever a pod mounts is declared; policies and services select pods that exist."""
+def test_referenced_volumes_services_and_secrets_exist() -> None:
     claimed = {
         claim["metadata"]["name"]
         for each in WORKLOADS
@@ -91,8 +90,7 @@ def test_volumes_services_and_secrets_are_there() -> None:
     named("Service", named("StatefulSet", "doorkeeper")["spec"]["serviceName"])
 
 
-def test_everything_is_of_one_namespace_and_in_a_kustomization() -> None:
-    """A manifest that no kustomization names would never be applied."""
+def test_manifests_are_in_one_namespace_and_a_kustomization() -> None:
     for file in FILES:
         kustomization = yaml.safe_load((file.parent / "kustomization.yaml").read_text())
         assert file.name in kustomization["resources"]
@@ -104,8 +102,7 @@ def test_everything_is_of_one_namespace_and_in_a_kustomization() -> None:
             )
 
 
-def test_a_node_can_start_with_what_is_mounted(tmp_path: Path) -> None:
-    """Its keys are right, with the arguments of the pod; each file of a secret has a key."""
+def test_node_can_start_with_mounted_files(tmp_path: Path) -> None:
     secrets = tmp_path / "secrets"
     script = ROOT / "docker" / "make-secrets"
     subprocess.run([script, secrets], check=True, capture_output=True)
@@ -144,8 +141,7 @@ def test_a_node_can_start_with_what_is_mounted(tmp_path: Path) -> None:
     }
 
 
-def test_probes_and_the_end_fit_the_server() -> None:
-    """Probes need no login and are https; the end waits longer than the server drains."""
+def test_probes_and_grace_period_match_the_server() -> None:
     pod = pod_of(named("StatefulSet", "doorkeeper"))
     [container] = pod["containers"]
     asked = {

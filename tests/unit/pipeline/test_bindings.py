@@ -33,8 +33,7 @@ def binding(**changed: str) -> AclBinding:
     return binding_of(**words)
 
 
-def test_ids_follow_from_the_fields() -> None:
-    """The same binding has the same id everywhere, another one another."""
+def test_ids_are_derived_from_the_fields() -> None:
     ids = {
         id_of(each)
         for each in (
@@ -74,16 +73,14 @@ def test_ids_follow_from_the_fields() -> None:
         ),
     ],
 )
-def test_commands(changed: dict[str, str], words: str) -> None:
-    """A command adds exactly the binding, and a shell reads its names as they are."""
+def test_commands_reproduce_the_binding(changed: dict[str, str], words: str) -> None:
     head = 'kafka-acls.sh --bootstrap-server "$BOOTSTRAP" '
 
     assert command_of(binding(**changed)) == head + words
     assert shlex.split(command_of(binding(**changed)))[-1] == shlex.split(words)[-1]
 
 
-def test_a_removal_asks_nothing() -> None:
-    """The tool would ask whether it should; a script cannot answer."""
+def test_removal_command_does_not_ask() -> None:
     assert "--remove --force" in command_of(binding(), remove=True)
 
 
@@ -95,6 +92,5 @@ def test_a_removal_asks_nothing() -> None:
         {"resource": "GROUP", "does": "WRITE"},
     ],
 )
-def test_what_no_command_can_say(changed: dict[str, str]) -> None:
-    """A NUL, blanks at the ends and an operation that the type does not know have no command."""
+def test_unrepresentable_bindings_have_no_command(changed: dict[str, str]) -> None:
     assert command_of(binding(**changed)) == ""

@@ -23,8 +23,7 @@ TABLE = Table(
 )
 
 
-def test_arrow() -> None:
-    """Each type has one of Arrow's; only what may be null is nullable."""
+def test_arrow_schema() -> None:
     pa = pytest.importorskip("pyarrow")
 
     schema = arrow_schema(TABLE)

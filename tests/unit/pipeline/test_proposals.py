@@ -76,8 +76,7 @@ def run(script: str, folder: Path, **environment: str) -> tuple[int, list[list[s
     return ended.returncode, calls[:-1], ended.stderr.decode()
 
 
-def test_bash_runs_the_script(tmp_path: Path) -> None:
-    """Each change is one call with just these arguments, additions first, whatever names hold."""
+def test_script_runs_in_bash(tmp_path: Path) -> None:
     status, calls, _ = run(script_of(proposal()), tmp_path, BOOTSTRAP="host:9092 x")
 
     server = ["--bootstrap-server", "host:9092 x", "--command-config", "my file"]
@@ -102,8 +101,7 @@ def test_bash_runs_the_script(tmp_path: Path) -> None:
     ]
 
 
-def test_what_no_command_can_say(tmp_path: Path) -> None:
-    """A name that no argument holds is a comment that cannot be left, and the rest goes on."""
+def test_unrepresentable_names_are_comments(tmp_path: Path) -> None:
     odd = allow("a", READ, topic("x\0\nrm -rf /"))
     script = script_of(proposal(added=(odd, ADDED[1]), removed=()))
 
@@ -115,8 +113,7 @@ def test_what_no_command_can_say(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [Format.YAML, Format.JSON, Format.CSV])
-def test_the_file_is_the_whole_set(how: Format) -> None:
-    """The file holds every proposed binding, as `doorkeeper acls apply` reads it."""
+def test_file_contains_the_whole_set(how: Format) -> None:
     made = proposal()
 
     text = file_of(made, how)
@@ -124,8 +121,7 @@ def test_the_file_is_the_whole_set(how: Format) -> None:
     assert sorted(choosing.read(text, how)) == list(made.bindings)
 
 
-def test_a_file_names_its_risks() -> None:
-    """A set that was proposed on too little evidence says so where it is applied from."""
+def test_file_lists_its_risks() -> None:
     risky = replace(proposal(), risks=("7 days are needed,\nnot 2",))
 
     assert file_of(risky, Format.YAML).startswith(
@@ -135,8 +131,7 @@ def test_a_file_names_its_risks() -> None:
     assert "RISK" not in file_of(risky, Format.CSV)
 
 
-def test_the_summary_counts_what_changes() -> None:
-    """Decisions of both directions apart; of many prefixes with unused names, how many more."""
+def test_summary_counts_changes() -> None:
     lines = summary_of(proposal(turns=(ALLOW_TO_DENY, "DENY_TO_ALLOW", ALLOW_TO_DENY),
                                 prefixes=PREFIXES_LISTED + 3))  # fmt: skip
 
@@ -146,8 +141,7 @@ def test_the_summary_counts_what_changes() -> None:
     assert covered[-1].endswith("by 3 more prefixes")
 
 
-def test_a_history_without_an_allowed_decision() -> None:
-    """That nothing of it would be forbidden says nothing; what would be allowed is counted."""
+def test_history_without_allowed_decisions() -> None:
     refused = replace(proposal(turns=("DENY_TO_ALLOW",)), allowed=0)
 
     assert summary_of(refused)[1] == (

@@ -27,7 +27,7 @@ def site(nightly: Any) -> Any:
     return nightly.Site("c", "logs/*", "acls.txt", "folder", ("User:a",))
 
 
-def test_the_commands_have_these_options(nightly: Any) -> None:
+def test_commands_have_the_used_options(nightly: Any) -> None:
     """Click parses both commands."""
     for command in (site(nightly).run_command(), site(nightly).report_command()):
         program, name, *options = command
@@ -39,7 +39,7 @@ def test_the_commands_have_these_options(nightly: Any) -> None:
 
 
 @pytest.mark.parametrize(("status", "belongs_together"), [(0, True), (4, False)])
-def test_tables_that_were_written(
+def test_status_4_has_tables(
     nightly: Any, monkeypatch: pytest.MonkeyPatch, status: int, *, belongs_together: bool
 ) -> None:
     """Status 4 has tables too: log and ACLs contradict each other."""
@@ -49,11 +49,9 @@ def test_tables_that_were_written(
 
 
 @pytest.mark.parametrize(("status", "again"), [(2, False), (5, False), (3, True)])
-def test_a_failure_may_be_tried_again(
+def test_retriable_failures(
     nightly: Any, monkeypatch: pytest.MonkeyPatch, status: int, *, again: bool
 ) -> None:
-    """Wrong usage and unreadable lines stay as they are; a rotated log does not."""
-
     def call(_: Sequence[str]) -> tuple[int, str]:
         return status, "the reason"
 

@@ -23,8 +23,7 @@ def parsed(line: str) -> list[str]:
 @settings(max_examples=25, deadline=None)
 @example(many=["", "-x", "it's", '"$HOME" `id` $(id) \\', "line\nbreak", "\x1b[2J", "\u202e"])
 @given(many=st.lists(texts, min_size=1, max_size=8))
-def test_many_at_once(many: list[str]) -> None:
-    """Words in a row stay apart, whatever they hold."""
+def test_quoted_words_round_trip(many: list[str]) -> None:
     line = " ".join(filter(None, map(word, many)))
 
     assert parsed(line) == many
@@ -32,6 +31,5 @@ def test_many_at_once(many: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["a\0b", "half \ud83d"])
-def test_what_no_argument_holds(text: str) -> None:
-    """A NUL and half a pair have no word."""
+def test_unquotable_texts(text: str) -> None:
     assert word(text) is None

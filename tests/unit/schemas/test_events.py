@@ -74,8 +74,7 @@ def broken(**changes: object) -> dict[str, Any]:
         (broken(note={"oneOf": [{"type": "string"}]}), r"oneOf of a \$ref and null"),
     ],
 )
-def test_errors_of_events(tmp_path: Path, schema: object, text: str) -> None:
-    """Whatever the generator does not know is an error with the file and the place."""
+def test_invalid_event_schemas(tmp_path: Path, schema: object, text: str) -> None:
     path = written(tmp_path, schema)
 
     with pytest.raises(SchemaError, match=text) as caught:

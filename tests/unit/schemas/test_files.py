@@ -30,8 +30,7 @@ if TYPE_CHECKING:
         "- {key: 3, name: A, flexible: 9+, needs: []}\n" * 2,
     ],
 )
-def test_errors_of_apis(tmp_path: Path, line: str) -> None:
-    """An entry that is not complete, or a key that stands there twice, is refused."""
+def test_invalid_api_entries(tmp_path: Path, line: str) -> None:
     path = tmp_path / "apis.yaml"
     path.write_text(line)
 
@@ -42,8 +41,7 @@ def test_errors_of_apis(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     "apis", [{}, {9: ApiEntry("Even", 2)}, {9: ApiEntry("Odd", 1)}], ids=["key", "name", "flexible"]
 )
-def test_an_api_is_listed_as_its_message_says(tmp_path: Path, apis: dict[int, ApiEntry]) -> None:
-    """The error has the entry that the list should have."""
+def test_api_entry_must_match_its_message(tmp_path: Path, apis: dict[int, ApiEntry]) -> None:
     text = (
         "api: Odd\nkey: 9\nversions: 0-3\nflexible: 2+\nmeaning: It.\nrequest: []\nresponse: []\n"
     )
@@ -60,7 +58,7 @@ GOOD = (
 )
 
 
-def test_every_api_is_there() -> None:
+def test_every_api_is_listed() -> None:
     """The table has a row for each API of Kafka, with names that Kafka has."""
     assert set(REQUIRED) == set(ApiKey)
     for requirements in REQUIRED.values():
@@ -89,8 +87,7 @@ def test_operations_are_read(tmp_path: Path) -> None:
         ("refusal: 31", "refusal: 31, quiet: yes", "DescribeAcls: expected operation"),
     ],
 )
-def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str) -> None:
-    """A row with an unknown word is refused."""
+def test_invalid_operations(tmp_path: Path, before: str, after: str, text: str) -> None:
     path = tmp_path / "apis.yaml"
     path.write_text(GOOD.replace(before, after))
 
@@ -126,8 +123,7 @@ def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str
         ("message: Odd", "message: [", "while parsing"),
     ],
 )
-def test_errors_of_messages(tmp_path: Path, before: str, after: str, text: str) -> None:
-    """What is wrong is named with the file, the field and what would be right."""
+def test_invalid_messages(tmp_path: Path, before: str, after: str, text: str) -> None:
     assert before in ODD
 
     with pytest.raises(SchemaError) as caught:
@@ -150,8 +146,7 @@ response: []
 """
 
 
-def test_a_refused_api_needs_no_meanings(tmp_path: Path) -> None:
-    """It has no generated code, whose docstrings and variables its fields would be."""
+def test_unserved_api_needs_no_descriptions(tmp_path: Path) -> None:
     refused = module_of(tmp_path, REFUSED, "refused")
 
     assert not refused.meaning
@@ -170,8 +165,7 @@ def test_a_refused_api_needs_no_meanings(tmp_path: Path) -> None:
         ("response: []", "response: none", "RefusedResponse: a list of fields is missing"),
     ],
 )
-def test_errors_of_refused_apis(tmp_path: Path, before: str, after: str, text: str) -> None:
-    """As those of other messages."""
+def test_invalid_unserved_apis(tmp_path: Path, before: str, after: str, text: str) -> None:
     assert before in REFUSED
 
     with pytest.raises(SchemaError) as caught:
@@ -180,10 +174,9 @@ def test_errors_of_refused_apis(tmp_path: Path, before: str, after: str, text: s
     assert text in str(caught.value)
 
 
-def test_a_stale_file_is_named(
+def test_stale_file_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """--check names a stale file and changes nothing; without it the file is written."""
     path = tmp_path / "stale.py"
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "generated", lambda: iter([(path, "new\n")]))
@@ -195,8 +188,7 @@ def test_a_stale_file_is_named(
     assert path.read_text() == "new\n"
 
 
-def test_a_bad_schema_ends_the_command(tmp_path: Path) -> None:
-    """A schema error is a line, not a traceback."""
+def test_invalid_schema_is_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "schemas" / "messages"
     folder.mkdir(parents=True)
     (folder / "odd.yaml").write_text("message: Odd\n")

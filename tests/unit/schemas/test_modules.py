@@ -27,8 +27,7 @@ def odd(module: Module) -> ModuleType:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_as_its_tree(module: Module, odd: ModuleType, version: int) -> None:
-    """Code and tree write and read the same, null struct or not."""
+def test_generated_code_matches_the_tree(module: Module, odd: ModuleType, version: int) -> None:
     declared = message_tree(module.messages[0], version)
     tagged: dict[str, Any] = {"names": ("a", "b"), "held": odd.Holder(owner=4)} if version else {}
     tagged |= {"level": 5} if version == 2 else {}
@@ -42,7 +41,7 @@ def test_as_its_tree(module: Module, odd: ModuleType, version: int) -> None:
         assert odd.Odd.decode(encoded, 0, version) == (message, len(encoded))
 
 
-def test_a_tag_of_another_version(odd: ModuleType) -> None:
+def test_tag_of_another_version(odd: ModuleType) -> None:
     """Tag 3 is known in version 2; in version 1 it is refused, and in none it is unknown."""
     with pytest.raises(Malformed, match="tag 3 is not valid in this version"):
         odd.Odd.decode(bytes.fromhex("01" + "ff" + "01" + "03020005"), 0, 1)
@@ -50,8 +49,7 @@ def test_a_tag_of_another_version(odd: ModuleType) -> None:
     assert odd.Odd.decode(bytes.fromhex("01" + "ff" + "01" + "03020005"), 0, 2)[0].level == 5
 
 
-def test_names_that_are_taken(tmp_path: Path) -> None:
-    """A struct cannot have the name of something that generated code imports."""
+def test_reserved_names(tmp_path: Path) -> None:
     module = module_of(tmp_path, ODD.replace("Piece", "Record"))
 
     with pytest.raises(SchemaError, match=r"odd\.yaml: Record: the name is taken"):
@@ -67,8 +65,7 @@ def test_null_by_version(module: Module, odd: ModuleType, monkeypatch: pytest.Mo
         odd.Odd(blob=None).encode(1)
 
 
-def test_what_must_not_be_dropped(odd: ModuleType) -> None:
-    """A tag that is set is refused in a version without it; an ignorable field is dropped."""
+def test_unrepresentable_values_are_rejected(odd: ModuleType) -> None:
     for name, value in (("names", ("a",)), ("held", odd.Holder(owner=4))):
         with pytest.raises(Unsupported, match=name):
             odd.Odd(**{name: value}).encode(0)
@@ -76,8 +73,7 @@ def test_what_must_not_be_dropped(odd: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_tagged_struct_with_its_defaults(module: Module, odd: ModuleType, version: int) -> None:
-    """It is not written, and what was not written is read as it; so by the tree, of any part."""
+def test_default_tagged_struct_is_omitted(module: Module, odd: ModuleType, version: int) -> None:
     declared = message_tree(module.messages[0], version)
     encoded = odd.Odd(blob=b"").encode(version)
 
@@ -86,8 +82,7 @@ def test_a_tagged_struct_with_its_defaults(module: Module, odd: ModuleType, vers
     assert declared.parse(encoded)["held"] == {"owner": -1, "unknown_tags": ()}
 
 
-def test_a_struct_at_two_places_is_one_class(tmp_path: Path) -> None:
-    """Two structs of one name with different fields are refused."""
+def test_struct_used_twice_is_one_class(tmp_path: Path) -> None:
     other = ODD.replace("        default: -1\n", "").replace("name: Inner", "name: Other")
     twice = ODD + other[other.index("  - name: Other") :]
 

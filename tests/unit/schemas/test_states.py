@@ -42,8 +42,7 @@ def module_of(kinds: tuple[StateKind, ...]) -> Any:
     return module
 
 
-def test_the_generated_kind(tmp_path: Path) -> None:
-    """Rows have the columns and defaults of the file, and show no secret."""
+def test_generated_kind(tmp_path: Path) -> None:
     module = module_of(kinds_of(tmp_path))
     row = module.StoredOdd("here", "one", 1.5, b"1234")
 
@@ -86,8 +85,7 @@ def test_the_generated_kind(tmp_path: Path) -> None:
         ("kind: odd", "kind: [", "while parsing"),
     ],
 )
-def test_errors(tmp_path: Path, before: str, after: str, text: str) -> None:
-    """What is wrong is named with the file, the column and what would be right."""
+def test_invalid_kinds(tmp_path: Path, before: str, after: str, text: str) -> None:
     assert before in ODD
 
     with pytest.raises(SchemaError) as caught:
@@ -97,8 +95,7 @@ def test_errors(tmp_path: Path, before: str, after: str, text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_no_field_is_that_of_two_kinds(tmp_path: Path) -> None:
-    """The second one, by name, is refused."""
+def test_field_belongs_to_one_kind(tmp_path: Path) -> None:
     (tmp_path / "even.yaml").write_text(ODD.replace("kind: odd", "kind: even"), encoding="utf-8")
 
     with pytest.raises(SchemaError, match=r"odd\.yaml: odd: field odds is that of the kind even"):

@@ -42,7 +42,7 @@ def is_valid(text: str) -> bool:
     return bool(jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.safe_load(text)))
 
 
-def test_a_cluster_has_safe_defaults(tmp_path: Path) -> None:
+def test_defaults_are_safe(tmp_path: Path) -> None:
     """A new cluster is observed only, and at most 100 ACLs of it are removed at once."""
     text = "clusters:\n  - {name: a, bootstrap: 'k:9092', scope: everything}\n"
 
@@ -79,8 +79,7 @@ def test_every_key_is_read() -> None:
     assert audit.mode is Mode.OBSERVE
 
 
-def test_secrets_are_read_when_a_client_is_made(tmp_path: Path) -> None:
-    """A rotated password needs no restart."""
+def test_secrets_are_read_when_a_client_is_created(tmp_path: Path) -> None:
     secrets = tmp_path / "secrets.properties"
     secrets.write_text("password=first\n", encoding="utf-8")
     file = write(
@@ -222,8 +221,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         ),
     ],
 )
-def test_faults_have_their_line_and_a_suggestion(tmp_path: Path, text: str, fault: str) -> None:
-    """No fault is a traceback, and none shows a secret."""
+def test_errors_have_line_and_suggestion(tmp_path: Path, text: str, fault: str) -> None:
     found = fault_of(write(tmp_path, text))
 
     assert found.startswith(fault), found
@@ -248,8 +246,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert fault_of(deep) == "1: not YAML: nested too deeply"
 
 
-def test_parts_of_one_cluster_may_have_several_owners(tmp_path: Path) -> None:
-    """Two entries of one cluster whose scopes have no ACL in common are no conflict."""
+def test_disjoint_scopes_of_one_cluster_are_allowed(tmp_path: Path) -> None:
     text = (
         "clusters:\n"
         "  - {name: a, bootstrap: 'k:9092', scope: {prefixes: [pay-]}}\n"

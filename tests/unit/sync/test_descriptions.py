@@ -96,8 +96,7 @@ class HeldAnswer(RemoteCluster):
         return reader.decode(self._body, 0, 3)[0]
 
 
-async def test_a_comparison_with_the_desired_set_of_before_is_not_kept() -> None:
-    """A thread may end after a change of the desired set, when nobody waits for it any more."""
+async def test_outdated_comparison_is_discarded() -> None:
     desired = set(MINE[:1])
     remote = HeldAnswer(desired, answer(MINE[:1]))
     late = asyncio.create_task(remote.compare([1]))
@@ -111,8 +110,7 @@ async def test_a_comparison_with_the_desired_set_of_before_is_not_kept() -> None
     assert drift.extra == set(MINE[:1])
 
 
-def test_a_cut_answer_is_refused_and_changes_nothing() -> None:
-    """At each byte, before and after a whole one."""
+def test_truncated_response_is_rejected() -> None:
     body = answer(ALL[:12])
     drifts: Drifts = {}
     whole = compare(NO_BINDINGS, frozenset(ALL[:12]), SCOPE)
@@ -123,16 +121,14 @@ def test_a_cut_answer_is_refused_and_changes_nothing() -> None:
         assert read(drifts, NO_BINDINGS, body) == whole
 
 
-def test_an_error_is_raised() -> None:
-    """It is no description of nothing."""
+def test_error_response_raises() -> None:
     refused = DescribeAclsResponse(error_code=31, error_message="no").encode(3)
 
     with pytest.raises(ApiFailure, match="no"):
         read({}, NO_BINDINGS, refused)
 
 
-def test_codes_that_are_not_known_are_left_out() -> None:
-    """No desired set can have them."""
+def test_unknown_codes_are_skipped() -> None:
     row = AclDescription(principal="User:a", host="*", operation=99, permission_type=3)
     resource = DescribeAclsResource(resource_type=2, resource_name="p-t", acls=(row,))
 

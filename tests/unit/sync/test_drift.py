@@ -47,8 +47,7 @@ def test_only_the_scope_is_compared() -> None:
     assert found == AclDrift(frozenset({A}), frozenset({C}), frozenset({OUTSIDE}))
 
 
-def test_one_broker_alone_may_lag() -> None:
-    """A drift is what all brokers show."""
+def test_one_lagging_broker_is_no_drift() -> None:
     one = compare(frozenset({A, B}), frozenset({C}), SCOPE)
     other = compare(frozenset({A, B}), frozenset({A}), SCOPE)
 
@@ -56,8 +55,7 @@ def test_one_broker_alone_may_lag() -> None:
     assert (drift.missing, drift.extra) == (frozenset({B}), frozenset())
 
 
-def test_a_drift_has_its_age() -> None:
-    """That of each binding, and the oldest one; each is news once, and so is their end."""
+def test_drift_has_an_age() -> None:
     record = DriftRecord()
     first, second = (AclDrift(missing=frozenset(missing)) for missing in ({A}, {A, B}))
 
@@ -77,8 +75,7 @@ def states_after(*changes: Mapping[Any, Any]) -> list[State]:
     return states
 
 
-async def test_the_desired_bindings_follow_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what its changes touched; ACLs out of the scope, and other kinds of state, are none."""
+async def test_desired_acls_follow_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
     states = states_after(
         edit(ACL, set=[row(1, A), row(2, OUTSIDE)]),
         edit(ACL, set=[row(3, B)], deleted=[row(1, A)]),

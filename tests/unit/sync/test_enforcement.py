@@ -63,8 +63,7 @@ def rules(edits: AclEdits) -> list[str]:
     return [each.rule for each in edits.holds]
 
 
-def test_what_others_did_is_told_from_what_was_changed_here() -> None:
-    """A binding that was desired differently at the last reading is this server's own."""
+def test_foreign_changes_are_distinguished() -> None:
     found = enforcement()
     see(found, {A, B}, {A, B})
 
@@ -77,8 +76,7 @@ def test_what_others_did_is_told_from_what_was_changed_here() -> None:
     assert found.foreign == set()
 
 
-def test_foreign_changes_are_reported_until_they_are_gone() -> None:
-    """Removals and additions of this server are made beside them."""
+def test_foreign_changes_are_reported_until_resolved() -> None:
     found = enforcement(foreign=Foreign.REPORT)
 
     first = see(found, {A}, {C})
@@ -89,8 +87,7 @@ def test_foreign_changes_are_reported_until_they_are_gone() -> None:
     assert sent(see(found, {A}, {A, C})) == (set(), {C})
 
 
-def test_what_others_opened_is_not_opened_further() -> None:
-    """A DENY stays while the ALLOW of another controller does, which is only reported."""
+def test_deny_is_kept_while_a_foreign_allow_exists() -> None:
     found = enforcement(foreign=Foreign.REPORT)
     see(found, {NOT_A}, {NOT_A})
 
@@ -113,10 +110,9 @@ MANY = {allow("alice", READ, topic(f"t{number}")) for number in range(20)}
         (RemovalLimits(100, 0.96), [], False),
     ],
 )
-def test_removals_are_all_or_none(
+def test_removals_are_limited(
     limits: RemovalLimits, accepted: list[Rule], *, is_held: bool
 ) -> None:
-    """An empty store must not empty a cluster: a number and a share, of the scope."""
     found = enforcement(limits=limits, accepted=frozenset(accepted))
 
     edits = see(found, {A, B}, {B, *MANY})
@@ -126,8 +122,7 @@ def test_removals_are_all_or_none(
     assert all("accept: [size]" in each.reason for each in edits.holds)
 
 
-def test_a_cluster_of_another_store_is_not_changed() -> None:
-    """Neither by an addition nor by a removal, and an override does not help."""
+def test_cluster_of_another_store_is_not_changed() -> None:
     found = enforcement(accepted=frozenset(Rule))
 
     edits = see(found, {A}, {B}, live=LiveCluster(other_owner="of another store"))
@@ -135,8 +130,7 @@ def test_a_cluster_of_another_store_is_not_changed() -> None:
     assert (edits.stages, edits.holds) == ((), (Hold("owner", 2, "of another store"),))
 
 
-def test_a_refused_change_is_sent_again_after_growing_pauses() -> None:
-    """What depends on it waits; others go on at once, and an agreement ends the pauses."""
+def test_rejected_change_is_retried_with_growing_pauses() -> None:
     found = enforcement()
     now_s, tries = 0.0, []
     while now_s < 40:
@@ -157,8 +151,7 @@ def test_a_refused_change_is_sent_again_after_growing_pauses() -> None:
     assert sent(see(found, {NOT_A}, set(), now_s + 1)) == ({NOT_A}, set())
 
 
-def test_a_change_that_does_not_last_is_anothers_work() -> None:
-    """So many times within ten intervals each; a rare repetition is none."""
+def test_repeatedly_reverted_change_is_a_conflict() -> None:
     patient, found = enforcement(), enforcement()
     for number in range(REPEATS_MAX + 1):
         assert sent(see(patient, {A}, set())) == ({A}, set())

@@ -55,8 +55,7 @@ class Followed:
                 self.told.clear()
 
 
-async def test_changes_come_from_the_log(controller: ScriptedController) -> None:
-    """Additions and removals, in one long-polling Fetch for each; other records are skipped."""
+async def test_changes_are_read_from_the_log(controller: ScriptedController) -> None:
     controller.append(added(1, A), CREDENTIAL, added(2, B))
     found = Followed(controller.address)
     try:
@@ -76,8 +75,7 @@ async def test_changes_come_from_the_log(controller: ScriptedController) -> None
         await found.follower.close()
 
 
-async def test_only_committed_records_count(controller: ScriptedController) -> None:
-    """What is behind the high watermark may yet be lost with its leader."""
+async def test_only_committed_records_are_applied(controller: ScriptedController) -> None:
     controller.append(added(1, A))
     controller.append(added(2, B), is_committed=False)
     found = Followed(controller.address)
@@ -90,8 +88,7 @@ async def test_only_committed_records_count(controller: ScriptedController) -> N
         await found.follower.close()
 
 
-async def test_a_snapshot_stands_for_the_records_before_it(controller: ScriptedController) -> None:
-    """It comes in parts that end within a batch."""
+async def test_snapshot_replaces_earlier_records(controller: ScriptedController) -> None:
     controller.start = controller.high_watermark = 40
     controller.snapshot = batch(0, added(1, A), CREDENTIAL) + batch(2, added(2, B))
     controller.append(removed(1))
@@ -104,8 +101,7 @@ async def test_a_snapshot_stands_for_the_records_before_it(controller: ScriptedC
 
 
 @pytest.mark.parametrize("code", [29, 31])
-async def test_a_refusal_means_polling(controller: ScriptedController, code: int) -> None:
-    """The reason is there for operators."""
+async def test_rejection_falls_back_to_polling(controller: ScriptedController, code: int) -> None:
     controller.error = code
     found = Followed(controller.address)
     try:
@@ -126,10 +122,9 @@ async def test_a_refusal_means_polling(controller: ScriptedController, code: int
         b"\x01\x13\x00" + bytes(15),
     ],
 )
-async def test_a_malformed_record_means_polling(
+async def test_malformed_record_falls_back_to_polling(
     controller: ScriptedController, record: bytes
 ) -> None:
-    """Of an unknown version, or cut off: nothing is guessed."""
     controller.append(record)
     found = Followed(controller.address)
     try:
@@ -140,8 +135,7 @@ async def test_a_malformed_record_means_polling(
         await found.follower.close()
 
 
-async def test_the_leader_is_found(controller: ScriptedController) -> None:
-    """Another controller answers that it is not, or not at all."""
+async def test_leader_is_discovered(controller: ScriptedController) -> None:
     async with ScriptedController() as gone:
         pass
     async with ScriptedController() as other:
@@ -153,8 +147,7 @@ async def test_the_leader_is_found(controller: ScriptedController) -> None:
             await found.follower.close()
 
 
-def test_transactions_are_applied_when_they_end() -> None:
-    """And never if they are aborted."""
+def test_transactions_are_applied_at_commit() -> None:
     begin, end, abort = b"\x01\x17\x00\0", b"\x01\x18\x00\0", b"\x01\x19\x00\0"
     acls = LogAcls()
 
@@ -166,8 +159,7 @@ def test_transactions_are_applied_when_they_end() -> None:
     assert acls.position == (7, EPOCH)
 
 
-def test_a_batch_is_applied_once_and_up_to_the_high_watermark() -> None:
-    """A Fetch from the middle of a batch brings it whole."""
+def test_batch_is_applied_once_up_to_the_high_watermark() -> None:
     acls = LogAcls()
     data = batch(0, added(1, A), removed(1), added(2, B))
 
@@ -179,8 +171,7 @@ def test_a_batch_is_applied_once_and_up_to_the_high_watermark() -> None:
     assert acls.position.offset == 3
 
 
-def test_a_compressed_batch_is_refused() -> None:
-    """Controllers write none."""
+def test_compressed_batch_is_rejected() -> None:
     data = batch(0, added(1, A))
 
     with pytest.raises(Malformed):

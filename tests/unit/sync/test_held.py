@@ -56,7 +56,7 @@ def held_events(found: Kept) -> list[str]:
         (LiveCluster(logins=None), [OPS], [], {"lock-out": 1}, "is not known"),
     ],
 )
-async def test_what_a_rule_holds_back_is_not_in_force(
+async def test_held_changes_are_not_in_force(
     live: LiveCluster,
     present: list[AclBinding],
     desired: list[AclBinding],
@@ -64,7 +64,6 @@ async def test_what_a_rule_holds_back_is_not_in_force(
     word: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Other changes go on; the hold is reported once, and an accepted rule holds nothing back."""
     remote = Lagging(Random(1), present)
     remote.live = live
     limits = RemovalLimits(10, 1.0)
@@ -91,10 +90,9 @@ async def test_what_a_rule_holds_back_is_not_in_force(
         assert not found.task.holds
 
 
-async def test_a_network_that_is_ignored_is_never_called_in_force(
+async def test_ignored_network_is_not_in_force(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also one that is on the cluster; each broker is named with the reason."""
     remote = Lagging(Random(1), [NETWORK])
     remote.live = LiveCluster(matches_networks=False)
     async with kept(remote, monkeypatch, 0.01, acls=[NETWORK], scope=SCOPE) as found:
@@ -106,8 +104,7 @@ async def test_a_network_that_is_ignored_is_never_called_in_force(
         assert remote.newest == set()
 
 
-async def test_controllers_without_an_authorizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They refuse what the brokers describe: no change, no rival, and fewer and fewer attempts."""
+async def test_controllers_without_authorizer_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     remote = Lagging(Random(1))
     attempts: list[AclBinding] = []
 
@@ -130,7 +127,7 @@ async def test_controllers_without_an_authorizer(monkeypatch: pytest.MonkeyPatch
         await until(lambda: MANY[0] in remote.newest)
 
 
-async def test_a_risk_of_a_change_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_risky_change_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last ACL of a resource goes, and the cluster does not tell its default."""
     remote = Lagging(Random(1), [ALICE])
     remote.live = LiveCluster(open_by_default=None)
@@ -142,7 +139,7 @@ async def test_a_risk_of_a_change_is_a_warning(monkeypatch: pytest.MonkeyPatch) 
         assert "the last ACL of TOPIC 'p-a' would go" in event.detail
 
 
-async def test_acls_outside_of_the_scope_count(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_acls_outside_the_scope_are_considered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another owner's ACL keeps a resource closed, and the share is that of the scope."""
     remote = Lagging(Random(1), [ALICE, BOB])
     remote.live = LiveCluster(open_by_default=True)

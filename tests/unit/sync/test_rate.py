@@ -31,7 +31,7 @@ def kafka() -> Iterator[DoorkeeperServer]:
 @pytest.mark.parametrize(
     ("rate", "pauses_s"), [(0, []), (10, [1.0, 1.0, 0.5]), (100, [0.1, 0.1, 0.05])]
 )
-async def test_a_batch_is_followed_by_the_time_of_its_acls(
+async def test_change_rate_is_limited(
     kafka: DoorkeeperServer, rate: int, pauses_s: list[float]
 ) -> None:
     """Of additions and removals alike: 10 ACLs at 10 in a second take one; 0 is no limit."""

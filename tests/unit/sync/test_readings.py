@@ -7,15 +7,13 @@ from doorkeeper.sync.remote import look_ups
 from testkit.acl import READ, allow, topic
 
 
-def test_a_few_acls_are_asked_for_one_by_one() -> None:
-    """The answers have these and no others."""
+def test_few_acls_are_read_individually() -> None:
     few = frozenset(allow(f"user-{number}", READ, topic(f"t-{number}")) for number in range(8))
 
     assert set(look_ups(few)) == set(map(exactly, few))
 
 
-def test_many_acls_of_one_topic_or_of_one_principal_take_one_filter() -> None:
-    """Their number does not matter then."""
+def test_acls_of_one_topic_or_principal_share_a_filter() -> None:
     of_topic = frozenset(allow(f"user-{number}", READ, topic("t")) for number in range(1_000))
     of_user = frozenset(allow("alice", READ, topic(f"t-{number}")) for number in range(1_000))
 
@@ -27,8 +25,7 @@ def test_many_acls_of_one_topic_or_of_one_principal_take_one_filter() -> None:
     assert by_principal.pattern.name is None
 
 
-def test_all_acls_are_read_for_the_rest() -> None:
-    """Nine topics with nine principals would take nine filters; nothing takes none."""
+def test_other_acls_are_read_completely() -> None:
     many = frozenset(allow(f"user-{number}", READ, topic(f"t-{number}")) for number in range(9))
 
     assert look_ups(many) == []

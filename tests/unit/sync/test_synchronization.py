@@ -31,8 +31,7 @@ def has(server: DoorkeeperServer, *bindings: object) -> bool:
     return set(server.acls()) == set(bindings)
 
 
-def test_a_cluster_gets_the_acls_and_every_change(tmp_path: Path) -> None:
-    """What lacks is added, what is too much removed; then each change here follows at once."""
+def test_cluster_receives_acls_and_changes(tmp_path: Path) -> None:
     with (
         target([BOB, CAROL]) as kafka,
         doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers), acls=[ALICE, BOB]) as server,
@@ -50,8 +49,7 @@ def test_a_cluster_gets_the_acls_and_every_change(tmp_path: Path) -> None:
         assert found["brokers"] == [1]
 
 
-def test_an_observed_cluster_is_not_touched(tmp_path: Path) -> None:
-    """Its differences are told: what lacks, what is too much, what is out of the scope."""
+def test_observed_cluster_is_not_changed(tmp_path: Path) -> None:
     observed = {"mode": "observe", "scope": {"prefixes": ["pay-"]}}
     with (
         target([BOB, CAROL]) as kafka,
@@ -74,8 +72,7 @@ def test_an_observed_cluster_is_not_touched(tmp_path: Path) -> None:
         assert has(kafka, BOB, CAROL)
 
 
-def test_nothing_outside_the_scope_is_touched(tmp_path: Path) -> None:
-    """Neither what is there, nor what is here: another team may own it."""
+def test_acls_outside_the_scope_are_not_changed(tmp_path: Path) -> None:
     scope = {"scope": [{"prefixes": ["pay-"], "resourceTypes": ["TOPIC"]}]}
     with (
         target([BOB, CAROL]) as kafka,
@@ -107,8 +104,7 @@ def test_foreign_changes_are_reverted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("api", ["CreateAcls"])
-def test_lost_answers_change_nothing_that_is_not_planned(tmp_path: Path, api: str) -> None:
-    """A reading that is cut off is none; a change of unknown outcome is sent again."""
+def test_lost_responses_cause_no_unplanned_change(tmp_path: Path, api: str) -> None:
     with (
         target([BOB, CAROL]) as kafka,
         kafka.faults.drop(api, after=True, times=3),
@@ -122,8 +118,7 @@ def test_lost_answers_change_nothing_that_is_not_planned(tmp_path: Path, api: st
         eventually(lambda: status(server)["revision"] == 0, lambda: status(server))
 
 
-def test_a_canary_goes_first(tmp_path: Path) -> None:
-    """Other clusters get a revision when the canary has it in force; until then, none."""
+def test_canary_is_changed_first(tmp_path: Path) -> None:
     with (
         target() as first,
         target([CAROL]) as second,
@@ -145,8 +140,7 @@ def test_a_canary_goes_first(tmp_path: Path) -> None:
         eventually(lambda: status(server, 0)["revision"] == 0)
 
 
-async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path) -> None:
-    """On the brokers, which decide; an idle cluster is not described at the intervals."""
+async def test_logged_change_is_looked_up_immediately(tmp_path: Path) -> None:
     with target([ALICE]) as kafka:
         async with ScriptedController() as controller:
             controller.append(added(1, ALICE))
@@ -173,8 +167,7 @@ async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path) -> None:
                 await asyncio.to_thread(change)
 
 
-async def test_many_changes_of_the_log_end_in_a_reading(tmp_path: Path) -> None:
-    """Of other ACLs than a few filters match; then an idle cluster is not described any more."""
+async def test_many_logged_changes_cause_a_full_reading(tmp_path: Path) -> None:
     many = [allow(f"user-{number}", READ, topic(f"pay-{number}")) for number in range(20)]
     with target([ALICE]) as kafka:
         async with ScriptedController() as controller:
@@ -213,8 +206,7 @@ async def create(server: DoorkeeperServer, *bindings: AclBinding) -> list[str | 
         ]
 
 
-async def test_a_change_is_acknowledged_when_the_brokers_enforce_it(tmp_path: Path) -> None:
-    """Also one that was there already: the brokers are read after the request."""
+async def test_change_is_acknowledged_when_enforced(tmp_path: Path) -> None:
     with (
         target() as kafka,
         doorkeeper(
@@ -229,8 +221,7 @@ async def test_a_change_is_acknowledged_when_the_brokers_enforce_it(tmp_path: Pa
         assert has(kafka, ALICE)
 
 
-async def test_an_error_tells_what_is_pending(tmp_path: Path) -> None:
-    """The change stays stored, and is in force later."""
+async def test_error_lists_pending_clusters(tmp_path: Path) -> None:
     with (
         target() as kafka,
         kafka.faults.error("CreateAcls", "CLUSTER_AUTHORIZATION_FAILED") as fault,
@@ -251,8 +242,7 @@ async def test_an_error_tells_what_is_pending(tmp_path: Path) -> None:
         eventually(lambda: has(kafka, ALICE))
 
 
-def test_the_operations_port_shows_the_clusters(tmp_path: Path) -> None:
-    """A page, metrics, and a line of readiness: an unreachable cluster does not make it unready."""
+def test_operations_port_shows_clusters(tmp_path: Path) -> None:
     with target() as gone:
         address = gone.bootstrap_servers
     with (
@@ -313,8 +303,7 @@ def test_events_are_in_the_audit_log(tmp_path: Path) -> None:
     assert "User:bob" in found[2]["reason"]
 
 
-async def test_a_change_that_waits_goes_on_with_another_file(tmp_path: Path) -> None:
-    """Its clusters are those of the file at last: here one that does not answer goes."""
+async def test_waiting_change_uses_the_reloaded_file(tmp_path: Path) -> None:
     with (
         target() as kafka,
         doorkeeper(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RECORD = {"resourceType": "TOPIC", "name": "orders", "principal": "User:alice"}
 
 
-def test_a_file_is_read(tmp_path: Path) -> None:
+def test_acl_file_is_read(tmp_path: Path) -> None:
     """In a format that its content shows, here Kafka's own."""
     bindings = bindings_of([{**RECORD, "operation": ["READ", "WRITE"]}])
     path = tmp_path / "acls.txt"
@@ -27,16 +27,14 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert bindings_of(path) == bindings_of(str(path)) == bindings
 
 
-def test_a_record_that_is_wrong_is_refused() -> None:
-    """What is missing, or unknown, is named."""
+def test_invalid_record_is_rejected() -> None:
     with pytest.raises(FormatError, match=r"^acls: 2: missing: operation"):
         bindings_of([binding(1).binding, RECORD])
     with pytest.raises(FormatError, match="unknown: topic"):
         bindings_of([{**RECORD, "operation": "READ", "topic": "x"}])
 
 
-def test_the_whole_form_is_taken() -> None:
-    """A mapping is what a YAML file of ACLs holds; one record alone is told to be a list's."""
+def test_file_mapping_is_accepted() -> None:
     rows = [{**RECORD, "operation": "READ"}]
 
     assert bindings_of({"version": 1, "acls": rows}) == bindings_of(rows)
@@ -46,8 +44,7 @@ def test_the_whole_form_is_taken() -> None:
         bindings_of(["row"])  # type: ignore[list-item]
 
 
-def test_a_binding_that_no_message_carries_is_refused() -> None:
-    """A server that held it could describe no ACL to anybody."""
+def test_unencodable_binding_is_rejected() -> None:
     pattern, entry = binding(1).binding
     long = AclBinding(pattern._replace(name="y" * 40_000), entry)
 

@@ -31,8 +31,7 @@ def answer(*bindings: AclBinding, expected: bool = True, **policy: Any) -> Answe
     )
 
 
-def test_an_answer_is_true_where_it_is_the_expected_one() -> None:
-    """Allowed or denied: what was asked for makes it true."""
+def test_answer_is_truthy_if_expected() -> None:
     assert answer(binding())
     assert not answer()
     assert answer(expected=False)
@@ -49,12 +48,11 @@ def test_an_answer_is_true_where_it_is_the_expected_one() -> None:
         (answer(binding(principal="User:b")), "no ACL allows it: .* is for another principal"),
     ],
 )
-def test_an_answer_says_why(given: Answer, text: str) -> None:
-    """The repr, which pytest shows, has the question, the decision and what decided."""
+def test_answer_explains_itself(given: Answer, text: str) -> None:
     assert re.search(text, repr(given)), repr(given)
 
 
-def test_operations_have_several_spellings() -> None:
+def test_operation_spellings() -> None:
     """Words of Kafka's tools, of the protocol and members are the same."""
     wanted = AclOperation.DESCRIBE_CONFIGS
 
@@ -64,14 +62,12 @@ def test_operations_have_several_spellings() -> None:
 
 
 @pytest.mark.parametrize("resource", [{}, {"topic": "t", "group": "g"}, {"tpoic": "t"}])
-def test_a_question_has_one_resource(resource: dict[str, Any]) -> None:
-    """None, two or an unknown one are refused."""
+def test_question_has_one_resource(resource: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="allowed: exactly one of topic, group"):
         question_of("User:a", "READ", resource)  # type: ignore[arg-type]
 
 
-def test_hosts_are_as_java_writes_them() -> None:
-    """Another form of an address is the same one; what is no address is refused."""
+def test_hosts_are_formatted_as_in_java() -> None:
     asked = question_of("User:a", "READ", {"topic": "t", "host": "::1"})
 
     assert asked.host == "0:0:0:0:0:0:0:1"

@@ -34,8 +34,7 @@ class OnlyFromOneHost(StandardAuthorizer):
         ]
 
 
-def test_the_authorizer_is_asked_as_by_a_client() -> None:
-    """Principal, address and listener are those of the question."""
+def test_authorizer_is_called_as_by_a_client() -> None:
     authorizer = GuardedAuthorizer(OnlyFromOneHost())
 
     assert decide(authorizer, QUESTION, "SSL")

@@ -47,8 +47,7 @@ def contexts(
     return server, client
 
 
-def test_both_sides_trust_each_other(tmp_path: Path) -> None:
-    """Server and client accept each other, by name and by address."""
+def test_certificates_are_mutually_trusted(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
 
     for name in ("localhost", "127.0.0.1", "::1"):
@@ -56,8 +55,7 @@ def test_both_sides_trust_each_other(tmp_path: Path) -> None:
         assert found["subject"] == ((("commonName", "alice"),),)
 
 
-def test_a_client_has_one_certificate(tmp_path: Path) -> None:
-    """A client gets the same files again; another one gets others, whatever its name is."""
+def test_client_has_one_certificate(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
 
     alice, other = authority.client("alice"), authority.client("../alice, & co")
@@ -68,8 +66,7 @@ def test_a_client_has_one_certificate(tmp_path: Path) -> None:
     assert other.chain.parent == tmp_path
 
 
-def test_keys_are_for_their_owner(tmp_path: Path) -> None:
-    """Files with keys are closed to others; the store has the key and the chain."""
+def test_key_files_are_private(tmp_path: Path) -> None:
     made = Authority(tmp_path).server()
 
     assert {path.stat().st_mode & 0o077 for path in (made.key, made.store)} == {0}

@@ -22,8 +22,7 @@ LOGIN = ClientSettings(
 )
 
 
-def test_a_login_is_said_in_each_librarys_words() -> None:
-    """Mechanism, user and password have the names of each library."""
+def test_login_settings_of_each_library() -> None:
     words = {
         "sasl_mechanism": "SCRAM-SHA-256",
         "sasl_plain_username": "alice",
@@ -39,16 +38,14 @@ def test_a_login_is_said_in_each_librarys_words() -> None:
     )
 
 
-def test_a_file_for_java_is_read_as_it_was_meant(tmp_path: Path) -> None:
-    """The file holds the properties, whatever is in a password, and is closed to others."""
+def test_java_properties_file(tmp_path: Path) -> None:
     path = LOGIN.write_java(tmp_path / "client.properties")
 
     assert {entry.key: entry.value for entry in read(path)} == LOGIN.java()
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_tls_is_a_file_or_a_context(tmp_path: Path) -> None:
-    """With TLS each library gets the authority and the client's own certificate."""
+def test_tls_settings_of_each_library(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     alice = authority.client("alice")
     config = ClientSettings(

@@ -28,8 +28,7 @@ def made(**options: Any) -> Configuration:
     return configuration_of(options)  # type: ignore[arg-type]
 
 
-def test_without_users_everybody_is_the_administrator() -> None:
-    """The default is one listener in clear, where ANONYMOUS may do everything."""
+def test_without_users_everyone_is_a_super_user() -> None:
     found = keys()
 
     assert found["listeners"] == "PLAINTEXT://127.0.0.1:0"
@@ -38,8 +37,7 @@ def test_without_users_everybody_is_the_administrator() -> None:
     assert "sasl.enabled.mechanisms" not in found
 
 
-def test_with_users_there_is_a_login_and_an_administrator() -> None:
-    """Users bring SASL; admin is there too, and the only super user."""
+def test_users_enable_sasl_and_an_administrator() -> None:
     given = made(users={"alice": "pw"})
 
     assert given.listeners == ("SASL_PLAINTEXT",)
@@ -61,8 +59,7 @@ def test_each_listener_has_its_administrator() -> None:
     assert made(super_users=[]).super_users == ()
 
 
-def test_passwords_of_any_kind_are_told() -> None:
-    """A server with these keys knows each user by the password that was given."""
+def test_any_password_is_configured() -> None:
     users = {"alice": 'a "quoted" \\ one', "o'neil, bob": "\u00e9", "x.y": "p;=q"}
     entries = [Entry(key, value, "") for key, value in keys(users=users).items()]
 
@@ -74,15 +71,13 @@ def test_passwords_of_any_kind_are_told() -> None:
     assert known == {"admin": "admin-secret", **users}
 
 
-def test_properties_come_last() -> None:
-    """A key that is given takes the place of ours."""
+def test_properties_override_other_options() -> None:
     found = keys(properties={"num.partitions": "7", "super.users": "User:x"})
 
     assert (found["num.partitions"], found["super.users"]) == ("7", "User:x")
 
 
-def test_the_store_begins_with_acls_topics_and_credentials() -> None:
-    """Bindings are there once each, topics with their settings, a credential for each hash."""
+def test_initial_store_contents() -> None:
     own = binding(1).binding
     given = made(
         users={"alice": "pw"},
@@ -122,12 +117,10 @@ def test_topics_may_be_names() -> None:
         ({"topics": "orders"}, r"topics: found 'orders'; expected: a list, as \['orders'\]"),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
-    """The text says what was found and what is allowed."""
+def test_invalid_options_are_rejected(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         made(**options)
 
 
-def test_secrets_are_not_shown() -> None:
-    """The repr leaves users and other keys out."""
+def test_repr_hides_secrets() -> None:
     assert "pw-of-alice" not in repr(made(users={"alice": "pw-of-alice"}))

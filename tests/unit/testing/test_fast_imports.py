@@ -13,8 +13,7 @@ def hooks() -> list[object]:
     return [hook for hook in sys.meta_path if type(hook).__module__ == REWRITES_ASSERTIONS]
 
 
-def test_pytest_and_the_collector_are_back_afterwards() -> None:
-    """Within the block neither is there; afterwards all is as before, the order too."""
+def test_blocked_imports_are_restored() -> None:
     before = list(sys.meta_path)
     assert hooks(), "pytest rewrites assertions in this run"
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 CREATE_ACLS = 30
 
 
-def test_a_fault_strikes_inside_its_block() -> None:
-    """Before and after its block nothing goes wrong; inside, each strike is counted."""
+def test_fault_is_active_in_its_block() -> None:
     faults = LocalFaults()
     fault = faults.drop("CreateAcls")
 
@@ -29,8 +28,7 @@ def test_a_fault_strikes_inside_its_block() -> None:
     assert fault.struck == 1
 
 
-def test_a_fault_may_strike_a_few_times_only() -> None:
-    """After that many times the next fault of its kind strikes, if there is one."""
+def test_fault_may_be_limited() -> None:
     faults = LocalFaults()
 
     with faults.delay("CreateAcls", ms=1) as always, faults.delay("CreateAcls", ms=2, times=2):
@@ -40,8 +38,7 @@ def test_a_fault_may_strike_a_few_times_only() -> None:
     assert always.struck == 2
 
 
-def test_slips_are_told() -> None:
-    """Unknown names, codes and numbers that cannot be are refused, with what is near."""
+def test_invalid_faults_are_rejected() -> None:
     faults = LocalFaults()
 
     assert key_of("CreateAcls") == CREATE_ACLS

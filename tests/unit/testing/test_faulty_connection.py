@@ -63,10 +63,7 @@ def describe(client: FrameClient) -> Any:
     return client.ask(ALL_ACLS, DescribeAclsResponse, 3)
 
 
-def test_an_error_is_answered_and_nothing_done(
-    server: DoorkeeperServer, client: FrameClient
-) -> None:
-    """The request is answered in its own form with the error; the next one is as usual."""
+def test_injected_error_changes_nothing(server: DoorkeeperServer, client: FrameClient) -> None:
     with server.faults.error("CreateAcls", "CLUSTER_AUTHORIZATION_FAILED", "why not") as fault:
         refused = create(client)
 
@@ -77,8 +74,7 @@ def test_an_error_is_answered_and_nothing_done(
     assert [each.error_code for each in create(client).results] == [0]
 
 
-def test_a_delayed_request_keeps_its_place(server: DoorkeeperServer, client: FrameClient) -> None:
-    """A delayed request is answered after the delay, and the next one after it."""
+def test_delayed_request_keeps_its_order(server: DoorkeeperServer, client: FrameClient) -> None:
     began_s = time.monotonic()
 
     with server.faults.delay("CreateAcls", ms=DELAY_MS, times=1) as fault:
@@ -90,20 +86,14 @@ def test_a_delayed_request_keeps_its_place(server: DoorkeeperServer, client: Fra
     assert len(second.resources) == 1
 
 
-def test_a_connection_is_dropped_before_anything_is_done(
-    server: DoorkeeperServer, client: FrameClient
-) -> None:
-    """The client sees its connection end; the server has done nothing."""
+def test_dropped_request_changes_nothing(server: DoorkeeperServer, client: FrameClient) -> None:
     with server.faults.drop("CreateAcls"):
         assert isinstance(create(client), Closed)
 
     assert server.acls() == []
 
 
-def test_an_answer_is_lost_after_all_was_done(
-    server: DoorkeeperServer, client: FrameClient
-) -> None:
-    """The client sees its connection end, and does not know that the ACL is there."""
+def test_dropped_response_keeps_the_change(server: DoorkeeperServer, client: FrameClient) -> None:
     with server.faults.drop("CreateAcls", after=True):
         assert isinstance(create(client), Closed)
 
@@ -120,8 +110,7 @@ def login(server: DoorkeeperServer, user: str, password: str) -> Any:
         return client.ask(SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, 2)
 
 
-def test_a_user_is_refused_as_with_a_wrong_password(server: DoorkeeperServer) -> None:
-    """The answer is the one to a wrong password; others log in, and later the user too."""
+def test_rejected_user_looks_like_a_wrong_password(server: DoorkeeperServer) -> None:
     with server.faults.refuse_login("alice") as fault:
         refused, other = login(server, "alice", "pw"), login(server, "admin", "admin-secret")
     wrong, right = login(server, "alice", "wrong"), login(server, "alice", "pw")
@@ -132,7 +121,6 @@ def test_a_user_is_refused_as_with_a_wrong_password(server: DoorkeeperServer) ->
 
 
 @pytest.mark.parametrize("api", ["SaslHandshake", "SaslAuthenticate"])
-def test_a_login_can_be_dropped(server: DoorkeeperServer, api: str) -> None:
-    """The requests of a login end the connection as others do."""
+def test_login_can_be_dropped(server: DoorkeeperServer, api: str) -> None:
     with server.faults.drop(api):
         assert isinstance(login(server, "alice", "pw"), Closed)

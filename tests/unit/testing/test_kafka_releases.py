@@ -31,8 +31,7 @@ def ranges(answer: ApiVersionsResponse) -> Ranges:
 
 
 @pytest.mark.parametrize("release", ["2.0", "2.8", "3.3", "3.9", "4.0", "4.3", "4.4"])
-def test_it_lists_what_the_release_lists(release: str) -> None:
-    """No API and no version that a broker of the release does not list."""
+def test_listed_apis_match_the_release(release: str) -> None:
     listed = releases()[release].apis
     with DoorkeeperServer(kafka=release, records=True) as server:
         answer = versions(server.bootstrap_servers, 2)
@@ -47,8 +46,7 @@ def test_it_lists_what_the_release_lists(release: str) -> None:
 
 
 @pytest.mark.parametrize("server_class", [DoorkeeperServer, DoorkeeperProcess])
-def test_it_serves_what_it_lists(server_class: Any) -> None:
-    """A higher version closes the connection, as on a broker; of ApiVersions it is answered."""
+def test_listed_versions_are_served(server_class: Any) -> None:
     with server_class(kafka="2.8", records=True) as server, FrameClient(server.address()) as client:
         served = client.ask(MetadataRequest(), MetadataResponse, 11)
         closed = client.ask(MetadataRequest(), MetadataResponse, 12)
@@ -63,7 +61,7 @@ def test_it_serves_what_it_lists(server_class: Any) -> None:
     assert refused[4:] == bytes.fromhex("0023 00000001 0012 0000 0003")
 
 
-def test_an_api_without_a_handler_is_refused_in_versions_of_the_release() -> None:
+def test_unserved_api_has_the_versions_of_the_release() -> None:
     """Without records Fetch has 35 as ever, but no version that the release does not have."""
     with DoorkeeperServer(kafka="2.8") as server, FrameClient(server.address()) as client:
         refused = client.ask(FetchRequest(), FetchResponse, 12)
@@ -83,8 +81,7 @@ def test_an_api_without_a_handler_is_refused_in_versions_of_the_release() -> Non
         ("Fetch=11", {"metadata.version": 33, "transaction.version": 2}),
     ],
 )
-def test_features_are_those_of_the_release(kafka: str, levels: dict[str, int]) -> None:
-    """Clients derive from them which protocol of transactions they use."""
+def test_features_follow_the_release(kafka: str, levels: dict[str, int]) -> None:
     with DoorkeeperServer(kafka=kafka, records=True) as server:
         answer = versions(server.bootstrap_servers)
 
@@ -117,14 +114,13 @@ def test_records_work_with_the_versions_of_a_release(kafka: str) -> None:
         (2.8, 'kafka: found 2.8; expected: a text, as "2.8"'),
     ],
 )
-def test_other_values_are_refused(kafka: Any, error: str) -> None:
-    """The error names the known releases."""
+def test_other_values_are_rejected(kafka: Any, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         DoorkeeperServer(kafka=kafka)
 
 
 @pytest.mark.parametrize(("kafka", "stores"), [("2.8", False), ("4.3", False), ("4.4", True)])
-def test_the_rules_of_acls_are_those_of_the_release(kafka: str, stores: bool) -> None:
+def test_acl_rules_follow_the_release(kafka: str, stores: bool) -> None:
     """Networks came with 4.4: before, a host with a slash is a text that no address equals."""
     acl = {
         "resourceType": "TOPIC",

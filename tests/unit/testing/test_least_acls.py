@@ -26,7 +26,7 @@ def run_service(**options: Any) -> DoorkeeperServer:
     return server
 
 
-def test_the_least_acls_of_a_producer() -> None:
+def test_minimal_acls_of_a_producer() -> None:
     """With ``learn`` all is allowed; an idempotent producer needs WRITE on its topic only."""
     with run_service(learn=True) as server:
         assert server.least_acls(SVC) == [MAY_WRITE]
@@ -35,8 +35,7 @@ def test_the_least_acls_of_a_producer() -> None:
         server.assert_least_acls(SVC, [MAY_WRITE])
 
 
-def test_the_assertion_names_what_is_missing_and_what_is_not_needed() -> None:
-    """The missing ACL has the requests that need it."""
+def test_assertion_lists_missing_and_unneeded_acls() -> None:
     with run_service(learn=True) as server, pytest.raises(AssertionError) as caught:
         server.assert_least_acls(SVC, [MAY_READ])
 
@@ -47,8 +46,7 @@ def test_the_assertion_names_what_is_missing_and_what_is_not_needed() -> None:
     assert unneeded == "  not needed: ALLOW User:svc READ on LITERAL TOPIC 'orders' from *"
 
 
-def test_what_a_test_asks_is_no_request() -> None:
-    """It is neither needed by the principal nor refused to it."""
+def test_test_questions_are_not_requests() -> None:
     with DoorkeeperServer(learn=True) as server:
         assert server.allows(SVC, "READ", topic="orders")
 

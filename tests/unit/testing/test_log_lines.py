@@ -20,8 +20,7 @@ def printing(code: str) -> tuple[subprocess.Popen[bytes], LogLines]:
     return process, LogLines(process.stdout, process.stderr)
 
 
-def test_a_line_is_waited_for() -> None:
-    """The line of an event is there as soon as it was written; other text is a line too."""
+def test_wait_for_a_line() -> None:
     process, log = printing(
         "import json, sys; print('hello'); print(json.dumps({'event': 'started', 'n': 1}),"
         " flush=True); sys.stdin.read()"
@@ -34,8 +33,7 @@ def test_a_line_is_waited_for() -> None:
     assert log.lines[0] == {"event": "hello"}
 
 
-def test_the_end_comes_before_the_line() -> None:
-    """Where the process ends without it, there is no line, and what it wrote on stderr is kept."""
+def test_process_ends_before_the_line() -> None:
     process, log = printing("import sys; sys.exit('it is broken')")
 
     assert log.wait_for("started", WAIT_S) is None

@@ -41,16 +41,14 @@ def made(**options: Any) -> Configuration:
         ({"acls": [READ], "users": USERS, "principals": ["User:zed"]}, []),
     ],
 )
-def test_settings(options: dict[str, Any], said: list[str]) -> None:
-    """Super users that nobody is, and ACLs of others than the users; not where it is not known."""
+def test_settings_for_unknown_users_are_rejected(options: dict[str, Any], said: list[str]) -> None:
     found = list(strangers_of(made(**options)))
 
     assert len(found) == len(said)
     assert all(text in sentence for text, sentence in zip(said, found, strict=True))
 
 
-def test_statements() -> None:
-    """A denial of who has no login is no result, unless the test says that it is meant."""
+def test_statements_about_unknown_users_are_rejected() -> None:
     with DoorkeeperServer(users=USERS) as server:
         assert server.denies("User:a", "READ", topic="t")
         with pytest.warns(
@@ -70,13 +68,12 @@ def test_statements() -> None:
         assert server.denies("User:zed", "READ", topic="t")
 
 
-def test_users_that_a_client_created() -> None:
-    """They may log in too."""
+def test_users_created_by_clients_are_known() -> None:
     assert stranger(made(users=USERS), "User:new") is not None
     assert stranger(made(users=USERS), "User:new", ["new"]) is None
 
 
-def test_a_line_of_another_tool_is_no_user() -> None:
+def test_kafka_configs_line_is_not_a_user() -> None:
     """As of kafka-configs.sh, whose mechanism would be the name of a user."""
     with pytest.raises(ValueError, match="'SCRAM-SHA-512' is a mechanism, as kafka-configs"):
         made(users={"SCRAM-SHA-512": "[name=a,password=b]"})

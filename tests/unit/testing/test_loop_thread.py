@@ -18,8 +18,7 @@ async def fail() -> None:
     raise ValueError("as asked")
 
 
-def test_work_is_done_on_the_thread() -> None:
-    """What comes of the work is returned, or raised, where it was asked for."""
+def test_calls_run_on_the_thread() -> None:
     thread = LoopThread("a loop")
 
     assert thread.run(where()) == "a loop"
@@ -28,8 +27,7 @@ def test_work_is_done_on_the_thread() -> None:
     thread.close()
 
 
-def test_it_does_not_wait_for_itself() -> None:
-    """Who asks from the loop's own thread is told, instead of waiting for ever."""
+def test_call_from_the_loop_thread_is_rejected() -> None:
     thread = LoopThread()
 
     async def ask_again() -> None:

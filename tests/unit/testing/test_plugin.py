@@ -51,8 +51,7 @@ def test_each_test_has_a_clean_server(run: Run) -> None:
     result.assert_outcomes(passed=5)
 
 
-def test_markers_add_up(run: Run) -> None:
-    """A test has the options of its module and class, its own over them, keyword by keyword."""
+def test_markers_are_merged(run: Run) -> None:
     result = run(
         f"""
         import pytest
@@ -78,8 +77,7 @@ def test_markers_add_up(run: Run) -> None:
     result.assert_outcomes(passed=3)
 
 
-def test_the_ini_file_says_what_is_usual(run: Run, pytester: pytest.Pytester) -> None:
-    """Users, ACLs, listeners and other keys come from the ini file; files lie beside it."""
+def test_ini_file_sets_defaults(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", acls=f"version: 1\nacls:\n- {ORDERS}\n")
     result = run(
         """
@@ -114,8 +112,7 @@ doorkeeper_properties = num.partitions=4
     result.assert_outcomes(passed=1)
 
 
-def test_several_servers(run: Run) -> None:
-    """The factory starts as many as a test wants, and ends them with it."""
+def test_factory_starts_several_servers(run: Run) -> None:
     result = run(
         f"""
         kept = []
@@ -142,8 +139,7 @@ def test_several_servers(run: Run) -> None:
         ("{}", "*the marker doorkeeper takes keywords only*"),
     ],
 )
-def test_a_slip_is_told_in_a_line(run: Run, marker: str, text: str) -> None:
-    """A test whose options cannot be fails at once, with the reason instead of a traceback."""
+def test_invalid_option_is_one_line(run: Run, marker: str, text: str) -> None:
     result = run(
         f"""
         import pytest
@@ -173,10 +169,9 @@ def pytest_runtestloop():
 """
 
 
-def test_the_server_is_imported_before_the_first_test(
+def test_server_is_imported_before_the_first_test(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After collection, and only where a selected test uses a server."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest(IMPORTED)
     pytester.makepyfile("def test_it(doorkeeper_server): pass\ndef test_other(): pass")
@@ -189,8 +184,7 @@ def test_the_server_is_imported_before_the_first_test(
         assert f"running: {imported}" in result.outlines
 
 
-def test_the_plugin_costs_nothing() -> None:
-    """Importing the plugin imports nothing of the server: every run of pytest does it."""
+def test_plugin_imports_no_server() -> None:
     code = (
         "import pytest, sys; before = set(sys.modules); import doorkeeper.testing.plugin;"
         "print(*sorted(set(sys.modules) - before))"
@@ -222,17 +216,15 @@ MARKED = """
         (MARKED, "doorkeeper_kafka = 2.8", ("--doorkeeper-kafka=3.0",)),
     ],
 )
-def test_marker_command_line_and_ini_file(
+def test_marker_overrides_command_line_and_ini_file(
     run: Run, text: str, ini: str, words: tuple[str, ...]
 ) -> None:
-    """The marker counts before the command line, and that before the ini file."""
     result = run(text, ini, *words)
 
     result.assert_outcomes(passed=1)
 
 
-def test_the_plugin_names_a_wrong_release(run: Run) -> None:
-    """In one line, as any other option."""
+def test_invalid_release_is_one_line(run: Run) -> None:
     result = run(MEETS.format(""), "", "--doorkeeper-kafka=2.9")
 
     result.assert_outcomes(errors=1)

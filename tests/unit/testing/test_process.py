@@ -71,8 +71,7 @@ def listed(server: DoorkeeperProcess, mechanism: str) -> list[AclBinding]:
     return asyncio.run(describe())
 
 
-def test_it_serves_what_it_began_with(running: DoorkeeperProcess) -> None:
-    """Users log in by each mechanism; ACLs are those that were given; decisions are explained."""
+def test_process_serves_its_configuration(running: DoorkeeperProcess) -> None:
     for mechanism in ("PLAIN", "SCRAM-SHA-512"):
         assert listed(running, mechanism) == bindings_of([READ])
     assert running.allows("User:alice", "READ", topic="orders")
@@ -81,13 +80,12 @@ def test_it_serves_what_it_began_with(running: DoorkeeperProcess) -> None:
     assert running.explain("User:alice", "READ", topic="orders").decision.binding is not None
 
 
-def test_the_log_of_the_process_can_be_read(running: DoorkeeperProcess) -> None:
-    """It is another process, whose log has Doorkeeper's events."""
+def test_log_of_the_process_is_readable(running: DoorkeeperProcess) -> None:
     assert running.pid != os.getpid()
     assert [line["acls"] for line in running.log if line["event"] == "started"] == [1]
 
 
-def test_what_was_acknowledged_survives(running: DoorkeeperProcess) -> None:
+def test_acknowledged_changes_survive_a_kill(running: DoorkeeperProcess) -> None:
     """After kill -9 and a new start the ACLs are there; after a reset those of the beginning."""
     running.add_acls([MORE])
     running.kill()
@@ -111,8 +109,7 @@ def test_what_was_acknowledged_survives(running: DoorkeeperProcess) -> None:
         ({"properties": {"listeners": "PLAINTEXT://192.0.2.1:0"}}, "192.0.2.1"),
     ],
 )
-def test_a_failed_start_says_why(options: dict[str, Any], problem: str) -> None:
-    """The error has what the process printed, without a traceback; no process is left."""
+def test_failed_start_is_explained(options: dict[str, Any], problem: str) -> None:
     server = DoorkeeperProcess(**options)
 
     with pytest.raises(StartError) as raised:
@@ -124,8 +121,7 @@ def test_a_failed_start_says_why(options: dict[str, Any], problem: str) -> None:
     assert not server.is_running
 
 
-def test_an_authorizer_of_the_tests_own_is_found() -> None:
-    """The process imports what the test can import; only the process can ask that authorizer."""
+def test_local_authorizer_is_importable() -> None:
     name = f"{InMemory.__module__}.{InMemory.__name__}"
     with DoorkeeperProcess(properties={"authorizer.class.name": name}) as server:
         server.add_acls([READ])
@@ -136,8 +132,7 @@ def test_an_authorizer_of_the_tests_own_is_found() -> None:
             server.allows("User:alice", "READ", topic="orders")
 
 
-def test_values_may_have_classes_of_the_test() -> None:
-    """The process lacks the classes, and gets the values that their members are made from."""
+def test_enum_values_are_passed_to_the_process() -> None:
     options: dict[str, Any] = {
         "users": {Name.ALICE: "secret"},
         "acls": [{**READ, "principal": f"User:{Name.ALICE}"}],
@@ -148,8 +143,7 @@ def test_values_may_have_classes_of_the_test() -> None:
 
 
 @pytest.mark.parametrize("ending", ["sys.exit(0)", "os.kill(os.getpid(), signal.SIGKILL)"])
-def test_it_ends_with_the_test(ending: str) -> None:
-    """Also where the test does not stop it, or is killed."""
+def test_process_ends_with_the_test(ending: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore::ResourceWarning", "-c", START_ONE + ending],
         capture_output=True,
@@ -175,8 +169,7 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_fork_of_the_test_leaves_the_server_alone() -> None:
-    """Closing it there ends nothing: it belongs to the process that started it."""
+def test_fork_does_not_stop_the_server() -> None:
     with DoorkeeperProcess() as server:
         child = os.fork()
         if not child:

@@ -60,8 +60,7 @@ def poll_often(client: KafkaConsumer) -> None:
         client.poll(timeout_ms=500)
 
 
-def test_a_producer_without_write_is_refused(server: DoorkeeperServer) -> None:
-    """The client raises its own error, and the server says which rule decided."""
+def test_producer_without_write_is_denied(server: DoorkeeperServer) -> None:
     server.add_acls([{**READ, "operation": "DESCRIBE"}])
 
     with (
@@ -77,8 +76,7 @@ def test_a_producer_without_write_is_refused(server: DoorkeeperServer) -> None:
     assert server.denied("User:admin") == []
 
 
-def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -> None:
-    """The text has what was refused instead."""
+def test_missing_denial_fails_the_test(server: DoorkeeperServer) -> None:
     with (
         pytest.raises(
             AssertionError, match=r"User:svc READ on TOPIC 'orders' is denied.*\n.*WRITE"
@@ -91,8 +89,7 @@ def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -
         pass
 
 
-def test_an_exception_in_the_block_has_what_was_denied(server: DoorkeeperServer) -> None:
-    """A producer that is idempotent is refused before it names a topic: any topic would do."""
+def test_exception_in_the_block_is_matched(server: DoorkeeperServer) -> None:
     with (
         pytest.raises(KafkaError) as raised,
         server.expect_denied(SVC, "WRITE", topic="orders"),
@@ -117,8 +114,7 @@ def test_records_are_produced_and_consumed_in_a_group(server: DoorkeeperServer) 
     assert server.denied() == []
 
 
-def test_a_permission_is_revoked_under_a_running_consumer(server: DoorkeeperServer) -> None:
-    """Its next request is refused; until then it reads on."""
+def test_permission_is_revoked_while_consuming(server: DoorkeeperServer) -> None:
     server.add_acls([READ])
     produce(server, b"a")
     with closing(consumer(server, fetch_max_wait_ms=100)) as client:
@@ -136,8 +132,7 @@ def test_a_permission_is_revoked_under_a_running_consumer(server: DoorkeeperServ
 
 
 @pytest.mark.parametrize("api", ["Produce", "JoinGroup"])
-def test_faults_strike_the_data_path(server: DoorkeeperServer, api: str) -> None:
-    """An error that clients retry once; then everything goes on."""
+def test_faults_apply_to_the_data_path(server: DoorkeeperServer, api: str) -> None:
     retriable = {"JoinGroup": "COORDINATOR_NOT_AVAILABLE"}
     server.add_acls([WRITE, READ, GROUP])
 

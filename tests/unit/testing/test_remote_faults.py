@@ -43,8 +43,7 @@ def ends() -> Iterator[Ends]:
     ends.thread.join()
 
 
-def test_a_fault_strikes_inside_its_block(ends: Ends) -> None:
-    """It is counted where it strikes, and known inside the block and behind it."""
+def test_fault_is_active_in_its_block(ends: Ends) -> None:
     fault = ends.distant.drop("DescribeAcls", times=2)
 
     assert not ends.strike()
@@ -59,8 +58,7 @@ def test_a_fault_strikes_inside_its_block(ends: Ends) -> None:
     assert fault.struck == 2
 
 
-def test_all_that_is_told_arrives(ends: Ends) -> None:
-    """Of each kind, with its delay and its error."""
+def test_all_fault_kinds_are_transferred(ends: Ends) -> None:
     faults = ends.distant
     with (
         faults.delay("DescribeAcls", ms=20),
@@ -79,8 +77,7 @@ def test_all_that_is_told_arrives(ends: Ends) -> None:
         assert ends.local.strikes(FaultKind.REFUSE_LOGIN, "alice") is not None
 
 
-def test_a_server_that_has_ended_tells_nothing_new() -> None:
-    """A block may be left behind the end of its server; none begins there."""
+def test_stopped_server_rejects_faults() -> None:
     ends = Ends()
     fault = ends.distant.drop("DescribeAcls")
     with fault:
@@ -103,8 +100,7 @@ def describe(server: DoorkeeperProcess) -> int:
     return asyncio.run(asked())
 
 
-def test_what_the_test_itself_asks_is_spared() -> None:
-    """Clients meet the fault, the test's own questions do not; it ends with the process."""
+def test_questions_of_the_test_are_not_affected() -> None:
     server = DoorkeeperProcess()
     with pytest.raises(RuntimeError, match="does not run"):
         _ = server.faults

@@ -45,8 +45,7 @@ def listed(
     return asyncio.run(describe())
 
 
-def test_it_serves_what_it_began_with() -> None:
-    """Clients see the ACLs that were given, and those that are added and removed later."""
+def test_server_serves_its_configuration() -> None:
     with DoorkeeperServer(acls=[READ]) as server:
         assert listed(server) == server.acls() == [BINDING]
 
@@ -61,8 +60,7 @@ def test_it_serves_what_it_began_with() -> None:
         assert listed(server) == server.acls() == []
 
 
-def test_decisions_are_the_servers_own() -> None:
-    """allows, denies and explain follow each change at once."""
+def test_decisions_follow_changes() -> None:
     with DoorkeeperServer() as server:
         assert server.denies("User:alice", "READ", topic="orders")
         assert server.allows("User:ANONYMOUS", "READ", topic="orders")
@@ -73,15 +71,13 @@ def test_decisions_are_the_servers_own() -> None:
         assert server.explain("User:alice", "READ", topic="orders").decision.binding == BINDING
 
 
-def test_a_refused_acl_is_an_error() -> None:
-    """What the server refuses is raised with the server's text."""
+def test_rejected_acl_raises() -> None:
     odd = BINDING._replace(entry=BINDING.entry._replace(principal="alice"))
     with DoorkeeperServer() as server, pytest.raises(ApiError, match="principal"):
         server.add_acls([odd])
 
 
-def test_a_reset_leaves_nothing() -> None:
-    """After a reset there is what was there in the beginning, and no fault."""
+def test_reset_restores_the_initial_state() -> None:
     with DoorkeeperServer(acls=[READ]) as server:
         server.add_acls([{**READ, "name": "more"}])
         fault = server.faults.drop("DescribeAcls")
@@ -94,8 +90,7 @@ def test_a_reset_leaves_nothing() -> None:
         assert first
 
 
-def test_the_end_is_the_end() -> None:
-    """Afterwards nobody listens, no thread is left, and asking for it says what to do."""
+def test_stopped_server_leaves_nothing() -> None:
     threads = threading.active_count()
     server = DoorkeeperServer()
     server.start()
@@ -116,8 +111,7 @@ def test_the_end_is_the_end() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
-def test_users_log_in(mechanism: str) -> None:
-    """Each user logs in by each mechanism; what they may do is what ACLs say."""
+def test_users_authenticate(mechanism: str) -> None:
     users = {"alice": 'p"w \\ \u00e9', "admin": "mine"}
     with DoorkeeperServer(users=users, acls=[READ]) as server:
         assert listed(server, "admin", mechanism) == [BINDING]
@@ -131,24 +125,21 @@ def test_users_log_in(mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("listener", ["SASL_SSL", "MTLS"])
-def test_tls_is_made_on_the_fly(listener: str) -> None:
-    """Clients with the certificates that they are given are let in, over each kind of TLS."""
+def test_tls_certificates_are_generated(listener: str) -> None:
     with DoorkeeperServer(listeners=[listener], acls=[READ]) as server:
         assert listed(server) == [BINDING]
         server.reset()
         assert listed(server) == [BINDING]
 
 
-def test_a_certificate_is_a_principal() -> None:
-    """With mutual TLS a client is who its certificate says."""
+def test_certificate_is_a_principal() -> None:
     with DoorkeeperServer(listeners=["MTLS"], super_users=["User:CN=alice"]) as server:
         assert listed(server, "alice") == []
         with pytest.raises(Exception, match="CLUSTER_AUTHORIZATION_FAILED"):
             listed(server, "bob")
 
 
-def test_another_authorizer_decides() -> None:
-    """An authorizer of one's own is asked on its own loop; its decisions have no explanation."""
+def test_custom_authorizer() -> None:
     name = f"{InMemory.__module__}.{InMemory.__name__}"
     with DoorkeeperServer(properties={"authorizer.class.name": name}) as server:
         answer = server.allows("User:alice", "READ", topic="orders")
@@ -159,16 +150,14 @@ def test_another_authorizer_decides() -> None:
             server.explain("User:alice", "READ", topic="orders")
 
 
-def test_without_an_authorizer_everything_is_allowed() -> None:
-    """A server without an authorizer denies nothing, and has no ACLs."""
+def test_without_authorizer_everything_is_allowed() -> None:
     with DoorkeeperServer(properties={"authorizer.class.name": ""}) as server:
         assert server.allows("User:alice", "READ", topic="orders")
         with pytest.raises(TypeError, match="there are no ACLs"):
             server.acls()
 
 
-def test_what_does_not_start_says_why() -> None:
-    """Wrong keys and an authorizer that is none stop the start; no thread is left."""
+def test_failed_start_is_explained() -> None:
     threads = threading.active_count()
 
     with pytest.raises(ConfigError, match=r"num\.partitions"):
@@ -179,8 +168,7 @@ def test_what_does_not_start_says_why() -> None:
     assert threading.active_count() == threads
 
 
-def test_its_log_is_pythons(caplog: pytest.LogCaptureFixture) -> None:
-    """Audit lines and events are records that a test can look at."""
+def test_log_uses_python_logging(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kafka.authorizer.logger")
     with (
         DoorkeeperServer(super_users=[]) as server,
@@ -200,10 +188,9 @@ def test_its_log_is_pythons(caplog: pytest.LogCaptureFixture) -> None:
         ({"users": {"a": "b"}}, {"mechanism": "GSSAPI"}, "mechanism: found 'GSSAPI'"),
     ],
 )
-def test_a_client_that_cannot_be_is_refused(
+def test_impossible_client_is_rejected(
     options: dict[str, Any], asked: dict[str, Any], text: str
 ) -> None:
-    """What nobody could connect as is told when the test asks for it."""
     with (
         DoorkeeperServer(**options) as server,
         pytest.raises(ValueError, match=text),

@@ -24,8 +24,7 @@ MEMBER = "AAAAAAAAAAAAAAAAAAAAAA"
 NOT_FOUND = 122
 
 
-def test_a_session_ends_with_its_connection() -> None:
-    """The same member on another connection has none, while the first goes on until it ends."""
+def test_session_ends_with_its_connection() -> None:
     with DoorkeeperServer(topics=["orders"], records=True) as server:
         first, other = FrameClient(server.address()), FrameClient(server.address())
         topics = (MetadataRequestTopic(name="orders"),)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_has_a_line_for_each(tmp_path: Path) -> None:
+def test_user_file_has_one_line_per_user(tmp_path: Path) -> None:
     """Comments and empty lines are none; a password may hold what is no first ``=``."""
     path = tmp_path / "users"
     path.write_text("# who\n\nalice = a=b # c\nbob=\n", encoding="utf-8")
@@ -32,8 +32,7 @@ def test_a_file_has_a_line_for_each(tmp_path: Path) -> None:
         ({"alice": ["secret"]}, "users: 'alice': expected texts"),
     ],
 )
-def test_invalid_users_are_refused(tmp_path: Path, users: Any, error: str) -> None:
-    """The error names the place; what may be a password is not shown."""
+def test_invalid_users_are_rejected(tmp_path: Path, users: Any, error: str) -> None:
     if isinstance(users, str):
         (tmp_path / "users").write_text(users, encoding="utf-8")
         users = tmp_path / "users"

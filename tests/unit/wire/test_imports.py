@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 
-def test_the_run_path_needs_msgspec_only() -> None:
+def test_codec_requires_only_msgspec() -> None:
     """Messages, headers and frames load this package, msgspec and Python's own modules."""
     program = (
         "import sys; before = set(sys.modules);"

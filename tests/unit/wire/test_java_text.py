@@ -10,7 +10,7 @@ from doorkeeper_wire.java_text import decode_text, replace_as_java
 VECTORS = Path(__file__).parents[2] / "vectors" / "java_text.json"
 
 
-def test_as_java_reads_it() -> None:
+def test_invalid_utf_8_is_decoded_as_in_java() -> None:
     """Byte sequences around every border of UTF-8 become the text that Java makes of them."""
     rows = json.loads(VECTORS.read_text("utf-8"))
 
@@ -25,8 +25,7 @@ def test_as_java_reads_it() -> None:
     assert wrong == []
 
 
-def test_only_for_decoding() -> None:
-    """The replacement refuses to help an encoder."""
+def test_encoding_is_not_supported() -> None:
     error = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogate")
 
     with pytest.raises(UnicodeEncodeError):

@@ -57,16 +57,14 @@ def test_messages_are_values() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 4])
-def test_versions_that_are_none(version: int) -> None:
-    """A version that the message does not have is refused both ways."""
+def test_unsupported_versions_are_rejected(version: int) -> None:
     with pytest.raises(Unsupported, match="there are 0 to 3"):
         CreateAclsRequest().encode(version)
     with pytest.raises(Unsupported, match="there are 0 to 3"):
         CreateAclsRequest.decode(b"", 0, version)
 
 
-def test_secrets_are_not_shown() -> None:
-    """What would let a reader log in is hidden in every message that carries it; names are not."""
+def test_repr_hides_secrets() -> None:
     upsertion = ScramCredentialUpsertion(name="alice", salt=b"grain", salted_password=b"word")
     request = AlterUserScramCredentialsRequest(upsertions=(upsertion,))
 
@@ -100,15 +98,13 @@ def test_later_versions_are_read_as_the_last_known() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff\xff", b"\x00\x00\x00"])
-def test_bad_bytes(data: bytes) -> None:
-    """Bytes that are neither are Malformed."""
+def test_malformed_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(Malformed):
         consumer_protocol.decode_assignment(data)
     with pytest.raises(Malformed):
         consumer_protocol.decode_subscription(data)
 
 
-def test_versions_to_write() -> None:
-    """A version that does not exist is not written."""
+def test_unsupported_versions_are_not_written() -> None:
     with pytest.raises(Unsupported):
         consumer_protocol.encode_assignment(ASSIGNMENT, 4)

@@ -58,8 +58,7 @@ def test_unsigned_varints(data: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "80", "808080", "808080808000", "ffffffffff"])
-def test_bad_varints(data: str) -> None:
-    """A varint that is cut, or longer than five bytes, is Malformed."""
+def test_malformed_varints(data: str) -> None:
     with pytest.raises(Malformed):
         reading.uvarint(bytes.fromhex(data), 0, "field")
 
@@ -88,14 +87,12 @@ def test_null_arrays() -> None:
         CreateAclsRequest.decode(bytes.fromhex("0000"), 0, 2)
 
 
-def test_tag_of_a_negative_size() -> None:
-    """An unknown tagged field whose size is negative is refused."""
+def test_tag_with_negative_size_is_rejected() -> None:
     with pytest.raises(Malformed, match="unknown_tags at byte 8: a tagged field of -1 bytes"):
         CreateAclsRequest.decode(bytes.fromhex("010109ffffffff0f"), 0, 2)
 
 
-def test_where_and_why() -> None:
-    """A field that is cut is named with its path and offset."""
+def test_error_has_path_and_offset() -> None:
     with pytest.raises(Malformed) as caught:
         CreateAclsRequest.decode(bytes.fromhex("0202056e616d65030455"), 0, 2)
 
@@ -104,7 +101,7 @@ def test_where_and_why() -> None:
     assert caught.value.reason == "needs 3 bytes, 1 are left"
 
 
-def test_long_text() -> None:
+def test_overlong_text_is_rejected() -> None:
     """A text above 32767 bytes is refused although it is there."""
     data = b"\x81\x80\x02" + b"x" * 32768
 
@@ -128,8 +125,7 @@ def cost(version: int, data: bytes, *kinds: type[CreateAclsRequest | ListGroupsR
 
 
 @pytest.mark.parametrize("count", [*HOSTILE_COUNTS, *HOSTILE_VARINTS])
-def test_a_claimed_length_allocates_nothing(count: str) -> None:
-    """A count or length of two thousand millions costs a few kilobytes, in every version."""
+def test_claimed_length_allocates_nothing(count: str) -> None:
     data = bytes.fromhex(count) + bytes(50)
 
     for version in range(4):
@@ -149,7 +145,7 @@ class LookedAt(bytes):
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_endless_varint(version: int) -> None:
+def test_endless_varint_is_rejected(version: int) -> None:
     """100 kB of 0x80 are refused at once: behind the fifth nobody looks."""
     data = LookedAt(b"\x80" * 100_000)
 
@@ -159,8 +155,7 @@ def test_endless_varint(version: int) -> None:
     assert sorted(data.places) == [0, 1, 2, 3, 4]
 
 
-def test_many_small_elements() -> None:
-    """The densest array and the densest tags cost a bounded multiple of their bytes."""
+def test_small_elements_cost_bounded_memory() -> None:
     texts = bytes.fromhex("914e") + b"\x01" * 10_000 + b"\x00"
     tags = b"\x01\x01" + bytes.fromhex("904e") + b"\x09\x00" * 10_000
 
@@ -201,8 +196,7 @@ def received(chunks: list[bytes]) -> list[bytes]:
     frames=st.lists(st.binary(max_size=40) | st.just(b"y" * 9000), max_size=6),
     cuts=st.lists(st.integers(0, 60_000), max_size=8),
 )
-def test_cut_anywhere(frames: list[bytes], cuts: list[int]) -> None:
-    """However the stream is cut, the same frames come out."""
+def test_frames_are_split_at_any_point(frames: list[bytes], cuts: list[int]) -> None:
     data = stream(frames)
     places = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
 
@@ -212,16 +206,14 @@ def test_cut_anywhere(frames: list[bytes], cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 101, 2**31 - 1, -(2**31)])
-def test_bad_sizes(size: int) -> None:
-    """A negative size, or one above the cap, is refused as soon as it is read."""
+def test_invalid_frame_sizes(size: int) -> None:
     with pytest.raises(InvalidFrame) as caught:
         FrameBuffer(100).receive(size.to_bytes(4, "big", signed=True))
 
     assert (caught.value.size, caught.value.size_max) == (size, 100)
 
 
-def test_frames_before_a_bad_size() -> None:
-    """Whole frames before a bad size are given out; the next call refuses it."""
+def test_frames_before_an_invalid_size() -> None:
     buffer = FrameBuffer(100)
 
     assert buffer.receive(stream([b"good"]) + b"\xff\xff\xff\xff") == [b"good"]
@@ -229,13 +221,11 @@ def test_frames_before_a_bad_size() -> None:
         buffer.receive(b"")
 
 
-def test_the_largest_frame() -> None:
-    """A frame of exactly the cap is taken."""
+def test_largest_frame_is_accepted() -> None:
     assert FrameBuffer(5).receive(stream([b"12345"])) == [b"12345"]
 
 
-def test_between_frames() -> None:
-    """Nowhere else: not behind a piece of a size, a size alone, a piece of a frame, a bad size."""
+def test_position_between_frames() -> None:
     buffer = FrameBuffer(10)
     for piece in (b"\0\0", b"\0\x02", b"a"):
         assert buffer.receive(piece) == []
@@ -247,8 +237,7 @@ def test_between_frames() -> None:
     assert not buffer.is_between_frames
 
 
-def test_a_promise_allocates_nothing() -> None:
-    """Five bytes that promise a hundred million cost next to nothing."""
+def test_claimed_frame_size_allocates_nothing() -> None:
     tracemalloc.start()
     try:
         FrameBuffer(104_857_600).receive((100_000_000).to_bytes(4, "big") + b"x")
@@ -257,8 +246,7 @@ def test_a_promise_allocates_nothing() -> None:
         tracemalloc.stop()
 
 
-def test_one_whole_frame_leaves_nothing_behind() -> None:
-    """It is not even kept: the next begins anew, also behind the beginning of another."""
+def test_one_whole_frame_is_not_buffered() -> None:
     buffer = FrameBuffer(10)
 
     assert buffer.receive(b"\0\0\0\x02ab") == [b"ab"]
@@ -289,18 +277,16 @@ def header(api_key: int, version: int, client_id: str | None = "me") -> RequestH
         (60, 0, 2, 1),
     ],
 )
-def test_versions_of_headers(
+def test_header_versions(
     api_key: int, version: int, request_header: int, response_header: int
 ) -> None:
-    """Flexible versions have the later headers; ApiVersions answers with the first one always."""
     assert request_header_version(api_key, version) == request_header
     assert response_header_version(api_key, version) == response_header
 
 
 @pytest.mark.parametrize("client_id", ["me", "", None])
 @pytest.mark.parametrize("version", [1, 3])
-def test_request_headers(version: int, client_id: str | None) -> None:
-    """A header comes back as it was, and the body begins behind it."""
+def test_request_headers_round_trip(version: int, client_id: str | None) -> None:
     sent = header(29, version, client_id)
 
     frame = encode_request(sent, b"body")[4:]
@@ -310,15 +296,13 @@ def test_request_headers(version: int, client_id: str | None) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 7])
-def test_short_headers(size: int) -> None:
-    """A frame too short for key, version and correlation id is Malformed."""
+def test_short_headers_are_malformed(size: int) -> None:
     with pytest.raises(Malformed, match="needs 8 bytes"):
         decode_request_header(bytes(size))
 
 
 @pytest.mark.parametrize("cut", [8, 12])
-def test_cut_headers(cut: int) -> None:
-    """A header that is cut behind the correlation id is Malformed."""
+def test_truncated_headers_are_malformed(cut: int) -> None:
     frame = encode_request_header(header(29, 3))
 
     with pytest.raises(Malformed):
@@ -326,7 +310,7 @@ def test_cut_headers(cut: int) -> None:
 
 
 @pytest.mark.parametrize("api_key", [-1, 95, 999, 32767])
-def test_unknown_apis(api_key: int) -> None:
+def test_unknown_api_error_has_version_and_correlation_id(api_key: int) -> None:
     """An API key that Kafka does not have is told with version and correlation id."""
     frame = api_key.to_bytes(2, "big", signed=True) + bytes.fromhex("000300000007")
 

@@ -25,8 +25,7 @@ def only(data: bytes) -> RecordBatch:
     return batch
 
 
-def test_a_batch_has_its_fields_and_its_records() -> None:
-    """Offsets and times of records count from those of the batch."""
+def test_batch_has_fields_and_records() -> None:
     batch = only(GOOD)
 
     assert (batch.base_offset, batch.last_offset, batch.leader_epoch) == (7, 8, 0)
@@ -38,8 +37,7 @@ def test_a_batch_has_its_fields_and_its_records() -> None:
     assert (control.is_control, control.is_transactional, control.has_append_time) == (True,) * 3
 
 
-def test_a_batch_that_is_cut_off_is_left_out() -> None:
-    """A Fetch ends anywhere; records that end inside of a whole batch are an error."""
+def test_truncated_batch_is_ignored() -> None:
     for size in range(len(GOOD)):
         assert list(read_batches(GOOD + GOOD[:size])) == [only(GOOD)]
     body = only(GOOD).body
@@ -52,14 +50,14 @@ def test_a_batch_that_is_cut_off_is_left_out() -> None:
     ("at", "new", "text"),
     [(16, b"\1", "format 1; known is 2"), (8, b"\0\0\0\x30", "a batch of 48 bytes")],
 )
-def test_another_format_is_named(at: int, new: bytes, text: str) -> None:
+def test_other_formats_are_named(at: int, new: bytes, text: str) -> None:
     """A release before 0.11, or no batch at all."""
     with pytest.raises(Malformed, match=text):
         list(read_batches(GOOD[:at] + new + GOOD[at + len(new) :]))
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
-def test_numbers(value: int) -> None:
+def test_zigzag_varints(value: int) -> None:
     """As zigzag varints: of 32 and of 64 bits."""
     data = varint(value) + b"!"
 
@@ -70,8 +68,7 @@ def test_numbers(value: int) -> None:
 
 
 @pytest.mark.parametrize(("read", "size"), [(read_int, 5), (read_long, 10)])
-def test_a_number_has_an_end(read: object, size: int) -> None:
-    """It is malformed with more bytes than its type has, and cut off with fewer."""
+def test_varint_length_is_limited(read: object, size: int) -> None:
     assert callable(read)
     with pytest.raises(Malformed, match=f"more than {size} bytes"):
         read(b"\xff" * 20, 0)

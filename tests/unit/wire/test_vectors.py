@@ -93,7 +93,7 @@ def camel(kind: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("group", list(by_version("messages")))
-def test_foreign_bytes(group: list[dict[str, Any]]) -> None:
+def test_foreign_bytes_round_trip(group: list[dict[str, Any]]) -> None:
     """What kio, kafka-python and Kafka's own classes write is read, and written alike."""
     for row in group:
         data = bytes.fromhex(row["bytes"])
@@ -110,8 +110,7 @@ NEWEST = {"ApiVersions": 5, "DeleteGroups": 3, "StreamsGroupDescribe": 1, "TxnOf
 """The versions that kafka-clients 4.4.0 alone has, by API."""
 
 
-def test_every_version_has_foreign_bytes() -> None:
-    """Each message in each version has vectors; all but the newest from two encoders or more."""
+def test_every_version_has_foreign_vectors() -> None:
     found: dict[tuple[str, int], set[str]] = {}
     for row in rows("messages"):
         origins = {origin.split()[0] for origin in row["origin"]}
@@ -138,7 +137,7 @@ def test_every_version_has_foreign_bytes() -> None:
 
 
 @pytest.mark.parametrize("group", list(by_version("java_decoding")))
-def test_damage_as_kafka_reads_it(group: list[dict[str, Any]]) -> None:
+def test_damaged_bytes_decode_as_in_kafka(group: list[dict[str, Any]]) -> None:
     """Damaged bytes are refused where Kafka refuses them, and else read to the same values."""
     for row in group:
         data = bytes.fromhex(row["bytes"])

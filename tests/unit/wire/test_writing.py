@@ -34,8 +34,7 @@ def test_varints() -> None:
         UVARINT[-1]
 
 
-def test_text_caches_stay_small() -> None:
-    """However many texts there are, some thousands are kept, and long ones are not."""
+def test_string_cache_is_limited() -> None:
     for number in range(5_000):
         assert TEXT[f"text {number}"][2:] == f"text {number}".encode()
     long = "x" * 1000
@@ -46,8 +45,7 @@ def test_text_caches_stay_small() -> None:
     assert NULLABLE_TEXT[None] == b"\xff\xff"
 
 
-def test_unknown_tags_go_between_known_ones() -> None:
-    """Tags are written in ascending order, whoever knows them."""
+def test_unknown_tags_are_merged_in_order() -> None:
     out: list[bytes] = []
 
     put_tags(out, [(0, b"a"), (7, b"b")], [(3, b"c"), (9, b"")])
@@ -55,8 +53,7 @@ def test_unknown_tags_go_between_known_ones() -> None:
     assert b"".join(out).hex() == "04" + "000161" + "030163" + "070162" + "0900"
 
 
-def test_unknown_tags_take_the_place_of_the_empty_section() -> None:
-    """Unknown tags of an element and of the message are written behind their own fields."""
+def test_unknown_tags_are_written_without_known_ones() -> None:
     tagged = AclCreation(unknown_tags=((4, b"e"),))
 
     encoded = CreateAclsRequest(creations=(tagged, AclCreation()), unknown_tags=((5, b"m"),))
@@ -82,8 +79,7 @@ def test_unknown_tag_that_is_known() -> None:
         response.encode(3)
 
 
-def test_what_a_version_cannot_say() -> None:
-    """A field that matters and is not in the version is refused; one that may be ignored is not."""
+def test_unrepresentable_values_are_rejected() -> None:
     prefixed = CreateAclsRequest(creations=(AclCreation(resource_pattern_type=4),))
 
     with pytest.raises(Unsupported, match=r"creations\.resource_pattern_type: 4 cannot be said"):
@@ -93,8 +89,7 @@ def test_what_a_version_cannot_say() -> None:
     assert ApiVersionsResponse(throttle_time_ms=5).encode(0) == ApiVersionsResponse().encode(0)
 
 
-def test_null_for_a_field_that_is_left_out() -> None:
-    """Null is no empty array: not where the version lacks the field, not in a known tag."""
+def test_null_for_an_omitted_field() -> None:
     with pytest.raises(Unsupported, match="states_filter: None cannot be said"):
         ListGroupsRequest(states_filter=None).encode(0)  # type: ignore[arg-type]
     with pytest.raises(Unencodable, match="supported_features: null, where null is not allowed"):
@@ -128,15 +123,14 @@ def creation(**values: Any) -> CreateAclsRequest:
         ),
     ],
 )
-def test_the_field_is_named(message: Message, text: str) -> None:
-    """A value of the wrong type or size is refused with its field, whichever it is."""
+def test_encoding_error_names_the_field(message: Message, text: str) -> None:
     with pytest.raises(Unencodable) as caught:
         message.encode(min(message.MAX_VERSION, 2))
 
     assert text in str(caught.value)
 
 
-def test_an_id_of_another_length() -> None:
+def test_topic_id_of_other_length_is_rejected() -> None:
     """A topic id that is not 16 bytes is refused, not cut or filled up."""
     response = MetadataResponse(topics=(MetadataResponseTopic(topic_id=b"short"),))
 
@@ -144,8 +138,7 @@ def test_an_id_of_another_length() -> None:
         response.encode(12)
 
 
-def test_a_port_has_sixteen_bits() -> None:
-    """And no sign."""
+def test_port_has_16_bits() -> None:
     for port in (-1, 65536):
         endpoint = StreamsMember(user_endpoint=Endpoint(host="h", port=port))
         response = StreamsGroupDescribeResponse(groups=(StreamsGroup(members=(endpoint,)),))
@@ -154,8 +147,7 @@ def test_a_port_has_sixteen_bits() -> None:
             response.encode(0)
 
 
-def test_a_struct_without_null() -> None:
-    """Null has no form on the wire where there is no marker."""
+def test_struct_without_null_marker() -> None:
     member: Any = StreamsMember(assignment=cast("Any", None))
     response = StreamsGroupDescribeResponse(groups=(StreamsGroup(members=(member,)),))
 

@@ -40,8 +40,7 @@ A, A_PREFIX, IP_DEFAULT = (
         (owned("a", is_prefix=True, scope=EntityScope.QUOTA_IP), IP_DEFAULT, False),
     ],
 )
-def test_overlaps(left: OwnedName, right: OwnedName, *, both: bool) -> None:
-    """Two names overlap if one entity has both; the default of quotas has no prefix."""
+def test_owned_names_overlap(left: OwnedName, right: OwnedName, *, both: bool) -> None:
     assert left.overlaps(right) is both
     assert right.overlaps(left) is both
 

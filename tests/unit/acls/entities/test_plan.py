@@ -41,8 +41,7 @@ def wanted(*entities: Entity, owned: tuple[OwnedName, ...] = ALL_OWNED) -> Entit
     return EntitySet(entities, owned=owned)
 
 
-def test_what_is_missing_is_created() -> None:
-    """Owned or not; topics, then users, then quotas."""
+def test_missing_entities_are_created() -> None:
     everything = (LIMIT, ALICE, ORDERS)
 
     for owned in ALL_OWNED, ():
@@ -54,8 +53,7 @@ def test_what_is_missing_is_created() -> None:
         )
 
 
-def test_what_differs_is_changed_where_it_is_owned() -> None:
-    """What a file leaves open is as it is."""
+def test_owned_entities_are_changed() -> None:
     present: list[Entity] = [TopicEntity("orders", 3, 2, (("a", "1"),)), ALICE, LIMIT]
     goal = (
         TopicEntity("orders", 6, None, (("b", "2"),)),
@@ -83,8 +81,7 @@ def test_what_differs_is_changed_where_it_is_owned() -> None:
         LIMIT,
     ],
 )
-def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
-    """Values of settings are compared as a cluster describes them; passwords never."""
+def test_equal_entities_are_unchanged(goal: Entity) -> None:
     present: list[Entity] = [TopicEntity("orders", 3, 1, (("x", "1"),)), ALICE, LIMIT]
 
     found = plan_entities(
@@ -96,8 +93,7 @@ def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
     assert found == EntityPlan(unchanged=1)
 
 
-def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:
-    """Users and quotas are removed in any case, where they are owned."""
+def test_topic_is_deleted_only_on_request() -> None:
     others: list[Entity] = [TopicEntity("others", 1, 1), replace(ALICE, user="bob")]
     present: list[Entity] = [ORDERS, ALICE, LIMIT, *others]
 
@@ -117,14 +113,12 @@ def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:
         (TopicEntity("orders", 3, 2), "found replication factor 1, wanted is 2"),
     ],
 )
-def test_what_cannot_be_is_refused(goal: TopicEntity, reason: str) -> None:
-    """Before anything is changed."""
+def test_impossible_changes_are_rejected(goal: TopicEntity, reason: str) -> None:
     with pytest.raises(EntityPlanError, match=reason):
         plan_entities([ORDERS], wanted(goal))
 
 
-def test_a_password_is_set_again_where_that_is_asked_for() -> None:
-    """With the iterations that it has."""
+def test_password_is_reset_on_request() -> None:
     goal = replace(ALICE, iterations=None, password="${env:A}")
 
     found = plan_entities([ALICE], wanted(goal), new_passwords=["alice"])
@@ -132,8 +126,7 @@ def test_a_password_is_set_again_where_that_is_asked_for() -> None:
     assert found.changes == (EntityChange(ALICE, replace(ALICE, password="${env:A}")),)
 
 
-def test_the_rest_of_a_plan() -> None:
-    """What is done is left out; what others have changed meanwhile is refused."""
+def test_remaining_changes_of_an_interrupted_plan() -> None:
     plan = EntityPlan(
         (
             EntityChange(None, ORDERS),
@@ -148,8 +141,7 @@ def test_the_rest_of_a_plan() -> None:
         rest_of(plan, [ALICE, replace(LIMIT, value=12.0)], lambda _, text: text)
 
 
-def test_a_difference_has_no_owners() -> None:
-    """And refuses nothing: it is only shown."""
+def test_difference_ignores_ownership() -> None:
     found = difference([ORDERS, ALICE], [TopicEntity("orders", 1), LIMIT])
 
     assert found.changes == (
@@ -159,8 +151,7 @@ def test_a_difference_has_no_owners() -> None:
     )
 
 
-def test_acls_that_stay_of_what_goes() -> None:
-    """Those on the very name, and those of the user once; a prefix covers other names too."""
+def test_remaining_acls_of_removed_entities_are_listed() -> None:
     other = replace(ALICE, mechanism="SCRAM-SHA-256")
     gone = EntityPlan(tuple(EntityChange(each, None) for each in (ORDERS, ALICE, other, LIMIT)))
     on_topic, of_user = allow("x", READ, topic("orders")), allow("alice", READ, topic("t"))

@@ -23,8 +23,7 @@ def text_of(rule: object) -> str:
     return json.dumps({"version": 1, "rules": [rule]})
 
 
-def test_words_of_the_schema_are_those_that_are_read() -> None:
-    """Each word and choice of the one is in the other."""
+def test_schema_and_reader_accept_the_same_keys() -> None:
     properties = SCHEMA["$defs"]["rule"]["properties"]
 
     def choices(word: str) -> list[str]:
@@ -47,8 +46,7 @@ def test_words_of_the_schema_are_those_that_are_read() -> None:
         {"rule": "no more than before"},
     ],
 )
-def test_rules_that_are_read(rule: dict[str, Any]) -> None:
-    """Schema and reader accept them; each has its line."""
+def test_valid_rules_are_read(rule: dict[str, Any]) -> None:
     assert jsonschema.Draft202012Validator(SCHEMA).is_valid(json.loads(text_of(rule)))
     [(line, _)] = read_assertions(text_of(rule))
     assert line == 1
@@ -73,8 +71,7 @@ def test_rules_that_are_read(rule: dict[str, Any]) -> None:
         ({**RULE, "reason": 7}, "reason: found 7; expected: a text"),
     ],
 )  # fmt: skip
-def test_rules_that_are_refused(rule: object, said: str) -> None:
-    """With the rule, what was found, and what is allowed."""
+def test_invalid_rules_are_rejected(rule: object, said: str) -> None:
     with pytest.raises(FormatError) as refused:
         read_assertions(text_of(rule))
 
@@ -94,8 +91,7 @@ def test_rules_that_are_refused(rule: object, said: str) -> None:
          "line 7: rule 1: operation: found 'Raed'"),
     ],
 )  # fmt: skip
-def test_texts_that_are_no_rules(text: str, said: str) -> None:
-    """One clear line."""
+def test_other_texts_are_rejected(text: str, said: str) -> None:
     with pytest.raises(FormatError) as refused:
         read_assertions(text)
 

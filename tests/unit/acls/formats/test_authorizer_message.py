@@ -30,8 +30,7 @@ def said(text: str, level: str = "INFO") -> Message:
         ("Topic:LITERAL:orders", " for request = 91 with resourceRefCount = 1", "91"),
     ],
 )
-def test_older_eras(resource: str, tail: str, api: str) -> None:
-    """Eras A to C say who, what and where; C has the request, a number if it has no name."""
+def test_read_messages_before_kafka_3(resource: str, tail: str, api: str) -> None:
     found = said(
         f"Principal = User:a is Allowed Operation = DescribeConfigs from host = ::1 on resource ="
         f" {resource}{tail}",
@@ -45,7 +44,7 @@ def test_older_eras(resource: str, tail: str, api: str) -> None:
 
 @pytest.mark.parametrize("brackets", ["()", "[]"], ids="DE")
 @pytest.mark.parametrize("host", ["*", "10.0.0.0/8"])
-def test_newer_eras_name_the_rule(brackets: str, host: str) -> None:
+def test_read_messages_with_rule(brackets: str, host: str) -> None:
     """In round brackets (D) and in square ones (E), since 4.4 with networks that match."""
     acl = ACL.format(name="or", pattern="PREFIXED").replace("host=*", f"host={host}")
     rule = f"MatchingAcl(acl=StandardAcl{brackets[0]}{acl}{brackets[1]})"
@@ -67,8 +66,7 @@ def test_newer_eras_name_the_rule(brackets: str, host: str) -> None:
         "LITERAL:",
     ],
 )
-def test_the_name_is_what_remains(name: str) -> None:
-    """Whatever stands in a name, it is between the fixed head and the fixed tail."""
+def test_name_is_parsed_between_fixed_parts(name: str) -> None:
     found = said(D_HEAD + f"Group:LITERAL:{name}" + D_TAIL)
 
     assert found == Message(
@@ -76,8 +74,7 @@ def test_the_name_is_what_remains(name: str) -> None:
     )
 
 
-def test_a_name_that_is_in_the_acl_too() -> None:
-    """A name with a tail in it stands in the rule again: the ACL says where that begins."""
+def test_name_that_repeats_in_the_rule() -> None:
     name = (
         "x for request = A with resourceRefCount = 1 based on rule"
         f" MatchingAcl(acl=StandardAcl[{ACL.format(name='evil', pattern='LITERAL')}])"
@@ -101,7 +98,7 @@ def test_principals_are_not_escaped(principal: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["SuperUser", "DefaultAllow", "DefaultDeny"])
-def test_rules_without_an_acl(rule: str) -> None:
+def test_read_rules_without_acl(rule: str) -> None:
     """A rule without an ACL is a word; what Kafka logs at TRACE is a probe."""
     text = D_HEAD + "Group:LITERAL:g" + D_TAIL.replace("DefaultDeny", rule)
     if rule != "DefaultDeny":
@@ -124,7 +121,7 @@ def test_rules_without_an_acl(rule: str) -> None:
         "operation = Read on resource = Topic:LITERAL:t from host = h is Allow based on acl = x",
     ],
 )
-def test_what_is_no_decision_on_a_name(text: str) -> None:
+def test_messages_about_resource_types_are_ignored(text: str) -> None:
     """Notes, and questions for any resource of a type, are known and left out."""
     assert isinstance(read("DEBUG", text), Ignored)
 
@@ -141,7 +138,7 @@ def test_what_is_no_decision_on_a_name(text: str) -> None:
         (D_HEAD + "Gadget:LITERAL:t" + D_TAIL, "resource type"),
     ],
 )
-def test_what_cannot_be_read(text: str, reason: str) -> None:
+def test_malformed_messages_are_rejected(text: str, reason: str) -> None:
     """A message that is torn, or speaks of what Kafka does not have, is bad and says why."""
     found = read("INFO", text)
 
@@ -153,8 +150,7 @@ def test_what_cannot_be_read(text: str, reason: str) -> None:
     ("old", "new"),
     [("User:alice", "User:evil"), ("TOPIC", "GROUP"), ("host=*", "host=1.1.1.1")],
 )
-def test_a_rule_that_is_not_about_the_request(old: str, new: str) -> None:
-    """A broker writes no such line: it was injected by a name with a line break."""
+def test_rule_for_another_request_is_rejected(old: str, new: str) -> None:
     acl = ACL.format(name="t", pattern="LITERAL").replace(old, new)
     tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl}])")
 
@@ -164,8 +160,7 @@ def test_a_rule_that_is_not_about_the_request(old: str, new: str) -> None:
     assert "may have forged the line" in found.reason
 
 
-def test_a_rule_about_another_spelling_of_the_principal() -> None:
-    """The reason names both: their case differs, and nothing was forged."""
+def test_rule_with_principal_in_other_case_is_rejected() -> None:
     acl = ACL.format(name="t", pattern="LITERAL").replace("User:alice", "User:Alice")
     tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl}])")
 

@@ -56,8 +56,7 @@ WORLD = [
 @pytest.mark.parametrize("how", WRITTEN)
 @settings(max_examples=20)
 @given(st.lists(bindings, max_size=5, unique=True))
-def test_what_is_written_is_read_back(how: Format, world: Sequence[AclBinding]) -> None:
-    """The same bindings in the same order; a listing refuses what it has no form for."""
+def test_written_acls_are_read_back(how: Format, world: Sequence[AclBinding]) -> None:
     world = sorted(world)
     parts = [text for each in world for text in (each.pattern.name, each.entry.principal)]
     if how is Format.KAFKA and any("\n" in part or "\r" in part for part in parts):
@@ -73,8 +72,7 @@ def test_what_is_written_is_read_back(how: Format, world: Sequence[AclBinding]) 
 
 
 @pytest.mark.parametrize("how", WRITTEN)
-def test_a_text_is_recognised(how: Format) -> None:
-    """By how it begins, also after a byte order mark; a header of either kind is CSV."""
+def test_format_is_detected_from_content(how: Format) -> None:
     text = write(WORLD, how)
 
     found = format_of(text)
@@ -110,8 +108,7 @@ RECORD = "version: 1\nacls: [{{resourceType: TOPIC, name: {}, principal: {}, ope
         ('{"/kafka-acl/Topic/a": {"version": 2}}', "'/kafka-acl/Topic/a': expected {\"ver"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text: str, error: str) -> None:
-    """What was found, what is allowed, and where."""
+def test_errors_name_the_position(text: str, error: str) -> None:
     with pytest.raises(FormatError) as raised:
         read(text)
 
@@ -142,8 +139,7 @@ LINES = {Format.YAML: 4, Format.JSON: 1, Format.CSV: 3, Format.KAFKA: 2, Format.
 
 
 @pytest.mark.parametrize("how", BARE)
-def test_principals_without_a_type(how: Format) -> None:
-    """Every format has them, since old clusters do; the line is known for those who write them."""
+def test_principals_without_type_are_read(how: Format) -> None:
     assert format_of(BARE[how]) is how
 
     found = read_set(BARE[how])

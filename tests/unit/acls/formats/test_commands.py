@@ -33,7 +33,7 @@ IDEMPOTENT = AclOperation.IDEMPOTENT_WRITE
         (allow("a", READ, topic("-x")), "--allow-principal User:a --operation Read --topic=-x"),
     ],
 )  # fmt: skip
-def test_options(binding: AclBinding, options: str) -> None:
+def test_binding_is_written_as_kafka_acls_options(binding: AclBinding, options: str) -> None:
     """Every kind of resource has its option; a value with a hyphen in front is tied to its own."""
     assert options_of(binding) == options.split(" ")
 
@@ -50,7 +50,7 @@ def test_options(binding: AclBinding, options: str) -> None:
         AclBinding(topic("t"), allow("a", READ, topic("t")).entry._replace(principal="a")),
     ],
 )
-def test_what_the_tool_cannot_say(binding: AclBinding) -> None:
+def test_unrepresentable_bindings_have_no_options(binding: AclBinding) -> None:
     """It refuses operations that the type does not know, and principals without a type.
 
     It would cut blanks off, and takes every pattern of the cluster for the literal kafka-cluster.

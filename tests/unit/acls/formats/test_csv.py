@@ -16,8 +16,7 @@ BINDING = allow('a "b", c', READ, topic("orders"))
 
 
 @pytest.mark.parametrize("header", [csv.SECURITY_MANAGER, csv.KAFKA_UI])
-def test_both_headers(header: tuple[str, ...]) -> None:
-    """The first column's name differs; columns are found by their names, in either spelling."""
+def test_both_csv_headers_are_read(header: tuple[str, ...]) -> None:
     text = csv.write([BINDING], header)
     reordered = (
         "\ufeffHost,Principal,ResourceType,PatternType,ResourceName,Operation,PermissionType\n"
@@ -35,8 +34,7 @@ def test_both_headers(header: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "name", ["=HYPERLINK(1)", "+1", "-1", "@a", "\t=1", "\r=1", "'=1", "''-", "'a"]
 )
-def test_no_name_is_a_formula_of_a_spreadsheet(name: str) -> None:
-    """Such a cell begins with an apostrophe; it is read back as the same name."""
+def test_csv_cells_are_never_formulas(name: str) -> None:
     binding = allow("alice", READ, group(name))
 
     text = csv.write([binding])
@@ -55,13 +53,11 @@ ODD = [
 
 
 @pytest.mark.parametrize("binding", ODD)
-def test_a_row_can_be_given_back(binding: AclBinding) -> None:
-    """Commas and quotes too."""
+def test_row_round_trips(binding: AclBinding) -> None:
     assert csv.binding_of_row(csv.row_of(binding)) == binding
 
 
-def test_what_is_no_row_is_told() -> None:
-    """Not one, or not of seven cells."""
+def test_invalid_row_is_rejected() -> None:
     with pytest.raises(FormatError, match="found 3 cells"):
         csv.binding_of_row("a,b,c")
     with pytest.raises(FormatError, match="found 0 rows"):

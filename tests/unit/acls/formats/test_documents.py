@@ -8,7 +8,7 @@ from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.names import FormatError
 
 
-def test_a_document() -> None:
+def test_json_is_read_as_by_python() -> None:
     """It is what Python's reader makes of it."""
     assert document_of('{"a": [1, {"b": null}], "c": "x"}') == {"a": [1, {"b": None}], "c": "x"}
 
@@ -24,8 +24,7 @@ def test_a_document() -> None:
         ("", "line 1: not JSON: "),
     ],
 )
-def test_what_is_no_document(text: str, error: str) -> None:
-    """It is refused with one error, whatever is wrong."""
+def test_invalid_json_is_rejected(text: str, error: str) -> None:
     with pytest.raises(FormatError) as refused:
         document_of(text)
 

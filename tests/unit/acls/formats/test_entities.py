@@ -59,8 +59,7 @@ def refusal(**sections: Any) -> str:
     return str(error.value)
 
 
-def test_a_file_is_read() -> None:
-    """With variables in names, and one entity for each mechanism and each limit."""
+def test_entities_are_read_from_file() -> None:
     found = read_yaml(FILE)
 
     assert list(found.entities.entities) == ENTITIES
@@ -74,16 +73,14 @@ def test_a_file_is_read() -> None:
 
 
 @pytest.mark.parametrize("write", [write_yaml, write_json])
-def test_what_is_written_is_read(write: Any) -> None:
-    """The records of a client's limits are one record."""
+def test_written_entities_are_read_back(write: Any) -> None:
     sections = records_of_entities(ENTITIES)
 
     assert len(sections["quotas"]) == 2
     assert list(read_yaml(write([], sections=sections)).entities.entities) == ENTITIES
 
 
-def test_a_plan_may_lack_a_password() -> None:
-    """It is not known of the users that a cluster has."""
+def test_entity_in_a_plan_may_omit_its_password() -> None:
     present = Credential("a", "SCRAM-SHA-256", 4096)
 
     assert entity_of_record(*record_of_entity(present)) == present
@@ -92,8 +89,7 @@ def test_a_plan_may_lack_a_password() -> None:
 
 
 @pytest.mark.parametrize("password", ["top-secret", "${PAY}", "x${env:A}", "${env:}", "", 7, None])
-def test_a_password_is_a_reference(password: object) -> None:
-    """An error never shows the text, which may be a password."""
+def test_password_must_be_a_reference(password: object) -> None:
     text = refusal(users=[{"name": "a", "mechanism": "SCRAM-SHA-256", "password": password}])
 
     assert re.match(r"line \d+: user 1: password: expected a reference", text)
@@ -127,8 +123,7 @@ def test_a_password_is_a_reference(password: object) -> None:
         ({"users": [{**NAMED, "name": "\u00fc"}]}, "name: found '\u00fc'; a user of SCRAM has"),
     ],
 )
-def test_what_is_malformed_is_refused(sections: dict[str, Any], text: str) -> None:
-    """With the line, what was found, and what is allowed."""
+def test_malformed_entities_are_rejected(sections: dict[str, Any], text: str) -> None:
     found = refusal(**sections)
 
     assert text in found

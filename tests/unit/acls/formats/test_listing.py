@@ -10,7 +10,7 @@ from doorkeeper.acls.model import AclOperation
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 
 
-def test_old_listings() -> None:
+def test_read_listings_before_kafka_4() -> None:
     """Those before 4.0, and those before prefixes were invented."""
     text = (
         "Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=orders,"
@@ -29,15 +29,14 @@ def test_old_listings() -> None:
     ]
 
 
-def test_names_that_look_like_the_text_around_them() -> None:
-    """The longest reading is taken, so that what was written is read back."""
+def test_names_that_contain_listing_syntax() -> None:
     binding = allow("x, host=*, operation=READ", READ, topic("a, patternType=PREFIXED)`: b"))
 
     assert listing.read(listing.write([binding])).bindings == [binding]
 
 
 @pytest.mark.parametrize("text", ["", "\n \r\n", "ACLs for principal `User:alice`\n"])
-def test_a_listing_without_acls_is_none(text: str) -> None:
+def test_listing_without_acls_is_rejected(text: str) -> None:
     """What kafka-acls.sh leaves behind when it fails would otherwise ask for no ACLs at all."""
     with pytest.raises(FormatError, match="no ACL in the listing") as caught:
         listing.read(text)

@@ -30,7 +30,7 @@ DN = "User:CN=svc, OU=pay, O=Acme"
         ("AcmePrincipal{User:a b, tenant=a, roles=[x, y]}", "User:a b"),
     ],
 )
-def test_texts_with_one_reading(text: str, principal: str) -> None:
+def test_read_unambiguous_principals(text: str, principal: str) -> None:
     """Type and name are what Kafka decides by; the rest of an object is left out."""
     assert principal_of(text) == LoggedPrincipal(principal)
 
@@ -57,8 +57,9 @@ def test_texts_with_one_reading(text: str, principal: str) -> None:
         ("", "", set()),
     ],
 )
-def test_other_readings(text: str, principal: str, alternatives: set[str]) -> None:
-    """A text that may mean another principal says which."""
+def test_ambiguous_principals_list_all_readings(
+    text: str, principal: str, alternatives: set[str]
+) -> None:
     assert principal_of(text) == LoggedPrincipal(principal, frozenset(alternatives))
 
 
@@ -70,8 +71,7 @@ def test_other_readings(text: str, principal: str, alternatives: set[str]) -> No
         "P(User:CN=svc, OU=pay)",
     ],
 )
-def test_names_that_hold_fields(text: str) -> None:
-    """Who chooses a name could make it look like the rest of the object: all readings count."""
+def test_names_that_contain_field_syntax(text: str) -> None:
     found = principal_of(text)
 
     assert found.principal == ""
@@ -79,8 +79,7 @@ def test_names_that_hold_fields(text: str) -> None:
     assert len(found.alternatives) > 1
 
 
-def test_messages_have_the_principal_of_acls() -> None:
-    """Also where the rule of the line names it; an address has no slash."""
+def test_principal_is_resolved_with_the_acl_in_the_rule() -> None:
     acl = (
         "resourceType=TOPIC, resourceName=t, patternType=LITERAL, principal=User:svc, host=*,"
         " operation=READ, permissionType=ALLOW"

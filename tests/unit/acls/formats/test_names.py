@@ -17,7 +17,7 @@ FIELDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_words_are_read_in_all_spellings() -> None:
+def test_all_spellings_of_names_are_read() -> None:
     """As Kafka's tools, its Java classes and people write them."""
     for text in ("TRANSACTIONAL_ID", "TransactionalId", "transactional-id"):
         assert names.resource_type(text) is ResourceType.TRANSACTIONAL_ID
@@ -25,8 +25,7 @@ def test_words_are_read_in_all_spellings() -> None:
         assert request_words.operation(text) == "DESCRIBE_CONFIGS"
 
 
-def test_what_means_nothing_is_refused() -> None:
-    """UNKNOWN, ANY and MATCH are for the wire and for filters; nobody asks for ALL."""
+def test_filter_only_values_are_rejected() -> None:
     assert names.operation("all") is AclOperation.ALL
     assert names.pattern_type("prefixed") is PatternType.PREFIXED
     for kind in (names.operation, names.resource_type, names.pattern_type, names.permission_type):
@@ -41,8 +40,7 @@ def test_what_means_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize("word", ["MATCH", "regex", "wildcard"])
-def test_expressions_are_no_pattern_type(word: str) -> None:
-    """What is allowed is what is taken, and how to list names instead."""
+def test_regular_expression_pattern_type_is_rejected(word: str) -> None:
     with pytest.raises(FormatError) as refused:
         names.pattern_type(word)
 
@@ -50,8 +48,7 @@ def test_expressions_are_no_pattern_type(word: str) -> None:
     assert "kafka-topics.sh --list | grep -E EXPRESSION > names.txt" in str(refused.value)
 
 
-def test_what_an_old_cluster_may_have() -> None:
-    """Principals without a type and empty hosts are read; what no cluster has is not."""
+def test_acls_of_old_clusters_are_read() -> None:
     old = names.binding_of(**FIELDS | {"principal": "alice", "host": ""})
 
     assert (old.entry.principal, old.entry.host) == ("alice", "")

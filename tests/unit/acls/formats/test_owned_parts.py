@@ -13,8 +13,7 @@ TEAM = Selector(prefixes=("pay-",), resource_types=frozenset({ResourceType.TOPIC
 APP = Selector(principals=frozenset({"User:pay"}))
 
 
-def test_a_list_owns_each_of_its_parts() -> None:
-    """A mapping alone is a list of one; paths lead to the lines."""
+def test_list_of_owned_parts_is_read() -> None:
     one = read_yaml("version: 1\nowns: {prefixes: pay-, resourceTypes: [topic]}\nacls: []\n")
     both = read_yaml(
         "version: 1\nacls: []\nowns:\n"
@@ -42,8 +41,7 @@ def test_a_list_owns_each_of_its_parts() -> None:
         ("\n- {prefixes: a}\n- {prefixs: b}", "line 4: owns: unknown: prefixs; allowed"),
     ],
 )
-def test_what_owns_cannot_be(owns: str, error: str) -> None:
-    """An empty part would own every ACL of the cluster; errors have a line and a suggestion."""
+def test_invalid_owned_parts_are_rejected(owns: str, error: str) -> None:
     with pytest.raises(FormatError) as raised:
         read_yaml(f"version: 1\nowns: {owns}\nacls: []\n")
 

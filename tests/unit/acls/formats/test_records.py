@@ -10,8 +10,7 @@ from doorkeeper.acls.model import AclOperation
 from testkit.acl import READ, allow, topic
 
 
-def test_people_write_less_than_we_do() -> None:
-    """Defaults may be left out, and operations stand together."""
+def test_omitted_fields_have_defaults() -> None:
     text = (
         "version: 1\nacls:\n"
         "- {resourceType: topic, name: orders, principal: 'User:alice', operation: [Read, WRITE]}\n"
@@ -31,14 +30,12 @@ def test_people_write_less_than_we_do() -> None:
         'version: 1\nacls:\n- {"acls": 1, "acls": 2}\n',
     ],
 )
-def test_a_key_of_yaml_that_stands_twice(text: str) -> None:
-    """It is refused: the first value would be lost, and ACLs with it."""
+def test_duplicate_yaml_key_is_rejected(text: str) -> None:
     with pytest.raises(FormatError, match=r"line \d: not YAML: 'acls' stands twice in one mapping"):
         records.read_yaml(text)
 
 
-def test_keys_of_yaml_that_are_merged() -> None:
-    """A record may take words from another one and put its own in their place."""
+def test_yaml_merge_keys_are_applied() -> None:
     text = (
         "version: 1\nacls:\n"
         "- &a {resourceType: TOPIC, name: a, principal: 'User:a', operation: READ}\n"
@@ -49,7 +46,6 @@ def test_keys_of_yaml_that_are_merged() -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000 + "a", "{a: " * 50_000])
-def test_yaml_that_is_nested_too_deeply(text: str) -> None:
-    """It is refused: the loader in C would end the process."""
+def test_deeply_nested_yaml_is_rejected(text: str) -> None:
     with pytest.raises(FormatError, match="line 1: not YAML: nested too deeply"):
         records.read_yaml(text)

@@ -35,7 +35,7 @@ NOTHING: dict[str, Any] = {
           "allow_host": ("10.0.0.1", "10.0.0.2")}),
     ],
 )  # fmt: skip
-def test_producers_and_consumers(role: str, options: dict[str, Any]) -> None:
+def test_producer_and_consumer_roles_match_kafka_acls(role: str, options: dict[str, Any]) -> None:
     """They get exactly the ACLs of kafka-acls.sh --producer and --consumer."""
     found = read_yaml(f"{GRANT}{role}, principal: 'User:a'}}\n").bindings
 
@@ -44,8 +44,7 @@ def test_producers_and_consumers(role: str, options: dict[str, Any]) -> None:
     assert len(set(found)) == len(found)
 
 
-def test_optional_parameters() -> None:
-    """Without a value, their ACLs are left out, or have the default."""
+def test_optional_role_parameters() -> None:
     grants = f"{GRANT}{{role: connect-connector, connector: c, sink: t, principal: 'User:a'}}\n"
     registry = f"{GRANT}{{role: schema-registry, principal: 'User:a'}}\n"
 
@@ -54,8 +53,7 @@ def test_optional_parameters() -> None:
     assert "_schemas" in {each.pattern.name for each in read_yaml(registry).bindings}
 
 
-def test_roles_of_a_file() -> None:
-    """Parameters stand anywhere in a name; a name that ends with one has its pattern type."""
+def test_roles_defined_in_a_file() -> None:
     text = """
 version: 1
 vars: {team: pay, app: "User:pay-app"}
@@ -86,8 +84,7 @@ owns: {prefixes: ["${team}-", report-, "$${"]}
     assert found.owned[0].selector.prefixes == ("pay-", "report-", "${")
 
 
-def test_without_variables_texts_are_as_they_stand() -> None:
-    """An export with such a name is read back."""
+def test_text_without_variables_is_unchanged() -> None:
     text = (
         "version: 1\nacls:\n"
         "- {resourceType: TOPIC, name: '${a}', principal: 'User:a', operation: READ}\n"
@@ -139,16 +136,14 @@ LONGER = (
         (LONGER, "line 6: grant 1: a: 'b' is PREFIXED, but the name ${a}-x goes on behind it"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_expanded(text: str, error: str) -> None:
-    """Errors have the line of the grant, and the nearest word."""
+def test_invalid_roles_are_rejected(text: str, error: str) -> None:
     with pytest.raises(FormatError) as raised:
         read_yaml(f"{text}\n")
 
     assert error in str(raised.value)
 
 
-def test_many_aliases_in_an_error() -> None:
-    """A value that aliases make huge is shortened."""
+def test_long_alias_values_are_shortened_in_errors() -> None:
     lines = ["version: 1", "x-0: &a0 [z, z, z, z, z, z, z, z, z, z]"]
     lines += [f"x-{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     row = "{resourceType: TOPIC, name: *a11, principal: 'User:a', operation: READ}"

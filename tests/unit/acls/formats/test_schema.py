@@ -35,8 +35,7 @@ def is_valid(document: object) -> bool:
     return bool(jsonschema.Draft202012Validator(SCHEMA).is_valid(document))
 
 
-def test_words_of_the_schema_are_those_that_are_read() -> None:
-    """Each word and choice of the one is in the other."""
+def test_schema_and_reader_accept_the_same_keys() -> None:
     defined = SCHEMA["$defs"]
     record = SCHEMA["properties"]["acls"]["items"]
     limits = (*CLIENT_QUOTAS, *IP_QUOTAS)
@@ -62,8 +61,7 @@ def test_words_of_the_schema_are_those_that_are_read() -> None:
     assert set(defined["quotas"]["properties"]) == {*QUOTA_CLIENTS, *limits}
 
 
-def test_built_in_roles_are_in_the_schema() -> None:
-    """With the parameters that each needs, and those that it may have."""
+def test_schema_contains_built_in_roles() -> None:
     published = {
         rule["if"]["properties"]["role"]["const"]: (
             tuple(rule["then"]["required"]),
@@ -76,8 +74,7 @@ def test_built_in_roles_are_in_the_schema() -> None:
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("teams*/*.yaml")), ids=str)
-def test_the_examples_are_valid(file: Any) -> None:
-    """And so is what is written."""
+def test_examples_match_the_schema(file: Any) -> None:
     assert is_valid(yaml.safe_load(file.read_text("utf-8")))
     assert is_valid(json.loads(write_json([allow("a", READ, topic("t"))])))
 
@@ -102,8 +99,7 @@ def test_the_examples_are_valid(file: Any) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_valid_is_read(document: object) -> None:
-    """The schema accepts nothing that the reader refuses, as far as these go."""
+def test_reader_accepts_what_the_schema_accepts(document: object) -> None:
     assert is_valid(document)
     assert read_yaml(json.dumps(document)).bindings
 
@@ -127,15 +123,13 @@ def test_what_is_valid_is_read(document: object) -> None:
         {**SET, "quotas": [{"user": "a", "producer_byte_rate": 0}]},
     ],
 )
-def test_what_is_invalid_is_refused(document: object) -> None:
-    """By both, the schema and the reader."""
+def test_invalid_files_are_rejected_by_schema_and_reader(document: object) -> None:
     assert not is_valid(document)
     with pytest.raises(ValueError, match=r"line|acls: expected"):
         read_yaml(json.dumps(document, indent=1))
 
 
-def test_the_files_of_the_page_are_read() -> None:
-    """Each block of YAML is a valid file of ACLs."""
+def test_examples_of_the_page_are_read() -> None:
     text = (ROOT / "docs" / "reference" / "acl-files.md").read_text("utf-8")
     blocks = re.findall(r"(?ms)^ *```yaml[^\n]*\n(.*?)^ *```$", text)
 

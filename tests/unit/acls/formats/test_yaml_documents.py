@@ -30,8 +30,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_values(text: str) -> None:
-    """Of all kinds, also of those that no set of ACLs has."""
+def test_yaml_values_are_read_as_by_pyyaml(text: str) -> None:
     try:
         wanted = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -55,17 +54,14 @@ def test_values(text: str) -> None:
         ("a: 1\n---\nb: 2\n", "not YAML: "),
     ],
 )
-def test_what_is_refused(text: str, error: str) -> None:
-    """With its line, whichever of the two readers finds it."""
+def test_invalid_yaml_is_rejected(text: str, error: str) -> None:
     with pytest.raises(FormatError) as refused:
         document_of_yaml(text)
 
     assert str(refused.value).startswith(error) or error in str(refused.value)
 
 
-def test_usual_files_are_built_from_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The slow reader is for anchors, tags and keys that are not texts."""
-
+def test_common_files_use_the_fast_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError
 

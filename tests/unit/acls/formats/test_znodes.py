@@ -11,8 +11,7 @@ from doorkeeper.acls.formats.names import FormatError
 from testkit.acl import PREFIXED, READ, allow, group, topic
 
 
-def test_what_old_brokers_kept() -> None:
-    """Nodes of ZooKeeper by their paths, as objects or as texts; they are not written."""
+def test_zookeeper_nodes_are_read() -> None:
     node = {
         "version": 1,
         "acls": [
@@ -48,8 +47,7 @@ def test_what_old_brokers_kept() -> None:
         ({"Topic:a": {"version": 1, "acls": [{"host": 7}]}}, "'Topic:a': an ACL needs principal"),
     ],
 )
-def test_what_no_broker_kept(document: object, said: str) -> None:
-    """With the path of the node, and what is expected there."""
+def test_invalid_zookeeper_nodes_are_rejected(document: object, said: str) -> None:
     with pytest.raises(FormatError) as refused:
         read(json.dumps(document), Format.ZNODES)
 

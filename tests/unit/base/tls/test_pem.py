@@ -14,8 +14,7 @@ LOCKED = world().server.key_pem(PASSWORD)
 
 
 @pytest.mark.parametrize("white_space", ["\n", " "])
-def test_white_space_counts_for_nothing(white_space: str) -> None:
-    """A chain on one line, as a properties file makes it, is the same chain."""
+def test_whitespace_in_pem_is_ignored(white_space: str) -> None:
     words = CHAIN.replace("-----BEGIN CERTIFICATE-----", "-----BEGIN~CERTIFICATE-----")
     words = words.replace("-----END CERTIFICATE-----", "-----END~CERTIFICATE-----")
     text = white_space.join(words.split()).replace("~", " ")
@@ -28,8 +27,7 @@ def test_white_space_counts_for_nothing(white_space: str) -> None:
     ]
 
 
-def test_keys() -> None:
-    """A key is found among certificates; an encrypted one needs its password."""
+def test_private_keys_are_read() -> None:
     own = world().server.key.public_key()
 
     assert private_key_of((CHAIN + KEY).encode(), None).public_key() == own
@@ -55,8 +53,7 @@ def test_keys() -> None:
         ),
     ],
 )
-def test_keys_that_cannot_be_used(text: str, password: str | None, said: str) -> None:
-    """The text says what was found and never holds a piece of it."""
+def test_invalid_keys_are_rejected(text: str, password: str | None, said: str) -> None:
     with pytest.raises(PemError) as refused:
         private_key_of(text.encode(), password)
 
@@ -64,16 +61,14 @@ def test_keys_that_cannot_be_used(text: str, password: str | None, said: str) ->
     assert "MI" not in str(refused.value)
 
 
-def test_certificates_that_are_none() -> None:
-    """The one that is malformed is told by its number."""
+def test_malformed_certificate_is_numbered() -> None:
     wrong = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
     with pytest.raises(PemError, match="the certificate number 3 is malformed"):
         certificates_of((CHAIN + wrong).encode())
 
 
-def test_revocation_lists() -> None:
-    """Several in PEM, or one in DER."""
+def test_revocation_lists_are_read() -> None:
     revoked = world().authority.revoked(world().bob)
 
     assert revocations_of(crl_pem(revoked, revoked).encode()) == [revoked, revoked]

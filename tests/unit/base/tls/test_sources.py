@@ -13,8 +13,7 @@ from doorkeeper.base.tls.sources import files_of, memory_file
 from testkit.tls import settings
 
 
-def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missing, a folder, empty, too large: one line that names key, file and reason."""
+def test_unreadable_files_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "FILE_BYTES_MAX", 3)
     (tmp_path / "empty").touch()
     (tmp_path / "large").write_bytes(b"xxxx")
@@ -39,10 +38,9 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("with_memory", [True, False])
-def test_memory_has_a_name_for_a_while(
+def test_memory_file_exists_temporarily(
     monkeypatch: pytest.MonkeyPatch, *, with_memory: bool
 ) -> None:
-    """Data can be read by a name that is on no disk, and is gone afterwards."""
     if not with_memory:
         monkeypatch.delattr(os, "memfd_create")
     data = b"x" * 200_000

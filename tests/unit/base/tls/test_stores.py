@@ -46,8 +46,7 @@ def refusal(ask: Callable[..., Any], **values: str | Path) -> str:
     return str(refused.value)
 
 
-def test_pem_in_a_file(tmp_path: Path) -> None:
-    """Key and chain stand in one file, the key encrypted or not."""
+def test_pem_store_in_file(tmp_path: Path) -> None:
     plain = identity(
         ssl_keystore_type="PEM", ssl_keystore_location=SERVER.write_pem(tmp_path / "a")
     )
@@ -61,8 +60,7 @@ def test_pem_in_a_file(tmp_path: Path) -> None:
     assert repr(plain) == "ServerIdentity(2 certificates)"
 
 
-def test_pem_in_the_configuration() -> None:
-    """Key, chain and trusted certificates may be values of their own."""
+def test_pem_store_in_configuration() -> None:
     found = identity(
         ssl_keystore_type="PEM",
         ssl_keystore_key=SERVER.key_pem(PASSWORD),
@@ -77,7 +75,7 @@ def test_pem_in_the_configuration() -> None:
 
 
 @pytest.mark.parametrize("store_type", ["PKCS12", "JKS", ""])
-def test_pkcs12(tmp_path: Path, store_type: str) -> None:
+def test_pkcs12_store(tmp_path: Path, store_type: str) -> None:
     """The type JKS, which is the default, reads PKCS12 too; the chain is put in order."""
     above = Authority("Root")
     between = Authority("Between", above)
@@ -103,8 +101,7 @@ def test_pkcs12(tmp_path: Path, store_type: str) -> None:
 @pytest.mark.interop
 @needs_keytool
 @pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
-def test_jks(tmp_path: Path, store_type: str) -> None:
-    """A true JKS store is read, whatever the type is called, with a password for its key."""
+def test_jks_store(tmp_path: Path, store_type: str) -> None:
     pytest.importorskip("jks")
     file = jks(SERVER, tmp_path / "server.jks", key_password="another-0")
 
@@ -139,16 +136,14 @@ def test_trust_stores_of_keytool(tmp_path: Path, store_type: str) -> None:
         assert set(trusted(ssl_truststore_location=file)) == both
 
 
-def test_a_key_in_a_trust_store(tmp_path: Path) -> None:
-    """The issuers beside a key are not trusted for that alone."""
+def test_private_key_in_trust_store_is_not_trusted(tmp_path: Path) -> None:
     file = tmp_path / "server.p12"
     file.write_bytes(SERVER.pkcs12())
 
     assert trusted(ssl_truststore_location=file, ssl_truststore_password=PASSWORD) == CHAIN[:1]
 
 
-def test_no_trust_store() -> None:
-    """Without one, nobody is trusted."""
+def test_no_trust_store_trusts_nobody() -> None:
     assert trusted() is None
 
 
@@ -184,8 +179,7 @@ def values_of(store: str, words: str, folder: Path) -> dict[str, str]:
         ("certificate_chain=x type=PEM", "ssl.keystore.key: missing, with a certificate given"),
     ],
 )
-def test_key_stores_that_cannot_be_used(tmp_path: Path, words: str, said: str) -> None:
-    """One line: the key, what was found, what is allowed; and no password."""
+def test_invalid_key_stores_are_rejected(tmp_path: Path, words: str, said: str) -> None:
     (tmp_path / "p12").write_bytes(SERVER.pkcs12())
     (tmp_path / "jceks").write_bytes(b"\xce\xce\xce\xce....")
     SERVER.write_pem(tmp_path / "pem")
@@ -213,8 +207,7 @@ def test_key_stores_that_cannot_be_used(tmp_path: Path, words: str, said: str) -
         ("location=other", "found something else; allowed: a store"),
     ],
 )
-def test_trust_stores_that_cannot_be_used(tmp_path: Path, words: str, said: str) -> None:
-    """As with key stores."""
+def test_invalid_trust_stores_are_rejected(tmp_path: Path, words: str, said: str) -> None:
     (tmp_path / "p12").write_bytes(SERVER.pkcs12())
     (tmp_path / "other").write_bytes(b"other")
 
@@ -235,18 +228,18 @@ def test_trust_stores_that_cannot_be_used(tmp_path: Path, words: str, said: str)
         ),
     ],
 )
-def test_keys_in_the_configuration_that_cannot_be_used(
+def test_invalid_inline_keys_are_rejected(
     tmp_path: Path, values: dict[str, str], said: str
 ) -> None:
-    """A chain belongs to its key, and a key stands in one place."""
     if "ssl_keystore_location" in values:
         values = {"ssl_keystore_location": str(SERVER.write_pem(tmp_path / "x"))}
 
     assert said in refusal(identity, **{**PEM_KEYS, **values})
 
 
-def test_jks_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has not installed the extra is told both ways out."""
+def test_jks_without_optional_package_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builtins.__import__
 
     def without_jks(name: str, *others: Any) -> Any:
@@ -263,8 +256,7 @@ def test_jks_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.interop
-def test_a_damaged_jks_store(tmp_path: Path) -> None:
-    """Bytes that only begin like a store are told as damaged."""
+def test_damaged_jks_store_is_rejected(tmp_path: Path) -> None:
     pytest.importorskip("jks")
     (tmp_path / "old.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\7")
 

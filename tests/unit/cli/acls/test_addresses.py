@@ -82,15 +82,14 @@ def test_options_are_shorthand_for_addresses(
         (("ftp://h",), "an address is a file, kafka://"),
     ],
 )
-def test_a_command_has_one_location(words: tuple[str, ...], said: str) -> None:
-    """Anything else is wrong usage."""
+def test_command_accepts_one_location(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(click.UsageError) as caught:
         location(*words)
 
     assert said in str(caught.value)
 
 
-def test_a_store_has_its_own_configuration() -> None:
+def test_store_excludes_config_as_policy_source() -> None:
     """--config is the source of a policy beside files and live clusters alone."""
     with pytest.raises(click.UsageError, match="both store:d and --config name a store"):
         location("store:d", "--config", "f", has_policy=True)
@@ -115,10 +114,9 @@ def test_a_store_has_its_own_configuration() -> None:
         "import acls.yaml",
     ],
 )
-def test_no_command_chooses_an_address(
+def test_commands_require_an_address(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even the store in the working directory; all have one sentence."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rules.yaml").write_text(
         "version: 1\nrules:\n- {rule: never, principal: 'User:*', operation: ALTER,"

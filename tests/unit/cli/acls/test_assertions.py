@@ -33,8 +33,7 @@ def run(*words: str | Path) -> Result:
     return CliRunner().invoke(doorkeeper, ["acls", "assert", *map(str, words)])
 
 
-def test_a_broken_rule_has_a_counterexample() -> None:
-    """With its reason and the deciding ACL, in each output; the status says that it is broken."""
+def test_broken_rule_has_a_counterexample() -> None:
     found = {each: run(RULES, CLUSTER, "--output", each) for each in ("text", "json", "markdown")}
 
     assert [each.exit_code for each in found.values()] == [3, 3, 3]
@@ -50,8 +49,7 @@ def test_a_broken_rule_has_a_counterexample() -> None:
     assert run(CLUSTER, CLUSTER).stderr.startswith(f"doorkeeper: {CLUSTER}: line 3: unknown: acls")
 
 
-def test_no_more_than_before(tmp_path: Path) -> None:
-    """Compared with other ACLs, without which nothing is said; many counterexamples are cut."""
+def test_no_more_than_before_compares_with_earlier_acls(tmp_path: Path) -> None:
     rules, nobody, many = (tmp_path / name for name in ("rules.yaml", "nobody.csv", "many.csv"))
     rules.write_text(BEFORE)
     nobody.write_text(write([], Format.CSV))

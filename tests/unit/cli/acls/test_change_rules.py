@@ -166,7 +166,7 @@ NETWORK_WORDS = ("--deny-principal", "User:a", "--deny-host", "10.0.0.0/8", "--o
         (("apply", "--whole", "--yes"), [T], [OTHER, T], {}, None),
     ],
 )
-def test_each_command_refuses_what_a_rule_holds_back(
+def test_commands_refuse_held_changes(
     cluster: Cluster,
     words: tuple[str, ...],
     wanted: list[AclBinding] | None,
@@ -174,7 +174,6 @@ def test_each_command_refuses_what_a_rule_holds_back(
     state: dict[str, Any],
     rule: str | None,
 ) -> None:
-    """With the name of the option that does it all the same; nothing is sent before."""
     cluster.acls = set(present)
     vars(cluster).update(state)
     if wanted is not None:
@@ -197,7 +196,7 @@ def test_each_command_refuses_what_a_rule_holds_back(
     ("is_open", "is_warned"),
     [(False, False), (None, True), (ClientError("no"), True)],
 )
-def test_a_default_that_cannot_be_read_is_a_warning(
+def test_unreadable_default_is_a_warning(
     cluster: Cluster, *, is_open: bool | Exception | None, is_warned: bool
 ) -> None:
     """Kafka lists the key without its value; a login may lack the right to read it."""
@@ -213,8 +212,7 @@ def test_a_default_that_cannot_be_read_is_a_warning(
 @pytest.mark.parametrize(
     "words", [("remove", "--force", "--topic", "t"), ("apply", "--whole", "--yes"), ("import",)]
 )
-def test_nothing_is_wider_on_the_way(cluster: Cluster, words: tuple[str, ...]) -> None:
-    """A DENY is added before what it limits, and removed after it."""
+def test_changes_never_widen_access_temporarily(cluster: Cluster, words: tuple[str, ...]) -> None:
     adds = words[0] == "import"
     cluster.acls = {OPS} if adds else {OPS, EVERYONE, NOT_A}
     if words[0] != "remove":
@@ -225,8 +223,7 @@ def test_nothing_is_wider_on_the_way(cluster: Cluster, words: tuple[str, ...]) -
     assert cluster.sent == ([NOT_A, EVERYONE] if adds else [EVERYONE, NOT_A])
 
 
-def test_what_depends_on_a_refused_part_is_not_sent(cluster: Cluster) -> None:
-    """It is reported with the reason."""
+def test_dependents_of_failed_changes_are_not_sent(cluster: Cluster) -> None:
     cluster.refused = {NOT_A: ApiError(ErrorCode.POLICY_VIOLATION, "no")}
 
     found = cluster.run("import", cluster.file(EVERYONE, NOT_A))
@@ -245,10 +242,9 @@ def test_what_depends_on_a_refused_part_is_not_sent(cluster: Cluster) -> None:
         ("remove", "--force", "--topic", "u"),
     ],
 )
-def test_controllers_without_an_authorizer_are_one_fault(
+def test_controllers_without_authorizer_are_one_error(
     cluster: Cluster, words: tuple[str, ...]
 ) -> None:
-    """The brokers answer DescribeAcls, the controllers refuse each change."""
     cluster.acls = {allow(name, READ, topic("u")) for name in "bc"}
     no = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     cluster.refused = dict.fromkeys([T, *MANY, *cluster.acls], no)
@@ -264,10 +260,9 @@ def test_controllers_without_an_authorizer_are_one_fault(
     )
 
 
-def test_a_login_does_not_delete_its_own_user(
+def test_login_does_not_delete_its_own_user(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of its own mechanism; another mechanism, or the option, goes."""
     deleted: list[str] = []
 
     async def credentials(_client: AdminClient) -> dict[str, dict[str, int]]:

@@ -69,8 +69,7 @@ def _every_type() -> list[AclBinding]:
     ]
 
 
-def test_commands_mean_the_binding() -> None:
-    """What the line says, read as a shell and then the tool read it, is the binding again."""
+def test_commands_reproduce_the_binding() -> None:
     bindings = [*ODD, *_every_type()]
     for binding in bindings:
         line = kafka_acls_command(binding, add=True)
@@ -94,8 +93,7 @@ UNSAID = [
 ]
 
 
-def test_bindings_without_options_are_piped_as_a_plan() -> None:
-    """The shell hands our own command a plan of this binding alone."""
+def test_bindings_without_options_are_piped_as_plan() -> None:
     lines = [our_command(each, add=False, location=at("h:1,i:2")) for each in UNSAID]
 
     assert {kafka_acls_command(each, add=False) for each in UNSAID} == {None}
@@ -110,14 +108,13 @@ def test_bindings_without_options_are_piped_as_a_plan() -> None:
     ]
 
 
-def test_a_principal_without_a_type_has_no_command() -> None:
-    """No broker stores one, and no command of ours takes one."""
+def test_principal_without_type_has_no_command() -> None:
     binding = AclBinding(topic("t"), AccessControlEntry("a", "*", READ, AclPermissionType.ALLOW))
 
     assert commands_of((), (binding,), ANYWHERE) == ([], [])
 
 
-def test_commands_go_to_the_source() -> None:
+def test_commands_use_the_source_address() -> None:
     """A server's address is taken over; kafka-acls.sh knows no store."""
     binding = allow("a", READ, topic("t"))
 

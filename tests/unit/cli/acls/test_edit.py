@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Run:
     return invoke
 
 
-def test_what_is_added_is_listed_and_removed(run: Run, tmp_path: Path) -> None:
+def test_add_list_and_remove(run: Run, tmp_path: Path) -> None:
     """The texts are those of kafka-acls.sh; the change log has the server as the author."""
     added = run(f"add --topic t {A}")
     assert (added.exit_code, added.stderr) == (0, "")
@@ -54,8 +54,7 @@ def test_what_is_added_is_listed_and_removed(run: Run, tmp_path: Path) -> None:
     ]
 
 
-def test_what_a_removal_leaves(run: Run) -> None:
-    """The tool's defaults are ALL and LITERAL: what stays is said on stderr."""
+def test_remaining_acls_are_reported_after_removal(run: Run) -> None:
     for operation in ("Read", "Write", "Describe"):
         run(f"add --topic t --allow-principal User:bob --operation {operation}")
     run(f"add --topic a --resource-pattern-type prefixed {A}")
@@ -80,8 +79,7 @@ def test_what_a_removal_leaves(run: Run) -> None:
     assert exact.stderr == ""
 
 
-def test_a_name_that_misleads_is_added_with_a_note(run: Run) -> None:
-    """As the tool adds it; stdout is the tool's."""
+def test_misleading_name_is_added_with_a_note(run: Run) -> None:
     added = run("add --topic t --allow-principal User:a,User:b --operation Read")
     usual = run(f"add --topic t {A}")
 
@@ -94,8 +92,7 @@ def test_a_name_that_misleads_is_added_with_a_note(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("answer", "rest"), [("y\n", ""), ("n\n", LISTED), ("", LISTED)])
-def test_removing_asks(run: Run, answer: str, rest: str) -> None:
-    """Only a yes removes; the question says what goes."""
+def test_removal_asks_for_confirmation(run: Run, answer: str, rest: str) -> None:
     run(f"add --topic t {A}")
 
     all_of_it = run("remove --topic t", answer=answer)
@@ -114,8 +111,7 @@ def test_removing_asks(run: Run, answer: str, rest: str) -> None:
     )
 
 
-def test_a_store_in_use_is_listed_and_not_changed(run: Run, tmp_path: Path) -> None:
-    """As questions read it; the message names the address of the server instead."""
+def test_store_in_use_is_listed_but_not_changed(run: Run, tmp_path: Path) -> None:
     run(f"add --topic t {A}")
     store = open_store(tmp_path / "data")
     listed, added = run("list"), run(f"add --topic u {A}")
@@ -127,8 +123,7 @@ def test_a_store_in_use_is_listed_and_not_changed(run: Run, tmp_path: Path) -> N
     assert "kafka://HOST:PORT" in added.stderr
 
 
-def test_the_servers_options_are_those_of_the_tool(tmp_path: Path) -> None:
-    """Two of them are refused with its text."""
+def test_server_options_match_kafka_acls(tmp_path: Path) -> None:
     two = ("--bootstrap-server", "h:1", "--bootstrap-controller", "h:2")
 
     result = CliRunner().invoke(doorkeeper, ["acls", "list", *two])
@@ -145,8 +140,7 @@ def test_the_servers_options_are_those_of_the_tool(tmp_path: Path) -> None:
         (("h:1", "--command-config", "/absent"), "/absent"),
     ],
 )
-def test_a_cluster_that_cannot_be_reached_is_one_line(words: tuple[str, ...], said: str) -> None:
-    """As the tool begins it."""
+def test_unreachable_cluster_is_one_line(words: tuple[str, ...], said: str) -> None:
     result = CliRunner().invoke(doorkeeper, ["acls", "list", *words])
 
     assert (result.exit_code, result.stdout) == (1, "")
@@ -154,7 +148,7 @@ def test_a_cluster_that_cannot_be_reached_is_one_line(words: tuple[str, ...], sa
     assert result.stderr.count("\n") == 1
 
 
-def test_what_the_authorizer_refuses_is_told(run: Run) -> None:
+def test_authorizer_rejection_is_reported(run: Run) -> None:
     """Its code and text, and the status is 1."""
     plugin = ("--override", "authorizer.class.name=testkit.plugins.Unhurried")
 

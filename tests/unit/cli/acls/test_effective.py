@@ -26,8 +26,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(doorkeeper, ["acls", *words])
 
 
-def test_the_record_of_changed_decisions() -> None:
-    """One region with an example for each change; an example has both decisions."""
+def test_json_of_effective_changes() -> None:
     result = run("diff", TEAM, PII, "--effective", "--output", "json")
 
     assert result.exit_code == 3
@@ -43,8 +42,7 @@ def test_the_record_of_changed_decisions() -> None:
     assert (example["before"]["allowed"], example["after"]["allowed"]) == (True, False)
 
 
-def test_changed_decisions_with_their_reasons(tmp_path: Path) -> None:
-    """An example of each, before and after; hosts and names that a DENY leaves out are named."""
+def test_effective_changes_with_reasons(tmp_path: Path) -> None:
     acls = (tmp_path / "before.csv", tmp_path / "after.csv")
     rows = [allow("a", READ, topic("*")), deny("a", READ, topic("x"), "10.0.0.1")]
     for file, bindings in zip(acls, (rows, rows[1:]), strict=True):
@@ -62,8 +60,7 @@ def test_changed_decisions_with_their_reasons(tmp_path: Path) -> None:
     assert (same.exit_code, "**No decision changes.**" in same.stdout) == (0, True)
 
 
-def test_an_idempotent_producer_since_2_8(tmp_path: Path) -> None:
-    """WRITE on a topic is enough; the ACL on the cluster is not asked for, as a note says."""
+def test_idempotent_producer_since_kafka_2_8(tmp_path: Path) -> None:
     file = tmp_path / "acls.csv"
     file.write_text(f"{COLUMNS}\nUser:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,127.0.0.0/8\n")
     asked = ("explain", str(file), "--principal", "User:svc", "--host", "127.0.0.1")

@@ -45,10 +45,9 @@ def answer(*world: AclBinding, policy: Policy = PLAIN, question: Question = ASKE
         (PLAIN, (EVERYTHING, deny("a", READ, topic("*"))), "MatchingAcl", "overrides every ALLOW"),
     ],
 )
-def test_each_rule_has_its_reason(
+def test_each_decision_rule_has_a_reason(
     policy: Policy, world: tuple[AclBinding, ...], rule: str, text: str
 ) -> None:
-    """In the words of the broker, and then in a sentence."""
     found = answer(*world, policy=policy)
 
     assert text in because(
@@ -66,8 +65,7 @@ def test_side_effects_of_the_first_acl() -> None:
     assert side_effects(answer()) == []
 
 
-def test_a_sentence_moves_no_cursor() -> None:
-    """Names come from others."""
+def test_control_characters_are_escaped() -> None:
     question = Question("User:\x1b[2J", "10.0.0.1", READ, ResourceType.TOPIC, "a\nb")
 
     assert sentence(answer(question=question).explanation) == (
@@ -75,8 +73,7 @@ def test_a_sentence_moves_no_cursor() -> None:
     )
 
 
-def test_near_misses_are_named() -> None:
-    """ACLs, and super users, of principals that are nearly the one in question."""
+def test_near_misses_are_listed() -> None:
     policy = Policy(super_users=frozenset({"User:A"}))
     world = (allow("user:a", READ, topic("orders")), allow("user:a", READ, topic("x")))
 

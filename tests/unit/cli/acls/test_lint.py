@@ -78,7 +78,7 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         ("--ignore E001 --ignore W", ["E004"]),
     ],
 )
-def test_codes_are_chosen_by_their_beginning(run: Run, line: str, codes: list[str]) -> None:
+def test_codes_are_selected_by_prefix(run: Run, line: str, codes: list[str]) -> None:
     """Without findings the status is 0."""
     result = run(f"{line} --output json")
 
@@ -86,8 +86,7 @@ def test_codes_are_chosen_by_their_beginning(run: Run, line: str, codes: list[st
     assert result.exit_code == (1 if codes else 0)
 
 
-def test_a_principal_without_a_type_is_a_finding(tmp_path: Path) -> None:
-    """Questions are answered, in which it matches nobody; the fix writes the type."""
+def test_principal_without_type_is_a_finding(tmp_path: Path) -> None:
     file = tmp_path / "acls.csv"
     file.write_text(f"{HEADER}\nbob,TOPIC,LITERAL,t,WRITE,ALLOW,*\n")
 
@@ -108,8 +107,7 @@ def test_a_principal_without_a_type_is_a_finding(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "txt"])
-def test_a_file_without_what_can_go(run: Run, tmp_path: Path, suffix: str) -> None:
-    """What only looks wrong stays; the format follows from the name."""
+def test_fix_file_omits_redundant_acls(run: Run, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"lean.{suffix}"
 
     result = run(f"--fix-file {out}")
@@ -129,7 +127,7 @@ def test_a_file_without_what_can_go(run: Run, tmp_path: Path, suffix: str) -> No
         ("--fix-file none/lean.csv", "none/lean.csv: No such file or directory"),
     ],
 )
-def test_what_fails_is_no_finding(run: Run, line: str, text: str) -> None:
+def test_failure_exits_with_2(run: Run, line: str, text: str) -> None:
     """The status is 2, as other linters have it."""
     result = run(line)
 
@@ -137,8 +135,7 @@ def test_what_fails_is_no_finding(run: Run, line: str, text: str) -> None:
     assert text in result.stderr
 
 
-def test_a_file_accepts_findings(tmp_path: Path) -> None:
-    """With a reason, up to a day; after that the finding is back, with a note."""
+def test_file_accepts_findings_until_a_date(tmp_path: Path) -> None:
     file = tmp_path / "acls.yaml"
     file.write_text(
         "version: 1\n"
@@ -173,7 +170,7 @@ def test_a_file_accepts_findings(tmp_path: Path) -> None:
         ("x", "line 3: accept 1: expected a record with code"),
     ],
 )
-def test_what_cannot_be_accepted(tmp_path: Path, acceptance: str, error: str) -> None:
+def test_invalid_acceptance_is_rejected(tmp_path: Path, acceptance: str, error: str) -> None:
     """The status is 2; the error has file and line."""
     file = tmp_path / "acls.yaml"
     file.write_text(f"version: 1\naccept:\n- {acceptance}\nacls: []\n")

@@ -57,8 +57,7 @@ def granted(line: str) -> set[str]:
     }
 
 
-def test_every_resource_has_its_option() -> None:
-    """In the order of the types; the cluster has one name, and is meant literally."""
+def test_each_resource_type_has_its_option() -> None:
     line = (
         "--topic t --topic u --group g --transactional-id x --delegation-token d"
         " --user-principal User:o --cluster"
@@ -80,8 +79,7 @@ def test_every_resource_has_its_option() -> None:
     assert ResourceType.CLUSTER not in {each.resource_type for each in prefixed}
 
 
-def test_every_combination_is_an_entry() -> None:
-    """Principals by hosts by operations; everywhere and All where nothing is said."""
+def test_options_are_combined_to_entries() -> None:
     wanted = removals(
         given(
             f"--topic t {A} --allow-host 1.2.3.4 --allow-host ::1 --deny-principal User:b"
@@ -104,8 +102,7 @@ def test_every_combination_is_an_entry() -> None:
     assert entry == AccessControlEntry("User:a", "*", AclOperation.ALL, ALLOW)
 
 
-def test_roles_stand_for_operations() -> None:
-    """What producers and consumers need; both together add up."""
+def test_convenience_options_expand_to_operations() -> None:
     topic = {f"TOPIC t {name}" for name in ("WRITE", "DESCRIBE", "CREATE")}
     transactional = {"TRANSACTIONAL_ID x WRITE", "TRANSACTIONAL_ID x DESCRIBE"}
 
@@ -139,8 +136,7 @@ def test_roles_stand_for_operations() -> None:
         ),
     ],
 )
-def test_what_cannot_be_added(line: str, said: str) -> None:
-    """The tool's own texts."""
+def test_invalid_additions_are_rejected_with_kafkas_text(line: str, said: str) -> None:
     with pytest.raises(ValueError) as caught:
         additions(given(line))
 
@@ -162,15 +158,16 @@ def test_what_cannot_be_added(line: str, said: str) -> None:
         ("add", "--consumer --topic t --group g --cluster", "With --consumer you must specify"),
     ],
 )
-def test_what_does_not_go_together(action: str, line: str, said: str) -> None:
-    """The tool's own texts, the first of several."""
+def test_conflicting_options_are_rejected_with_kafkas_text(
+    action: str, line: str, said: str
+) -> None:
     with pytest.raises(ValueError) as caught:
         check(action, given(line))
 
     assert said in str(caught.value)
 
 
-def test_unknown_options_are_told_as_the_tool_tells_them() -> None:
+def test_unknown_options_are_rejected_with_kafkas_text() -> None:
     """With status 1; a value that is missing alike, one that is too many as click does."""
     for line, said in (
         ("--nonsense", "doorkeeper: nonsense is not a recognized option\n"),
@@ -181,8 +178,7 @@ def test_unknown_options_are_told_as_the_tool_tells_them() -> None:
     assert CliRunner().invoke(command, ["--cluster=x"]).exit_code == 2
 
 
-def test_what_is_too_long_is_not_added() -> None:
-    """It is refused before anything else is added; to be found or removed it need not fit."""
+def test_oversized_names_are_not_added() -> None:
     long = "y" * 32_768
 
     with pytest.raises(ValueError, match=r"command: Resource name takes 32768 bytes; at most"):

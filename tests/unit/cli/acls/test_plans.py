@@ -57,8 +57,7 @@ CHANGE = Plan((A,), (B,), unchanged=3, foreign=2)
         ({"removed": [{"name": "x"}]}, "removed: acl 1: missing: resourceType"),
     ],
 )
-def test_what_is_no_plan(changed: dict[str, object], error: str) -> None:
-    """It is refused, with what was expected and where."""
+def test_invalid_plan_is_rejected(changed: dict[str, object], error: str) -> None:
     document = record_of_changes(CHANGE) | changed
 
     with pytest.raises(FormatError) as refused:
@@ -67,8 +66,7 @@ def test_what_is_no_plan(changed: dict[str, object], error: str) -> None:
     assert str(refused.value).startswith(error)
 
 
-def test_a_plan_that_adds_what_it_removes() -> None:
-    """It is refused: what is wanted would be gone in the end."""
+def test_plan_that_adds_and_removes_the_same_acl_is_rejected() -> None:
     with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
         acl_plans.plan_of(acl_plans.text_of(replace(CHANGE, removed=(A, B)), TARGET, WANTED))
 
@@ -126,9 +124,7 @@ def run(repository: FakeRepository, plan: Plan, *, dry_run: bool = False) -> Non
     apply_plan(repository, lambda _present: plan, Acceptance(), dry_run=dry_run, asks=False)
 
 
-def test_ctrl_c_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    """And that the same command goes on; the status is that of every interrupted command."""
-
+def test_ctrl_c_reports_progress(capsys: pytest.CaptureFixture[str]) -> None:
     def interrupt() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -142,8 +138,7 @@ def test_ctrl_c_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
-def test_each_refused_item_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """The others are done and counted."""
+def test_each_failed_item_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         run(FakeRepository(refused=MANY[0]), Plan(MANY[:2], (), 0, 0))
 
@@ -154,8 +149,7 @@ def test_each_refused_item_is_a_line(capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
-def test_nothing_is_removed_beside_acls_after_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Records do not come back: a topic is deleted only if all other changes were made."""
+def test_topics_are_not_deleted_after_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     removal = EntityChange(TopicEntity("old", 3), None)
 
     class WithTopic(FakeRepository):
@@ -188,8 +182,7 @@ def test_nothing_is_removed_beside_acls_after_a_refusal(capsys: pytest.CaptureFi
     )
 
 
-def test_a_dry_run_opens_nothing_for_changes(capsys: pytest.CaptureFixture[str]) -> None:
-    """So it works beside the server that has the store."""
+def test_dry_run_does_not_lock_the_store(capsys: pytest.CaptureFixture[str]) -> None:
     repository = FakeRepository(present=MANY[:1])
     repository.address = parse_address("store:data")
 
@@ -201,8 +194,7 @@ def test_a_dry_run_opens_nothing_for_changes(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.count("Plan: 1 to add") == 2
 
 
-def test_acls_with_unknown_codes_are_no_part_of_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    """A plan would remove them; their number is reported."""
+def test_acls_with_unknown_codes_are_not_planned(capsys: pytest.CaptureFixture[str]) -> None:
     unknown = B._replace(entry=B.entry._replace(operation=AclOperation(0)))
     planned: list[list[AclBinding]] = []
 

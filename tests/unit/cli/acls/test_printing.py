@@ -14,8 +14,7 @@ BINDINGS = sorted(
 )
 
 
-def test_a_table_has_columns() -> None:
-    """A heading, also where there is nothing under it."""
+def test_table_has_a_heading() -> None:
     assert list(table(BINDINGS)) == [
         "PRINCIPAL   HOST      OPERATION  PERMISSION  RESOURCE  PATTERN  NAME",
         "User:alice  *         READ       ALLOW       TOPIC     LITERAL  t",

@@ -45,7 +45,7 @@ def asked(line: str) -> tuple[int, str]:
         ("--operation Read --topic t --host ::1", "READ 0:0:0:0:0:0:0:1 TOPIC t"),
     ],
 )
-def test_what_is_asked(line: str, meaning: str) -> None:
+def test_operations_and_hosts_are_parsed(line: str, meaning: str) -> None:
     """Operations in any case; addresses as Kafka compares them."""
     assert asked(f"--principal User:a:b {line}") == (0, f"User:a:b {meaning}\n")
 
@@ -66,7 +66,7 @@ def test_what_is_asked(line: str, meaning: str) -> None:
         ("--operation Read --topic t", "Missing option '--principal'"),
     ],
 )
-def test_wrong_usage_is_told(line: str, text: str) -> None:
+def test_wrong_usage_exits_with_2(line: str, text: str) -> None:
     """The status is 2."""
     status, said = asked(line)
 
@@ -74,8 +74,7 @@ def test_wrong_usage_is_told(line: str, text: str) -> None:
     assert text in " ".join(said.split())
 
 
-def test_an_empty_name_is_wrong_usage() -> None:
-    """As of a script's empty variable."""
+def test_empty_name_is_wrong_usage() -> None:
     words = ["--principal", "User:a", "--operation", "Read", "--topic", ""]
 
     result = CliRunner().invoke(ask, words)

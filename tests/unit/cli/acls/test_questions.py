@@ -58,8 +58,7 @@ def parsed(result: Result) -> Any:
     return json.loads(result.stdout)
 
 
-def test_the_answer_says_what_was_assumed(run: Run, tmp_path: Path) -> None:
-    """And where the ACLs are from; all of it is data."""
+def test_answer_lists_its_assumptions(run: Run, tmp_path: Path) -> None:
     result = run(f"{ALICE} Read")
 
     assert (result.exit_code, result.stderr) == (0, "")
@@ -68,7 +67,7 @@ def test_the_answer_says_what_was_assumed(run: Run, tmp_path: Path) -> None:
     assert lines[-3:] == [f"ACLs: 3, of {tmp_path / 'acls.csv'}", *ASSUMED]
 
 
-def test_super_users_that_look_like_several(run: Run) -> None:
+def test_super_user_list_with_commas_is_noted(run: Run) -> None:
     """One line on stderr says what to write; the answer is Kafka's."""
     result = run(f"{ALICE} Write --super-user User:alice,User:bob")
 
@@ -76,8 +75,7 @@ def test_super_users_that_look_like_several(run: Run) -> None:
     assert "separated by semicolons: User:alice;User:bob" in result.stderr
 
 
-def test_a_policy_that_is_given_counts(run: Run) -> None:
-    """Super users, and the default."""
+def test_given_policy_is_used(run: Run) -> None:
     found = parsed(run(f"{ALICE} Write --output json --super-user User:alice"))
     assert (found["allowed"], found["rule"]) == (True, "SuperUser")
     assert found["policy"]["superUsersFrom"] == "--super-user"
@@ -87,15 +85,14 @@ def test_a_policy_that_is_given_counts(run: Run) -> None:
     assert found["flip"]["sideEffects"] != []
 
 
-def test_the_status_tells_a_denial_where_one_asks_for_it(run: Run) -> None:
+def test_exit_status_3_for_denied_on_request(run: Run) -> None:
     """3, so that it is no failure; otherwise an answer is an answer."""
     assert run(f"{ALICE} Write").exit_code == 0
     assert run(f"{ALICE} Write --exit-status").exit_code == 3
     assert run(f"{ALICE} Read --exit-status").exit_code == 0
 
 
-def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -> None:
-    """A row, or a file; the answer before, and the one that would be."""
+def test_with_and_without_change_the_answer(run: Run, tmp_path: Path) -> None:
     before = (tmp_path / "acls.csv").read_bytes()
     (tmp_path / "more.csv").write_text(f"{HEADER}\n{READS.replace('READ', 'WRITE')}\n")
     file = str(tmp_path / "more.csv")
@@ -125,7 +122,7 @@ def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -
         ),
     ],
 )
-def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) -> None:
+def test_invalid_row_or_file_is_rejected(run: Run, word: str, text: str) -> None:
     """The status is 1."""
     result = run(f"{ALICE} Read", "--with", word)
 
@@ -201,7 +198,7 @@ def test_what_can(run: Run) -> None:
     assert nothing.stdout.startswith("none\n\npermissions of all principals that no ACL names\n")
 
 
-def test_the_release_decides_what_networks_match(tmp_path: Path) -> None:
+def test_release_decides_whether_networks_match(tmp_path: Path) -> None:
     """By default the newest for files, and that of a store; --kafka overrides both."""
     (tmp_path / "acls.csv").write_text(
         f"{HEADER}\nUser:a,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0/8\n"
@@ -223,8 +220,7 @@ def test_the_release_decides_what_networks_match(tmp_path: Path) -> None:
     assert lines(store, "--kafka", "4.4")[-1] == newest
 
 
-def test_another_authorizer_is_a_note(tmp_path: Path) -> None:
-    """The answer is not its own."""
+def test_custom_authorizer_is_noted(tmp_path: Path) -> None:
     asyncio.run(fill(tmp_path / "data", adding(3)))
     line = ["acls", *f"{ALICE} Read".split(), f"store:{tmp_path / 'data'}"]
     plugin = ["--override", "authorizer.class.name=testkit.plugins.InMemory"]
@@ -252,8 +248,7 @@ def test_another_authorizer_is_a_note(tmp_path: Path) -> None:
     "question",
     ["who-can --operation Read", "explain --principal User:a --task consume", "what-can"],
 )
-def test_names_that_no_topic_can_have(run: Run, question: str, name: str, hint: str) -> None:
-    """Are refused: the answer would be about a topic that does not exist."""
+def test_invalid_topic_names_are_rejected(run: Run, question: str, name: str, hint: str) -> None:
     who = ("--principal", "User:a") if question == "what-can" else ()
 
     result = run(question, *who, "--topic", name)
@@ -263,24 +258,21 @@ def test_names_that_no_topic_can_have(run: Run, question: str, name: str, hint: 
     assert hint in result.stderr
 
 
-def test_groups_have_any_name_and_prefixes_any_beginning(run: Run) -> None:
-    """Only topics have rules; "." is no topic, and topics begin with it."""
+def test_group_names_and_prefixes_are_not_restricted(run: Run) -> None:
     assert run("who-can --operation Read", "--group", "a *").exit_code == 0
     prefixed = ("--resource-pattern-type", "prefixed")
     assert run("who-can --operation Read --topic .", *prefixed).exit_code == 0
     assert run("who-can --operation Read --topic a*", *prefixed).exit_code == 2
 
 
-def test_a_name_that_looks_like_a_prefix(run: Run) -> None:
-    """The answer is about that name, and a note says how to ask about all."""
+def test_name_that_looks_like_a_prefix_is_noted(run: Run) -> None:
     note = "note: the answer is about the name 'ord-' alone; for all names that begin with it:"
 
     assert note in run("who-can --operation Read --topic ord-").stderr
     assert run("who-can --operation Read --topic orders").stderr == ""
 
 
-def test_super_users_that_are_not_known(run: Run) -> None:
-    """A file does not tell them: null, and not an empty list."""
+def test_unknown_super_users_are_null(run: Run) -> None:
     found = parsed(run(f"{ALICE} Read --output json"))
 
     assert found["policy"] == {
@@ -291,8 +283,7 @@ def test_super_users_that_are_not_known(run: Run) -> None:
     }
 
 
-def test_a_login_without_an_acl_is_a_super_user() -> None:
-    """Or the cluster is open; not if an ACL is about the cluster, or allows the login to ask."""
+def test_login_allowed_without_acl_is_a_super_user() -> None:
     properties = {"allow.everyone.if.no.acl.found": "true"}
     question = ("--operation", "Read", "--topic", "orders", "--output", "json")
     asking = allow("ANONYMOUS", DESCRIBE, CLUSTER)

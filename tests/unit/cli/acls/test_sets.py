@@ -66,8 +66,7 @@ def desk(tmp_path: Path) -> Desk:
     return made
 
 
-def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
-    """Every format comes back as it went; import adds and never removes."""
+def test_export_round_trips_in_every_format(desk: Desk, tmp_path: Path) -> None:
     for how in ("yaml", "csv-kafka-ui", "kafka"):
         out = str(tmp_path / f"out.{how}")
         assert desk.run("export", desk.store, "--output", how, "--out", out).exit_code == 0
@@ -77,7 +76,7 @@ def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
     assert len(desk.there()) == 3
 
 
-def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) -> None:
+def test_plan_exit_status_shows_changes(desk: Desk) -> None:
     """Status 3 where something would change, 0 where not; nothing is changed."""
     planned = desk.run("plan", desk.file(A, C), desk.store, "--whole")
     file = desk.file(A, B)
@@ -96,8 +95,7 @@ def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) ->
     assert desk.there() == [ROW_A, ROW_B]
 
 
-def test_only_what_is_owned_is_touched(desk: Desk) -> None:
-    """Others' ACLs stay; wanting what is not owned is an error."""
+def test_only_owned_acls_are_changed(desk: Desk) -> None:
     own = ("--own-prefix", "a-", "--yes")
 
     refused = desk.run("apply", desk.file(A, C), desk.store, *own)
@@ -110,8 +108,7 @@ def test_only_what_is_owned_is_touched(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("answer", "left"), [("\n", 2), ("", 2), ("y\n", 1)])
-def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
-    """Only yes is yes; the question is on stderr, the plan on stdout."""
+def test_apply_asks_for_confirmation(desk: Desk, answer: str, left: int) -> None:
     result = desk.run("apply", desk.file(A), desk.store, "--whole", answer=answer)
 
     assert result.stdout.startswith(f"- {ROW_B}\nPlan: 0 to add, 1 to remove")
@@ -121,8 +118,7 @@ def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
     assert ("nothing was changed: the answer was no" in result.stderr) is (left == 2)
 
 
-def test_a_saved_plan_does_nothing_else(desk: Desk, tmp_path: Path) -> None:
-    """Later changes stay, and changes already made are not repeated."""
+def test_saved_plan_makes_exactly_its_changes(desk: Desk, tmp_path: Path) -> None:
     kept = str(tmp_path / "kept.plan")
     words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
     assert desk.run(*words).exit_code == 3
@@ -136,8 +132,7 @@ def test_a_saved_plan_does_nothing_else(desk: Desk, tmp_path: Path) -> None:
     assert len(desk.there()) == 3
 
 
-def test_a_saved_plan_is_for_its_address(desk: Desk, tmp_path: Path) -> None:
-    """Another one is refused without --other-address; the same in other words is the same."""
+def test_saved_plan_is_bound_to_its_address(desk: Desk, tmp_path: Path) -> None:
     plan = str(tmp_path / "saved.plan")
     (tmp_path / "other.properties").write_text(
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
@@ -159,7 +154,7 @@ def test_a_saved_plan_is_for_its_address(desk: Desk, tmp_path: Path) -> None:
     assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
 
 
-def test_differences_of_two_sets(desk: Desk) -> None:
+def test_diff_as_json(desk: Desk) -> None:
     """As JSON for programs; status 3."""
     result = desk.run(
         "diff", desk.store, desk.file(A, C, name="other.yaml"), "--output", "json",
@@ -209,8 +204,7 @@ def test_errors_are_one_line(desk: Desk, words: str, status: int, said: str) -> 
     ("command", "name"),
     [("plan", "no.txt"), ("apply", "no.csv"), ("diff", "no.yaml"), ("import", "-")],
 )
-def test_an_empty_file_is_an_error(desk: Desk, command: str, name: str) -> None:
-    """A failed command leaves one; an empty set of ACLs is an explicit empty list."""
+def test_empty_file_is_rejected(desk: Desk, command: str, name: str) -> None:
     word = name if name == "-" else str(desk.folder / name)
     if name != "-":
         (desk.folder / name).touch()
@@ -223,8 +217,7 @@ def test_an_empty_file_is_an_error(desk: Desk, command: str, name: str) -> None:
     assert len(desk.there()) == 2
 
 
-def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
-    """It is wrong usage: a script's empty variable must not own the whole cluster."""
+def test_empty_prefix_is_rejected(desk: Desk) -> None:
     result = desk.run("apply", desk.file(), desk.store, "--own-prefix", "", "--yes")
 
     assert result.exit_code == 2
@@ -253,7 +246,7 @@ def test_removals_are_limited(desk: Desk, *, saved: bool) -> None:
     assert (done.exit_code, desk.there()) == (0, [])
 
 
-def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) -> None:
+def test_plan_notes_how_the_release_treats_hosts(desk: Desk) -> None:
     """4.4 refuses what is no network; 4.3 stores a network that no client matches."""
     network = allow("a", READ, topic("t"), host="10.0.0.0/8")
     broken = allow("a", READ, topic("t"), host="10.0.0.0/33")
@@ -293,8 +286,7 @@ def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
     assert len(desk.there()) == 1
 
 
-def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
-    """And no ACL of others; other files, and folders, only add."""
+def test_owning_file_removes_missing_acls(desk: Desk) -> None:
     team, teams = desk.folder / "team.yaml", desk.folder / "teams"
     team.write_text("version: 1\nowns: {prefixes: a-}\nacls: []\n")
     teams.mkdir()
@@ -313,8 +305,7 @@ def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
     assert again.exit_code == 0
 
 
-def test_the_teams_of_the_examples(desk: Desk) -> None:
-    """All together own what they say; drift is removed, and overlaps are refused."""
+def test_example_teams_apply_together(desk: Desk) -> None:
     teams = ROOT / "examples" / "teams"
     drift = desk.file(allow("mallory", READ, topic("pay-orders")), name="drift.yaml")
     overlapping = desk.folder / "overlapping.yaml"
@@ -334,8 +325,7 @@ def test_the_teams_of_the_examples(desk: Desk) -> None:
     assert applied.stderr.endswith("0 added, 1 removed\n")
 
 
-def test_a_plan_as_markdown(desk: Desk) -> None:
-    """In a block, so that no name mentions a user; names with fences do not end it."""
+def test_plan_as_markdown(desk: Desk) -> None:
     odd = allow("@team/```", READ, topic("a|b"))
     file = desk.file(A, odd)
 
@@ -354,8 +344,7 @@ def test_a_plan_as_markdown(desk: Desk) -> None:
     ]
 
 
-def test_an_export_that_selects_nothing_says_so(desk: Desk) -> None:
-    """A misspelt prefix would look like a cluster without ACLs."""
+def test_empty_export_selection_is_noted(desk: Desk) -> None:
     found = desk.run("export", desk.store, "--own-prefix", "a_")
 
     assert (found.exit_code, found.stdout) == (0, "version: 1\nacls: []\n")
@@ -364,8 +353,7 @@ def test_an_export_that_selects_nothing_says_so(desk: Desk) -> None:
     )
 
 
-def test_acls_that_nobody_owns_fail(desk: Desk) -> None:
-    """--fail-on unowned shows them as rows, after the changes; without it they are a number."""
+def test_fail_on_unowned_acls(desk: Desk) -> None:
     team = desk.folder / "team.yaml"
     team.write_text("version: 1\nowns: {prefixes: a-}\nacls: []\n")
 
@@ -385,8 +373,7 @@ def test_acls_that_nobody_owns_fail(desk: Desk) -> None:
     assert acl_plans.plan_of(document.stdout).plan.removed == (A,)
 
 
-def test_rules_are_checked_on_the_result_of_a_plan(desk: Desk) -> None:
-    """Of all ACLs that the address has then, not only of those in the files."""
+def test_assert_checks_the_planned_result(desk: Desk) -> None:
     rules = desk.folder / "rules.yaml"
     rules.write_text(
         "version: 1\nrules:\n"
@@ -409,7 +396,7 @@ def test_rules_are_checked_on_the_result_of_a_plan(desk: Desk) -> None:
     assert "**1 rules: 0 hold, 1 broken**" in markdown
 
 
-def test_changes_that_fail(desk: Desk) -> None:
+def test_fail_on_selected_changes(desk: Desk) -> None:
     """--fail-on exits with 1 after the plan; other changes with 3."""
     narrower = desk.file(A)
     wider = desk.file(A, B, C, name="wider.yaml")
@@ -429,8 +416,7 @@ def test_changes_that_fail(desk: Desk) -> None:
     assert "  User:c  READ, DESCRIBE  topic c-orders\n" in widening.stderr
 
 
-def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
-    """render writes the ACLs of files in any format."""
+def test_render_expands_roles(desk: Desk) -> None:
     file = desk.folder / "roles.yaml"
     file.write_text(
         "version: 1\ngrants:\n"
@@ -445,8 +431,7 @@ def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
     ]
 
 
-def test_acls_of_what_is_deleted_are_said(desk: Desk) -> None:
-    """Who makes the topic anew, or gets the name of the user, would have them."""
+def test_remaining_acls_of_deleted_entities_are_noted(desk: Desk) -> None:
     wanted = desk.folder / "team.yaml"
     wanted.write_text("version: 1\nacls: []\nowns: [{topics: ordold, users: ann}]\n")
     acls = [allow("other", READ, topic("ordold")), allow("ann", READ, topic("t"))]
@@ -472,8 +457,7 @@ def test_acls_of_what_is_deleted_are_said(desk: Desk) -> None:
         assert "note: 1 ACL of User:ann stays, for who gets the name" in result.stderr
 
 
-def test_a_source_and_a_target_of_mirrormaker(desk: Desk) -> None:
-    """Topics of LEFT are compared by their names on the target."""
+def test_diff_with_mirrormaker_prefix(desk: Desk) -> None:
     target = desk.file(allow("a", READ, topic("src.a-orders")), name="target.yaml")
     source = desk.file(A, G, name="source.yaml")
 

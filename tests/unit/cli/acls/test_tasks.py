@@ -48,7 +48,7 @@ def run(line: str) -> Result:
         (f"--task consume --topic pii-a --with {READS} --with {JOINS}", "ALWAYS"),
     ],
 )
-def test_the_verdict_of_a_question(line: str, verdict: str) -> None:
+def test_verdict_and_exit_status(line: str, verdict: str) -> None:
     """The first line; the status is 3 unless it is always."""
     result = run(line)
 
@@ -56,8 +56,7 @@ def test_the_verdict_of_a_question(line: str, verdict: str) -> None:
     assert result.exit_code == (0 if verdict == "ALWAYS" else 3)
 
 
-def test_the_record_of_a_verdict() -> None:
-    """For programs: each need with its cases."""
+def test_json_of_verdict() -> None:
     found = json.loads(run(f"--task produce --topic pii- {PREFIXED} --output json").stdout)
 
     [need] = found["needs"]
@@ -84,16 +83,14 @@ def test_the_record_of_a_verdict() -> None:
         ("--task fly --topic t", "'fly' is not one of"),
     ],
 )
-def test_what_does_not_go_together(line: str, said: str) -> None:
-    """Wrong usage."""
+def test_conflicting_options_are_rejected(line: str, said: str) -> None:
     result = run(line)
 
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
 
 
-def test_an_empty_prefix() -> None:
-    """It is wrong usage, as of a script's empty variable."""
+def test_empty_prefix_is_rejected() -> None:
     words = ["acls", "explain", FILE, "--principal", "User:bob", "--task", "produce", "--topic", ""]
     result = CliRunner().invoke(doorkeeper, words)
 

@@ -61,8 +61,7 @@ def rows(config: str) -> list[str]:
     return sorted(name for name, row in ROWS.items() if row in lines)
 
 
-def test_a_revision_is_taken_back(config: str, tmp_path: Path) -> None:
-    """What it added goes, what it removed comes back; that is a change of its own."""
+def test_revision_is_undone(config: str, tmp_path: Path) -> None:
     found = run("undo", "3", config, "--yes")
 
     assert found.exit_code == 0
@@ -71,8 +70,7 @@ def test_a_revision_is_taken_back(config: str, tmp_path: Path) -> None:
     assert query(tmp_path / "data", "SELECT max(revision) FROM change_log") == [(5,)]
 
 
-def test_all_changes_since_a_moment_are_taken_back(config: str) -> None:
-    """Of a revision those after it, so that the ACLs are as they were then."""
+def test_changes_since_a_time_are_undone(config: str) -> None:
     nothing = run("undo", config, "--since", "3", "--yes")
     assert (nothing.exit_code, nothing.output) == (
         0,
@@ -84,8 +82,7 @@ def test_all_changes_since_a_moment_are_taken_back(config: str) -> None:
     assert rows(config) == ["A"]
 
 
-def test_later_changes_that_overlap_are_named(config: str) -> None:
-    """And what they have already taken back is no part of the plan."""
+def test_overlapping_later_changes_are_listed(config: str) -> None:
     found = run("undo", "1", config, "--dry-run")
 
     assert "note: a later change overlaps: 3 " in found.output
@@ -104,15 +101,14 @@ def test_later_changes_that_overlap_are_named(config: str) -> None:
         ("--since=yesterday", "allowed: a revision, an ISO date"),
     ],
 )
-def test_other_revisions_are_refused(config: str, word: str, text: str) -> None:
-    """The error says what is allowed, or what the log has."""
+def test_invalid_revisions_are_rejected(config: str, word: str, text: str) -> None:
     found = run("undo", word, config)
 
     assert found.exit_code != 0
     assert text in found.output
 
 
-def test_a_live_cluster_needs_its_store() -> None:
+def test_live_cluster_requires_its_store() -> None:
     """The Kafka protocol has no history."""
     found = run("undo", "1", "kafka://localhost:1")
 
@@ -121,9 +117,7 @@ def test_a_live_cluster_needs_its_store() -> None:
     assert "A Kafka cluster keeps none" in " ".join(found.output.split())
 
 
-def test_the_history_is_that_of_the_cluster(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Revisions of another store are not taken back."""
-
+def test_history_must_belong_to_the_cluster(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def cluster_id(_: ClusterSession) -> str:
         return "another-cluster"
 
@@ -135,8 +129,7 @@ def test_the_history_is_that_of_the_cluster(config: str, monkeypatch: pytest.Mon
     assert "kafka://localhost:1 is the cluster another-cluster: give --history" in found.output
 
 
-def test_a_saved_plan_has_the_revision(config: str, tmp_path: Path) -> None:
-    """The output for scripts is the same; applied late, it changes what is left of it."""
+def test_saved_plan_contains_the_revision(config: str, tmp_path: Path) -> None:
     wanted, plan = tmp_path / "wanted.csv", tmp_path / "a.plan"
     heading = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
     wanted.write_text(f"{heading}\n{ROWS['A']}\n{ROWS['B']}\n")

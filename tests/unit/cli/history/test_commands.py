@@ -65,8 +65,7 @@ def run(data_dir: Path) -> Run:
     return run_words
 
 
-def test_a_line_for_each_change(run: Run, data_dir: Path) -> None:
-    """Revision, time, author, address, software, correlation id, summary; the newest first."""
+def test_list_has_one_line_per_change(run: Run, data_dir: Path) -> None:
     lines = run("history", "list", f"store:{data_dir}").output.splitlines()
 
     assert len(lines) == 4
@@ -96,8 +95,7 @@ def test_filters_and_pages(run: Run, data_dir: Path) -> None:
     assert numbers("--limit", "3", "--until", "1") == [1]
 
 
-def test_one_revision(run: Run, data_dir: Path) -> None:
-    """With all facts and rows; one that is not there is an error."""
+def test_show_one_revision(run: Run, data_dir: Path) -> None:
     shown = run("history", "show", f"store:{data_dir}", "3")
     assert "software: java/4.3.1" in shown.output
     assert "+ topic t" in shown.output
@@ -107,7 +105,7 @@ def test_one_revision(run: Run, data_dir: Path) -> None:
     assert "the log has no revision 9" in missing.output
 
 
-def test_the_chain_is_verified(run: Run, data_dir: Path) -> None:
+def test_verify_detects_damage(run: Run, data_dir: Path) -> None:
     """The output has the newest hash, to be recorded; damage is status 1."""
     sound = run("history", "verify", f"store:{data_dir}")
     recorded = sound.output.splitlines()[-1].removeprefix("recorded: ")
@@ -125,8 +123,7 @@ def test_the_chain_is_verified(run: Run, data_dir: Path) -> None:
     assert run("history", "verify", f"store:{data_dir}", "--recorded", "1:x").exit_code == 2
 
 
-def test_recorded_hashes_of_a_file(run: Run, data_dir: Path, tmp_path: Path) -> None:
-    """A log that was rewritten as a whole is noticed; a file without hashes is refused."""
+def test_verify_uses_recorded_hashes(run: Run, data_dir: Path, tmp_path: Path) -> None:
     words = ("history", "verify", f"store:{data_dir}")
     recorded = run(*words).output.splitlines()[-1].removeprefix("recorded: ")
     log, empty = tmp_path / "server.log", tmp_path / "empty.log"
@@ -163,8 +160,7 @@ def test_questions_about_the_past(run: Run, data_dir: Path, tmp_path: Path) -> N
         assert run("acls", "lint", *at).exit_code in (0, 1)
 
 
-def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
-    """--left-at and --right-at of one store, in the form of a plan."""
+def test_diff_of_two_moments(run: Run, data_dir: Path) -> None:
     store = f"store:{data_dir}"
     found = run("acls", "diff", store, "--left-at", "1", "--right-at", "2", *STANDARD)
     assert found.exit_code == 3
@@ -184,8 +180,7 @@ def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
         ("diff", "--left-at", "2199-01-01"),
     ],
 )
-def test_the_future_is_refused(run: Run, data_dir: Path, words: tuple[str, ...]) -> None:
-    """Its state is not known: that of now would be another answer than the one asked for."""
+def test_future_is_rejected(run: Run, data_dir: Path, words: tuple[str, ...]) -> None:
     command, *options = words
     found = run("acls", command, f"store:{data_dir}", *options, *STANDARD)
 
@@ -194,8 +189,7 @@ def test_the_future_is_refused(run: Run, data_dir: Path, words: tuple[str, ...])
     assert "in the future; allowed: times up to now, 20" in said
 
 
-def test_a_principal_has_a_type(run: Run, data_dir: Path) -> None:
-    """One without would match no change, as if there was none."""
+def test_principal_requires_a_type(run: Run, data_dir: Path) -> None:
     for command in (("history", "list"), ("watch",)):
         found = run(*command, f"store:{data_dir}", "--principal", "carl")
         assert found.exit_code == 2
@@ -218,8 +212,7 @@ def test_other_addresses_have_no_history(run: Run, place: str, why: str) -> None
     assert "; --at is for config:FILE" in found.output
 
 
-def test_changes_are_watched(run: Run, data_dir: Path) -> None:
-    """From a revision on, as lines or JSON lines; for a principal alone."""
+def test_watch_prints_changes(run: Run, data_dir: Path) -> None:
     store = (f"store:{data_dir}",)
 
     lines = run("watch", *store, "--since", "1", "--limit", "3").output.splitlines()

@@ -30,16 +30,14 @@ if TYPE_CHECKING:
         ("--allow-wider -- true", "--allow-wider and --command-config are for --acls; found none"),
     ],
 )
-def test_what_does_not_belong_together_is_wrong_usage(words: str, said: str) -> None:
-    """The message says what was found or what is expected; nothing is run."""
+def test_conflicting_options_are_rejected(words: str, said: str) -> None:
     result = CliRunner().invoke(doorkeeper, ["learn", *words.split()])
 
     assert result.exit_code == 2
     assert said in " ".join(result.output.replace("\u2502", " ").split())
 
 
-def test_a_file_of_several_principals_needs_one_of_them(tmp_path: Path) -> None:
-    """The message names them."""
+def test_file_with_several_principals_requires_principal_option(tmp_path: Path) -> None:
     acls = tmp_path / "acls.yaml"
     both = [allow("a", READ, topic("t")), allow("b", READ, topic("t"))]
     acls.write_text(write(both, Format.YAML), encoding="utf-8")
@@ -65,8 +63,7 @@ LOG = """\
 """
 
 
-def test_the_least_acls_of_a_log(tmp_path: Path) -> None:
-    """Of several files, for one principal; refused requests are left out, and a note says so."""
+def test_minimal_acls_from_logs(tmp_path: Path) -> None:
     first, second = tmp_path / "kafka-authorizer.log.1", tmp_path / "kafka-authorizer.log"
     first.write_text(LOG, encoding="utf-8")
     second.write_text(LOG, encoding="utf-8")
@@ -88,8 +85,7 @@ def test_the_least_acls_of_a_log(tmp_path: Path) -> None:
     )
 
 
-def test_a_log_that_is_none(tmp_path: Path) -> None:
-    """It is an error of one line."""
+def test_file_that_is_not_a_log_is_rejected(tmp_path: Path) -> None:
     log = tmp_path / "readme.txt"
     log.write_text("hello\n", encoding="utf-8")
 
@@ -100,8 +96,7 @@ def test_a_log_that_is_none(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_yaml_of_a_log_is_read_back(tmp_path: Path) -> None:
-    """It has the ACLs of all principals."""
+def test_yaml_output_is_readable(tmp_path: Path) -> None:
     log = tmp_path / "kafka-authorizer.log"
     log.write_text(LOG, encoding="utf-8")
 
@@ -122,8 +117,7 @@ def learned(folder: Path, present: list[AclBinding], *words: str) -> Result:
     return CliRunner().invoke(doorkeeper, ["learn", *options, "--log", str(log)])
 
 
-def test_what_is_wider_than_the_acls_in_force_is_not_written(tmp_path: Path) -> None:
-    """The regions that would be new are named; --allow-wider writes them, with the regions."""
+def test_wider_acls_are_not_written(tmp_path: Path) -> None:
     target = tmp_path / "new.yaml"
     into = ("--output", "yaml", "--out", str(target))
     present = [allow("svc", READ, topic("orders"))]
@@ -163,10 +157,9 @@ def test_what_is_wider_than_the_acls_in_force_is_not_written(tmp_path: Path) -> 
         ([deny("*", AclOperation.ALL, topic("ord", PREFIXED))], []),
     ],
 )
-def test_a_region_is_what_was_not_allowed(
+def test_newly_allowed_requests_are_regions(
     tmp_path: Path, present: list[AclBinding], regions: list[str]
 ) -> None:
-    """What is allowed already, or denied after all, is not new."""
     result = learned(tmp_path, present, "--allow-wider")
 
     assert result.exit_code == 0, result.stderr
@@ -178,8 +171,7 @@ def test_a_region_is_what_was_not_allowed(
     assert (learned(tmp_path, present).exit_code == 1) is bool(regions)
 
 
-def test_acls_in_force_that_cannot_be_read(tmp_path: Path) -> None:
-    """It is found before the command runs."""
+def test_unreadable_acls_fail_before_the_command_runs(tmp_path: Path) -> None:
     started = tmp_path / "started"
 
     words = ["learn", "--acls", str(tmp_path / "none.csv"), "--", "touch", str(started)]

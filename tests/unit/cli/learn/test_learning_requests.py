@@ -27,7 +27,7 @@ CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
         (METADATA, AclOperation.READ, TOPIC, None, True),
     ],
 )
-def test_refusals_that_a_client_sees(
+def test_visible_denials_count(
     *,
     api_key: int,
     operation: AclOperation,
@@ -35,14 +35,12 @@ def test_refusals_that_a_client_sees(
     log_if_denied: bool | None,
     expected: bool,
 ) -> None:
-    """A named topic has an error; a list of all, and the operations of the cluster, have none."""
     question = Question("User:a", "10.0.0.1", operation, resource_type, "n")
 
     assert is_reported(api_key, question, log_if_denied=log_if_denied) is expected
 
 
-def test_an_allowed_wide_question_counts() -> None:
-    """Nothing else shows what was needed; IDEMPOTENT_WRITE is WRITE on any topic instead."""
+def test_allowed_question_on_a_type_counts() -> None:
     create = Question("User:a", "10.0.0.1", AclOperation.CREATE, CLUSTER, "kafka-cluster")
     idempotent = create._replace(operation=AclOperation.IDEMPOTENT_WRITE)
     listing = create._replace(operation=AclOperation.DESCRIBE)

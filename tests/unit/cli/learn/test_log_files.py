@@ -76,8 +76,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "kafka-authorizer.log"
 
 
-def test_equal_requests_of_a_log_are_counted(log: Path) -> None:
-    """The first time is the least, whatever the order of the lines."""
+def test_equal_requests_are_counted(log: Path) -> None:
     (access,) = read(
         log,
         record("WRITE", "Topic:LITERAL:orders", "Produce", second=30),
@@ -95,8 +94,7 @@ def test_equal_requests_of_a_log_are_counted(log: Path) -> None:
     assert access.first == dt.datetime(2026, 11, 26, 10, 11, 12, 345_000, tzinfo=dt.UTC)
 
 
-def test_a_name_with_a_line_break_and_lines_of_other_loggers(log: Path) -> None:
-    """A record ends with the name of its logger; other loggers' lines are none."""
+def test_records_end_with_the_logger_name(log: Path) -> None:
     (access,) = read(
         log,
         "[2026-11-26 10:11:12,345] INFO [Broker id=1] Started (kafka.server.KafkaServer)",
@@ -107,7 +105,7 @@ def test_a_name_with_a_line_break_and_lines_of_other_loggers(log: Path) -> None:
     assert access.question.name == "two\nlines"
 
 
-def test_events_of_the_audit_log(log: Path) -> None:
+def test_audit_log_events(log: Path) -> None:
     """Decisions on names; changes, logins and decisions on any resource are none."""
     accesses = read(
         log,
@@ -140,8 +138,7 @@ def test_events_of_the_audit_log(log: Path) -> None:
     ],
     ids=["text", "json", "decision", "time"],
 )
-def test_a_file_that_is_no_log(line: str, reason: str, log: Path) -> None:
-    """The message says where, what was found, and what is allowed."""
+def test_file_that_is_not_a_log_is_rejected(line: str, reason: str, log: Path) -> None:
     log.write_text(f"{line}\n", encoding="utf-8")
 
     with pytest.raises(UnreadableLog) as caught:
@@ -152,8 +149,7 @@ def test_a_file_that_is_no_log(line: str, reason: str, log: Path) -> None:
     assert text.endswith("allowed: the audit log, and kafka-authorizer.log in Kafka's own layout")
 
 
-def test_a_torn_record_is_left_out(log: Path) -> None:
-    """The rest of the file counts; the torn record is named."""
+def test_truncated_record_is_skipped(log: Path) -> None:
     torn = record("READ", "Topic:LITERAL:orders", "Fetch")[:90]
     log.write_text(f"{torn}\n{record('WRITE', 'Topic:LITERAL:a', 'Produce')}\n", encoding="utf-8")
     logged = LoggedRequests()
@@ -164,7 +160,6 @@ def test_a_torn_record_is_left_out(log: Path) -> None:
     assert logged.unreadable[0].startswith(f"{log}:1: not a record: expected ")
 
 
-def test_a_file_that_is_not_there(log: Path) -> None:
-    """The message names it."""
+def test_missing_file_is_reported(log: Path) -> None:
     with pytest.raises(UnreadableLog, match="No such file or directory"):
         LoggedRequests().read(log)

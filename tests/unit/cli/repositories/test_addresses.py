@@ -32,8 +32,7 @@ def test_each_form_has_its_kind(text: str, kind: AddressKind, target: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "kafka://", "config:", "KAFKA://a:1", "http://a:1/acls"])
-def test_other_texts_are_refused_with_the_forms(text: str) -> None:
-    """An unknown scheme is a typing error, not the name of a file."""
+def test_invalid_addresses_are_rejected(text: str) -> None:
     with pytest.raises(InvalidAddress, match=r"an address is a file, kafka://HOST:PORT"):
         parse_address(text)
 
@@ -48,13 +47,11 @@ def test_other_texts_are_refused_with_the_forms(text: str) -> None:
         ("/x/../y.yaml", "/y.yaml"),
     ],
 )
-def test_addresses_of_one_repository_have_one_canonical_text(text: str, canonical: str) -> None:
-    """The order of servers, case, and the way to a file do not count."""
+def test_equivalent_addresses_have_one_canonical_text(text: str, canonical: str) -> None:
     assert parse_address(text).canonical() == canonical
 
 
-def test_passwords_are_not_shown() -> None:
-    """Addresses stand in errors and in printed commands."""
+def test_passwords_are_hidden() -> None:
     address = parse_address("postgresql://u:s3cret@h/d")
 
     assert (address.target, str(address)) == ("u:s3cret@h/d", "postgresql://u@h/d")

@@ -41,10 +41,9 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return answer
 
 
-async def test_bindings_that_several_filters_match_are_returned_once(
+async def test_bindings_of_overlapping_filters_are_returned_once(
     answer: Callable[..., None],
 ) -> None:
-    """Sorted, as the answer to one filter is."""
     answer(
         "describe_acls",
         lambda filter_: [
@@ -58,18 +57,16 @@ async def test_bindings_that_several_filters_match_are_returned_once(
 
 
 @pytest.mark.parametrize(("level", "networks"), [(0, None), (30, False), (33, True)])
-async def test_the_release_tells_whether_networks_match(
+async def test_network_support_follows_from_the_release(
     answer: Callable[..., None], level: int, *, networks: bool | None
 ) -> None:
-    """A cluster that names no features leaves it open."""
     answer("describe_acls", ACLS)
     answer("metadata_version", level)
 
     assert (await ClusterRepository(ADDRESS).read()).networks is networks
 
 
-async def test_acls_of_a_newer_cluster_are_counted(answer: Callable[..., None]) -> None:
-    """They are found, and they are no part of the contents."""
+async def test_unknown_acls_are_counted(answer: Callable[..., None]) -> None:
     answer("describe_acls", [ACLS[0], UNKNOWN])
     cluster = ClusterRepository(ADDRESS)
 
@@ -89,8 +86,7 @@ async def test_changes_return_an_error_for_each_item(answer: Callable[..., None]
         assert await session.remove_matching([ANY_BINDING] * 2) == [NO, NO]
 
 
-async def test_wrong_addresses_and_properties_are_reported(tmp_path: Path) -> None:
-    """Before anything is sent."""
+async def test_invalid_addresses_and_properties_are_reported(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.properties"
     wrong.write_text("security.protocol=TCP\n")
 

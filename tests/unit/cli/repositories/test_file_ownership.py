@@ -29,8 +29,7 @@ async def read(*paths: Path) -> AclContents:
     return await FileRepository(first, others=others).read()
 
 
-async def test_files_of_a_folder_are_one_set(tmp_path: Path) -> None:
-    """Folders are read with those in them; hidden files and other names are left out."""
+async def test_folder_is_read_as_one_set(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     file(tmp_path / "a.yaml", "{prefixes: pay-}", ORDERS)
     file(tmp_path / "more" / "b.yml", "{prefixes: ship-}", LABELS)
@@ -45,8 +44,7 @@ async def test_files_of_a_folder_are_one_set(tmp_path: Path) -> None:
     assert again == found
 
 
-async def test_a_folder_without_files(tmp_path: Path) -> None:
-    """It is refused: no ACLs are wanted on purpose only."""
+async def test_folder_without_files_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(RepositoryError, match=r"the folder has no files \.yaml"):
         await read(tmp_path)
 
@@ -62,10 +60,9 @@ async def test_a_folder_without_files(tmp_path: Path) -> None:
         ("{principals: 'User:a'}", "{principals: 'User:b'}", None),
     ],
 )
-async def test_two_files_never_own_the_same(
+async def test_overlapping_ownership_is_rejected(
     tmp_path: Path, left: str, right: str, part: str | None
 ) -> None:
-    """The error names both files and lines, and the common part."""
     one, other = tmp_path / "a.yaml", tmp_path / "b.yaml"
     file(one, left)
     file(other, right)
@@ -80,8 +77,7 @@ async def test_two_files_never_own_the_same(
     assert part in str(problem)
 
 
-async def test_a_file_has_what_it_owns_only(tmp_path: Path) -> None:
-    """Neither ACLs outside its own part, nor, without one, those of another file."""
+async def test_file_with_ownership_has_only_owned_acls(tmp_path: Path) -> None:
     one, other = tmp_path / "a.yaml", tmp_path / "b.yaml"
     file(one, "{prefixes: pay-}", ORDERS, LABELS)
     file(other, "", ORDERS)
@@ -95,8 +91,7 @@ async def test_a_file_has_what_it_owns_only(tmp_path: Path) -> None:
     ]
 
 
-async def test_topics_have_one_file(tmp_path: Path) -> None:
-    """As ACLs: no name is owned, or stands, in two files, and an owner has its own names only."""
+async def test_topic_is_defined_in_one_file(tmp_path: Path) -> None:
     one, other, plain = (tmp_path / f"{name}.yaml" for name in "abc")
     owns = "version: 1\nacls: []\nowns: {{topics: {{name: {}, patternType: PREFIXED}}}}\n{}"
     one.write_text(owns.format("pay-", "topics: [{name: pay-a}, {name: ship-a}]\n"))

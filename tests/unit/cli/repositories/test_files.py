@@ -25,8 +25,7 @@ def repository(path: Path, *, is_wanted: bool = False) -> FileRepository:
     return FileRepository(Address(AddressKind.FILE, str(path)), is_wanted=is_wanted)
 
 
-async def test_a_file_of_any_format_has_each_binding_once(tmp_path: Path) -> None:
-    """It describes no policy, no authorizer and no unknown codes."""
+async def test_duplicates_in_a_file_are_removed(tmp_path: Path) -> None:
     (tmp_path / "acls.csv").write_text(f"{HEADER}\n{ROW}\n{ROW}\n")
     found = repository(tmp_path / "acls.csv")
 
@@ -34,8 +33,7 @@ async def test_a_file_of_any_format_has_each_binding_once(tmp_path: Path) -> Non
     assert found.description == str(tmp_path / "acls.csv")
 
 
-async def test_standard_input_has_no_name_to_tell_the_format() -> None:
-    """The format is recognised by how the text begins; the loader gets the hyphen."""
+async def test_format_of_stdin_is_detected_from_content() -> None:
     names: list[str] = []
 
     def load(name: str) -> bytes:
@@ -48,8 +46,7 @@ async def test_standard_input_has_no_name_to_tell_the_format() -> None:
     assert (found.description, names) == ("standard input", ["-"])
 
 
-async def test_an_unreadable_file_is_reported_with_its_name(tmp_path: Path) -> None:
-    """And with the place in it."""
+async def test_unreadable_file_is_reported_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes(b"\xe9")
     (tmp_path / "powershell.csv").write_bytes(HEADER.encode("utf-16"))
     (tmp_path / "short.csv").write_text(f"{HEADER}\n{ROW}"[:-2])
@@ -63,8 +60,7 @@ async def test_an_unreadable_file_is_reported_with_its_name(tmp_path: Path) -> N
             await repository(tmp_path / name).read()
 
 
-def test_a_file_is_read_only(tmp_path: Path) -> None:
-    """Export writes files."""
+def test_file_is_read_only(tmp_path: Path) -> None:
     found = repository(tmp_path / "acls.csv")
 
     with pytest.raises(RepositoryError, match=r"acls\.csv: it is read only"):
@@ -79,8 +75,7 @@ OLD = """Current ACLs for resource `Topic:LITERAL:t`:
 
 
 @pytest.mark.parametrize("name", ["acls.txt", "acls.csv", "acls.yaml", "acls.json"])
-async def test_what_an_old_cluster_has_is_read_and_not_written(tmp_path: Path, name: str) -> None:
-    """Questions are answered; what would be written is refused, with each row's line."""
+async def test_acls_of_old_clusters_are_read_but_not_written(tmp_path: Path, name: str) -> None:
     bindings = read(OLD)
     how = {"txt": Format.KAFKA}.get(name[-3:]) or Format(name[5:])
     (tmp_path / name).write_text(write(bindings, how), newline="")
@@ -104,8 +99,7 @@ spec:
 """
 
 
-async def test_a_folder_of_another_tool(tmp_path: Path) -> None:
-    """Files without ACLs are passed over and counted; a folder has users of one cluster."""
+async def test_folder_of_another_tool(tmp_path: Path) -> None:
     (tmp_path / "topic.yaml").write_text(USER.replace("KafkaUser", "KafkaTopic"))
     with pytest.raises(RepositoryError, match=r"topic\.yaml: .*no KafkaUser.*: KafkaTopic"):
         await repository(tmp_path).read()

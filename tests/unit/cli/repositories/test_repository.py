@@ -34,8 +34,7 @@ class FilterLog(ClusterSession):
         return [None] * len(filters)
 
 
-async def test_a_binding_is_removed_by_the_filter_that_matches_it_alone() -> None:
-    """So a removal never takes more than the plan shows."""
+async def test_removal_filter_matches_only_its_binding() -> None:
     session = FilterLog()
 
     assert await session.remove([A]) == [None]

@@ -34,8 +34,7 @@ def repository(folder: Path, name: str, text: str = "") -> StoreRepository:
     return StoreRepository(parse_address(f"store:{folder / 'data'}"), settings)
 
 
-def test_values_given_while_the_server_ran_count(tmp_path: Path) -> None:
-    """The store's super users stand in the place of the file's; a server may have the store."""
+def test_dynamic_values_override_the_configuration(tmp_path: Path) -> None:
     asyncio.run(fill(tmp_path / "data", adding(1, 2), DYNAMIC))
     owner = open_store(tmp_path / "data")
     store = repository(tmp_path, STANDARD, "allow.everyone.if.no.acl.found=true\n")
@@ -51,8 +50,7 @@ def test_values_given_while_the_server_ran_count(tmp_path: Path) -> None:
     assert store.description == f"the store in {tmp_path / 'data'}"
 
 
-async def test_a_session_changes_the_store(tmp_path: Path) -> None:
-    """A store that does not exist is created on request; the changes are durable."""
+async def test_session_changes_the_store(tmp_path: Path) -> None:
     store = repository(tmp_path, STANDARD)
 
     async with store.change(create=True) as session:
@@ -63,8 +61,7 @@ async def test_a_session_changes_the_store(tmp_path: Path) -> None:
     assert (await store.read()).bindings == BINDINGS[1:]
 
 
-async def test_a_session_needs_a_store_that_is_not_in_use(tmp_path: Path) -> None:
-    """The message names the address to use instead."""
+async def test_session_requires_a_store_not_in_use(tmp_path: Path) -> None:
     store = repository(tmp_path, STANDARD)
     owner = open_store(tmp_path / "data")
 
@@ -83,7 +80,6 @@ async def test_a_session_needs_a_store_that_is_not_in_use(tmp_path: Path) -> Non
         ("no.such.Thing", "authorizer.class.name=no.such.Thing"),
     ],
 )
-async def test_an_unreadable_store_is_reported(tmp_path: Path, name: str, text: str) -> None:
-    """A line says why."""
+async def test_unreadable_store_is_reported(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(RepositoryError, match=text):
         await repository(tmp_path, name).read()

@@ -20,8 +20,7 @@ def run(*words: object) -> Result:
     return CliRunner().invoke(doorkeeper, [str(word) for word in words])
 
 
-async def test_a_backup_comes_back(tmp_path: Path) -> None:
-    """What was in the store when it was backed up is there after the restore."""
+async def test_restore_returns_the_backup(tmp_path: Path) -> None:
     data, copy = tmp_path / "data", tmp_path / "copy"
     await fill(data, adding(1, 2))
     assert run("store", "backup", f"store:{data}", copy).exit_code == 0
@@ -43,8 +42,7 @@ async def test_a_backup_comes_back(tmp_path: Path) -> None:
     assert numbers_in(data) == [1, 2]
 
 
-async def test_a_backup_replaces_nothing_unasked(tmp_path: Path) -> None:
-    """An existing target is an error of one line, unless --overwrite is given."""
+async def test_backup_does_not_overwrite_by_default(tmp_path: Path) -> None:
     await fill(tmp_path / "data", adding(1))
     (tmp_path / "copy").write_text("precious")
     words = ("store", "backup", f"store:{tmp_path}/data", tmp_path / "copy")
@@ -57,8 +55,7 @@ async def test_a_backup_replaces_nothing_unasked(tmp_path: Path) -> None:
     assert run(*words, "--overwrite").exit_code == 0
 
 
-def test_a_store_is_created_once(tmp_path: Path) -> None:
-    """The first time; later only --overwrite begins an empty cluster, and keeps what was there."""
+def test_store_is_created_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
 
     first = run("store", "create", f"store:{data}")
@@ -73,8 +70,7 @@ def test_a_store_is_created_once(tmp_path: Path) -> None:
     assert f"the previous one is {data / 'doorkeeper.db.before-create-'}" in again.output
 
 
-def test_a_store_is_accepted(tmp_path: Path) -> None:
-    """An older copy is refused by the server until then; the text says what was accepted."""
+def test_accept_allows_an_older_store(tmp_path: Path) -> None:
     data, copy = tmp_path / "data", tmp_path / "copy.db"
     asyncio.run(fill(data, adding(1)))
     copy.write_bytes((data / "doorkeeper.db").read_bytes())
@@ -88,8 +84,7 @@ def test_a_store_is_accepted(tmp_path: Path) -> None:
     assert numbers_in(data) == [1]
 
 
-def test_what_is_not_there_is_not_accepted(tmp_path: Path) -> None:
-    """Neither a folder without a store, nor one that a server uses."""
+def test_accept_requires_an_unused_store(tmp_path: Path) -> None:
     missing = run("store", "accept", f"store:{tmp_path}/data")
     store = open_store(tmp_path / "data")
     in_use = run("store", "accept", f"store:{tmp_path}/data")

@@ -31,8 +31,7 @@ async def copied(source: Place, target: Place, *, overwrite: bool = False) -> He
     return header
 
 
-async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
-    """One folder to another; both are sound and the same."""
+async def test_embedded_store_is_copied_and_checked(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     await fill_fully(source)
 
@@ -44,8 +43,7 @@ async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
     assert numbers_in(target) == numbers_in(source)
 
 
-async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
-    """Neither a folder nor a database by two names."""
+async def test_copy_onto_itself_is_rejected(tmp_path: Path) -> None:
     await fill_fully(tmp_path / "data")
     urls = [place_of(settings_at(parse_address(f"postgresql://{user}@h/d"))) for user in ("a", "b")]
 
@@ -58,8 +56,7 @@ async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.interop
-async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgres) -> None:
-    """Names that it cannot hold would fail one by one; it is named, and nothing is made in it."""
+async def test_database_with_other_encoding_is_rejected(postgres_server: Postgres) -> None:
     postgres_server.execute(
         f"CREATE DATABASE latin OWNER {OWNER} TEMPLATE template0 ENCODING 'LATIN1'"
         " LC_COLLATE 'C' LC_CTYPE 'C'"
@@ -74,7 +71,7 @@ async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgr
 
 
 @pytest.mark.interop
-async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> None:
+async def test_copy_to_postgresql_and_back(database: Database, tmp_path: Path) -> None:
     """ACLs and their log go to PostgreSQL and come back the same."""
     source, target = tmp_path / "source", tmp_path / "target"
     await fill(source, adding(*range(3_000)), adding(3_000), removing(5, 6, 7), *CHANGES[1:3])
@@ -96,8 +93,7 @@ async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> No
 
 
 @pytest.mark.interop
-async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path) -> None:
-    """A server that came and wrote while the store was copied makes the copy an old one."""
+async def test_change_during_copy_is_reported(database: Database, tmp_path: Path) -> None:
     shared = place_of(settings_at(parse_address(database.url())))
     await fill(tmp_path / "source", adding(1))
     await copied(folder(tmp_path / "source"), shared)

@@ -28,7 +28,7 @@ def prepared(folder: Path) -> Path:
     return folder
 
 
-def test_check_says_what_is_wrong(tmp_path: Path) -> None:
+def test_check_reports_each_problem(tmp_path: Path) -> None:
     """Status 1, a line for each finding, nothing on stdout."""
     data = prepared(tmp_path / "data")
     connection = apsw.Connection(str(data / DATABASE_NAME))
@@ -47,8 +47,7 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     ]
 
 
-def test_copy_says_what_it_did(tmp_path: Path) -> None:
-    """A copy is told with its rows and revision; a second one must be asked to overwrite."""
+def test_copy_reports_rows_and_revision(tmp_path: Path) -> None:
     source, target = prepared(tmp_path / "source"), tmp_path / "target"
     words = ("copy", f"store:{source}", f"store:{target}")
 
@@ -64,8 +63,7 @@ def test_copy_says_what_it_did(tmp_path: Path) -> None:
     assert "the previous one is" in again.output
 
 
-def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:
-    """--config names it as for serve; both at once are wrong usage."""
+def test_store_address_may_be_a_configuration(tmp_path: Path) -> None:
     data = prepared(tmp_path / "data")
     file = tmp_path / "server.properties"
     file.write_text(f"doorkeeper.data.dir={data}\n")
@@ -73,8 +71,7 @@ def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:
     assert run("check", f"config:{file}").exit_code == 0
 
 
-def test_other_addresses_are_no_stores() -> None:
-    """A live cluster has none that could be copied."""
+def test_other_addresses_are_rejected() -> None:
     for address in ("kafka://h:1", "h:1", "mysql://u:s3cret@h/d", "-"):
         result = run("check", address)
         assert result.exit_code == 2

@@ -41,8 +41,7 @@ def level_in(data: Path) -> list[int]:
     return found
 
 
-def test_what_changes_is_listed_before_it_is_asked(tmp_path: Path) -> None:
-    """An ALLOW gains, a DENY loses; no is the default."""
+def test_changed_decisions_are_listed_before_confirmation(tmp_path: Path) -> None:
     asyncio.run(fill(tmp_path, ACLS))
 
     result = release(tmp_path, "4.4", answer="\n")
@@ -57,8 +56,7 @@ def test_what_changes_is_listed_before_it_is_asked(tmp_path: Path) -> None:
     assert level_in(tmp_path) == []
 
 
-def test_decisions_that_stay_are_not_listed(tmp_path: Path) -> None:
-    """Nobody gains what others allow, or a super user has; nobody loses what they never had."""
+def test_unchanged_decisions_are_not_listed(tmp_path: Path) -> None:
     stored = (
         allow("root", READ, topic("t"), host="10.0.0.0/8"),
         allow("faye", READ, topic("t"), host="10.0.0.0/8"),
@@ -81,8 +79,7 @@ def test_decisions_that_stay_are_not_listed(tmp_path: Path) -> None:
         ]
 
 
-def test_it_is_changed_there_and_back(tmp_path: Path) -> None:
-    """On yes; the way back is the same command, and what gained loses."""
+def test_release_changes_both_ways(tmp_path: Path) -> None:
     asyncio.run(fill(tmp_path, ACLS))
 
     there = release(tmp_path, "4.4", answer="y\n")
@@ -97,8 +94,7 @@ def test_it_is_changed_there_and_back(tmp_path: Path) -> None:
     assert level_in(tmp_path) == [30]
 
 
-def test_a_key_that_names_another_release_is_mentioned(tmp_path: Path) -> None:
-    """The server would not start with it."""
+def test_conflicting_configuration_key_is_reported(tmp_path: Path) -> None:
     asyncio.run(fill(tmp_path, adding(1)))
     file = tmp_path / "server.properties"
     file.write_text(f"doorkeeper.data.dir={tmp_path}\ndoorkeeper.kafka.release=4.3\n")
@@ -114,8 +110,7 @@ def test_a_key_that_names_another_release_is_mentioned(tmp_path: Path) -> None:
     assert level_in(tmp_path) == [33]
 
 
-def test_without_a_store_it_fails(tmp_path: Path) -> None:
-    """None is made."""
+def test_missing_store_fails(tmp_path: Path) -> None:
     result = release(tmp_path / "none", "4.4", "--yes")
 
     assert result.exit_code == 1

@@ -38,8 +38,7 @@ def run(tmp_path: Path) -> Run:
     return invoke
 
 
-def test_the_first_administrator_is_made_before_the_first_start(run: Run, tmp_path: Path) -> None:
-    """The store is made; the user has both mechanisms, and no output has the password."""
+def test_first_administrator_is_added_before_the_first_start(run: Run, tmp_path: Path) -> None:
     added = run("add alice")
 
     assert (added.exit_code, added.stderr) == (0, "")
@@ -56,10 +55,9 @@ def test_the_first_administrator_is_made_before_the_first_start(run: Run, tmp_pa
         ("SCRAM-SHA-256", "", ""),
     ],
 )
-def test_a_mechanism_that_no_listener_offers_is_told(
+def test_mechanism_without_listener_is_warned_about(
     run: Run, offered: str, named: str, missing: str
 ) -> None:
-    """The user is added all the same: the listener may come later."""
     added = run(f"add alice {named}", after=f"--override sasl.enabled.mechanisms={offered}")
 
     assert added.exit_code == 0
@@ -69,8 +67,7 @@ def test_a_mechanism_that_no_listener_offers_is_told(
     assert bool(added.stderr) is bool(missing)
 
 
-def test_a_user_is_added_once(run: Run) -> None:
-    """Another mechanism may come later; what is there is told, and stays."""
+def test_user_is_added_once(run: Run) -> None:
     run("add alice --mechanism SCRAM-SHA-256")
 
     again = run("add alice", "other\n")
@@ -85,9 +82,7 @@ def test_a_user_is_added_once(run: Run) -> None:
     assert run("list").stdout.endswith("alice  SCRAM-SHA-512  16384 iterations\n")
 
 
-def test_a_new_password_keeps_mechanisms_and_iterations(run: Run, tmp_path: Path) -> None:
-    """Unless others are asked for."""
-
+def test_new_password_keeps_mechanisms_and_iterations(run: Run, tmp_path: Path) -> None:
     def stored() -> dict[str, tuple[int, bytes]]:
         store = open_store(tmp_path / "data")
         found = {row.mechanism: (row.iterations, row.salt) for row in store.rows(CREDENTIAL)}
@@ -111,8 +106,7 @@ def test_a_new_password_keeps_mechanisms_and_iterations(run: Run, tmp_path: Path
     }
 
 
-def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
-    """What is not there is told, and nothing is deleted then."""
+def test_user_is_removed_by_mechanism_or_entirely(run: Run) -> None:
     run("add alice")
 
     half = run("remove alice --mechanism SCRAM-SHA-512")
@@ -143,7 +137,7 @@ def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
         ("list --command-config x", 2, "--command-config is for a live cluster"),
     ],
 )
-def test_what_cannot_be_is_told(run: Run, line: str, status: int, text: str) -> None:
+def test_invalid_input_exits_with_1_or_2(run: Run, line: str, status: int, text: str) -> None:
     """Status 1 for what cannot be done, 2 for wrong usage; no password is taken as an argument."""
     found = run(line)
 
@@ -159,16 +153,14 @@ def test_what_cannot_be_is_told(run: Run, line: str, status: int, text: str) -> 
         ("acls.yaml", "", "users are in kafka://HOST:PORT"),
     ],
 )
-def test_users_are_in_stores_and_behind_brokers(address: str, words: str, text: str) -> None:
-    """Another address is wrong usage."""
+def test_other_addresses_are_rejected(address: str, words: str, text: str) -> None:
     found = CliRunner().invoke(doorkeeper, ["users", "list", address, *words.split()])
 
     assert found.exit_code == 2
     assert text in found.stderr
 
 
-def test_no_server_is_told_in_a_line() -> None:
-    """Each address that was tried, and why it did not do; what is no address is told before."""
+def test_unreachable_servers_are_listed() -> None:
     found = CliRunner().invoke(doorkeeper, ["users", "list", "127.0.0.1:1,127.0.0.1:2"])
     wrong = CliRunner().invoke(doorkeeper, ["users", "list", "kafka://localhost:1,nonsense"])
 

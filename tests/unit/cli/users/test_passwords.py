@@ -39,8 +39,9 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("pass\u00e9\n".encode(), "pass\u00e9"),
     ],
 )
-def test_the_first_line_counts(data: bytes, password: str, tmp_path: Path, given: Given) -> None:
-    """Of a file, of standard input, and of what is named -; blanks belong to it."""
+def test_first_line_is_the_password(
+    data: bytes, password: str, tmp_path: Path, given: Given
+) -> None:
     file = tmp_path / "password"
     file.write_bytes(data)
 
@@ -63,8 +64,9 @@ def test_the_first_line_counts(data: bytes, password: str, tmp_path: Path, given
         (b"x" * (PASSWORD_BYTES_MAX + 1), "a password has at most 65536 bytes"),
     ],
 )
-def test_what_is_no_password_is_told(data: bytes, text: str, tmp_path: Path, given: Given) -> None:
-    """The text names the place and shows nothing of what stands there."""
+def test_invalid_password_error_hides_the_password(
+    data: bytes, text: str, tmp_path: Path, given: Given
+) -> None:
     file = tmp_path / "password"
     file.write_bytes(data)
     given(data)
@@ -78,9 +80,7 @@ def test_what_is_no_password_is_told(data: bytes, text: str, tmp_path: Path, giv
         new_password(tmp_path / "absent")
 
 
-def test_at_a_terminal_it_is_asked_for_and_not_shown() -> None:
-    """It is typed twice; what is typed does not appear."""
-
+def test_password_prompt_does_not_echo() -> None:
     @click.command()
     def command() -> None:
         sys.stdin.isatty = lambda: True  # type: ignore[method-assign]
@@ -104,10 +104,9 @@ def test_at_a_terminal_it_is_asked_for_and_not_shown() -> None:
         ("u\u0308ber", "has an accent as a letter of its own"),
     ],
 )
-def test_letters_that_nobody_sees(
+def test_invisible_characters_in_password_are_noted(
     password: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They belong to it, as brokers compare bytes; a line on stderr names them, without it."""
     file = tmp_path / "password"
     file.write_text(f"{password}\n")
 

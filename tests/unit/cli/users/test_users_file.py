@@ -20,8 +20,7 @@ def run(*words: object, password: str = "") -> Result:
     return CliRunner().invoke(doorkeeper, arguments, input=password)
 
 
-def test_a_user_comes_and_changes_and_goes(tmp_path: Path) -> None:
-    """The password is read from stdin, and printed nowhere."""
+def test_user_is_added_changed_and_removed(tmp_path: Path) -> None:
     file = tmp_path / "users.txt"
 
     added = run("set-password", file, "alice", password="hush-hush\n")
@@ -38,7 +37,7 @@ def test_a_user_comes_and_changes_and_goes(tmp_path: Path) -> None:
     assert run("list", file).output == "bob\n"
 
 
-def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
+def test_errors_are_one_line(tmp_path: Path) -> None:
     """On stderr, with status 1."""
     file = tmp_path / "users.txt"
     for words, password, said in (

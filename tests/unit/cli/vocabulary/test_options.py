@@ -44,15 +44,13 @@ def test_short_options_have_one_meaning() -> None:
             assert SHORT[short] == long_name(option), words
 
 
-def test_no_two_options_have_the_same_text() -> None:
-    """The same meaning has one name."""
+def test_option_texts_are_unique() -> None:
     texts = Counter(each.text for each in VOCABULARY.values())
 
     assert [text for text, count in texts.items() if count > 1] == []
 
 
-def test_texts_are_sentences() -> None:
-    """Headings are those of the help; metavars are in capitals."""
+def test_option_texts_are_sentences() -> None:
     for name, (heading, metavar, text) in VOCABULARY.items():
         assert heading in HEADINGS, name
         assert text.endswith("."), name
@@ -68,8 +66,7 @@ def test_texts_are_sentences() -> None:
         (["doorkeeper", "acls", "xyz"], "No such command 'xyz'."),
     ],
 )
-def test_unknown_commands_name_similar_ones(words: list[str], suggestion: str) -> None:
-    """Commands are suggested although they are imported only when they are called."""
+def test_unknown_commands_suggest_similar_ones(words: list[str], suggestion: str) -> None:
     program, *rest = words
 
     result = CliRunner().invoke(PROGRAMS[program], rest)

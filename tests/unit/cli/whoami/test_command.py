@@ -71,8 +71,7 @@ def token(claims: dict[str, object]) -> str:
     return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in whole)
 
 
-def test_a_certificate(folder: Path) -> None:
-    """Rule by rule; the ACLs that name the principal, those for everybody, and near misses."""
+def test_principal_of_a_certificate(folder: Path) -> None:
     code, text, _ = run("acls.csv", *listener("clients", "--cert", "alice.pem"))
 
     assert code == 0
@@ -97,8 +96,7 @@ def test_a_certificate(folder: Path) -> None:
     ]
 
 
-def test_as_json(folder: Path) -> None:
-    """The same as a record."""
+def test_json_output(folder: Path) -> None:
     found = answer("acls.csv", *listener("CLIENTS", "--cert", "alice.pem"))
 
     assert (found["principal"], found["basis"]) == ("User:alice", "inferred")
@@ -112,8 +110,7 @@ def test_as_json(folder: Path) -> None:
     assert found["acls"]["superUser"] is False
 
 
-def test_a_private_key_is_not_read(folder: Path) -> None:
-    """A key that cannot be decoded, and a chain in DER, make no difference."""
+def test_private_key_is_not_read(folder: Path) -> None:
     damaged = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n!!\n-----END RSA PRIVATE KEY-----\n"
     (folder / "damaged.pem").write_text(damaged + world().alice.pem)
     (folder / "alice.der").write_bytes(world().alice.der)
@@ -122,8 +119,7 @@ def test_a_private_key_is_not_read(folder: Path) -> None:
         assert answer(*listener("CLIENTS", "--cert", name))["principal"] == "User:alice"
 
 
-def test_of_a_token_only_the_name_is_shown(folder: Path) -> None:
-    """Neither other claims nor the signature, in both formats and in errors."""
+def test_only_the_name_claim_is_shown(folder: Path) -> None:
     secrets = {"email": "alice@example.com", "jti": "token-id", "exp": 1}
     (folder / "alice.jwt").write_text(token({"sub": "alice", **secrets}) + "\n")
     (folder / "nobody.jwt").write_text(token(secrets))
@@ -140,8 +136,7 @@ def test_of_a_token_only_the_name_is_shown(folder: Path) -> None:
     assert [each for each in hidden if each in "".join(texts)] == []
 
 
-def test_kerberos(folder: Path) -> None:
-    """The broker's default realm may be given."""
+def test_kerberos_principal(folder: Path) -> None:
     words = listener("OAUTH", "--kerberos", "alice@A")
 
     assert answer(*words)["principal"] == "User:alice"
@@ -184,8 +179,7 @@ def test_wrong_usage(folder: Path, words: tuple[str, ...], said: str) -> None:
         ("token", b"a.b.c", "not a JSON Web Token"),
     ],
 )
-def test_files_that_are_something_else(folder: Path, name: str, data: bytes, said: str) -> None:
-    """The message names the file, and nothing that is in it."""
+def test_files_of_other_types_are_rejected(folder: Path, name: str, data: bytes, said: str) -> None:
     (folder / "file").write_bytes(data)
 
     code, _, errors = run(*listener("CLIENTS" if name == "cert" else "OAUTH", f"--{name}", "file"))
@@ -195,8 +189,7 @@ def test_files_that_are_something_else(folder: Path, name: str, data: bytes, sai
     assert said in errors
 
 
-def test_a_misspelt_key_is_reported(folder: Path) -> None:
-    """It has no effect, so that another name comes out."""
+def test_misspelled_key_is_reported(folder: Path) -> None:
     file = folder / "broker.properties"
     file.write_text(CONFIG.replace("mapping.rules", "maping.rules"))
 
@@ -207,7 +200,7 @@ def test_a_misspelt_key_is_reported(folder: Path) -> None:
     assert "login module" not in errors
 
 
-def test_a_missing_file_and_another_listener(folder: Path) -> None:
+def test_missing_file_and_unknown_listener(folder: Path) -> None:
     """They end with status 1 and a line."""
     assert run(*listener("CLIENTS", "--cert", "none.pem"))[2] == (
         "doorkeeper: none.pem: No such file or directory\n"
@@ -254,8 +247,7 @@ def live(server: DoorkeeperServer, file: str, *words: str) -> tuple[str, ...]:
     return (f"kafka://{server.bootstrap_servers}", "--command-config", file, *words)
 
 
-def test_a_login(server: DoorkeeperServer, folder: Path) -> None:
-    """The name is inferred, that it is accepted is known; it may not list ACLs."""
+def test_login_without_describe_permission(server: DoorkeeperServer, folder: Path) -> None:
     address = server.bootstrap_servers
 
     code, text, _ = run(*live(server, login(folder)))
@@ -272,16 +264,14 @@ def test_a_login(server: DoorkeeperServer, folder: Path) -> None:
     ]
 
 
-def test_a_login_that_may_list_acls(server: DoorkeeperServer, folder: Path) -> None:
-    """It is a super user, if no ACL allows that."""
+def test_login_that_may_list_acls(server: DoorkeeperServer, folder: Path) -> None:
     found = answer(*live(server, login(folder, "carol")))
 
     assert found["note"].startswith("User:carol may describe the ACLs, and none allows it")
     assert (found["acls"]["number"], found["acls"]["own"]) == (2, [])
 
 
-def test_the_owner_of_a_token(folder: Path) -> None:
-    """A token names the principal that a principal builder of the server's has made."""
+def test_principal_by_delegation_token(folder: Path) -> None:
     with serving(
         delegation_token_secret_key="a secret",
         principal_builder_class="testkit.callback_handlers:Upper",
@@ -298,8 +288,7 @@ def test_the_owner_of_a_token(folder: Path) -> None:
     assert "note: not User:bob, as the configuration has it\n" in text
 
 
-def test_a_cluster_without_tokens(folder: Path) -> None:
-    """The answer says why nothing named the principal."""
+def test_cluster_without_delegation_tokens(folder: Path) -> None:
     with serving() as server:
         found = answer(*live(server, login(folder), "--create-token"))
 
@@ -307,8 +296,7 @@ def test_a_cluster_without_tokens(folder: Path) -> None:
     assert found["live"]["evidence"] == "no token was created: DELEGATION_TOKEN_AUTH_DISABLED"
 
 
-def test_a_login_that_is_refused(server: DoorkeeperServer, folder: Path) -> None:
-    """Nobody, with the server's text."""
+def test_rejected_login(server: DoorkeeperServer, folder: Path) -> None:
     code, text, _ = run(*live(server, login(folder, password="wrong")))
 
     assert code == 0
@@ -317,8 +305,7 @@ def test_a_login_that_is_refused(server: DoorkeeperServer, folder: Path) -> None
     assert "wrong" not in text
 
 
-def test_a_login_and_the_rules_of_the_broker(server: DoorkeeperServer, folder: Path) -> None:
-    """With the broker's file, its rules name the login of the client's properties."""
+def test_login_with_the_brokers_rules(server: DoorkeeperServer, folder: Path) -> None:
     (folder / "broker.properties").write_text(
         "listeners=USERS://:9092\nadvertised.listeners=USERS://b:9092\n"
         "listener.security.protocol.map=USERS:SASL_PLAINTEXT\nsuper.users=User:Bob\n"
@@ -331,8 +318,7 @@ def test_a_login_and_the_rules_of_the_broker(server: DoorkeeperServer, folder: P
     assert found["because"].startswith("the listener does not offer PLAIN")
 
 
-def test_no_server(folder: Path) -> None:
-    """A line with the address."""
+def test_unreachable_server(folder: Path) -> None:
     code, _, errors = run("kafka://localhost:1")
 
     assert code == 1

@@ -19,6 +19,6 @@ END = ", listenerName=ListenerName(SASL), securityProtocol=SSL, buffer=null) is 
         ("org.apache.kafka.network.Session@28a072d5", None),
     ],
 )
-def test_the_principal_in_a_refusal(session: str, principal: str | None) -> None:
+def test_principal_in_authorization_error(session: str, principal: str | None) -> None:
     """Brokers before 3.9 name it, later ones an object."""
     assert principal_in(f"{BEGIN}{session}{END}") == principal

@@ -52,7 +52,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_someone_would_lose(out: Path, tmp_path: Path) -> None:
+def test_lost_access_exits_with_1(out: Path, tmp_path: Path) -> None:
     """The exit status is 1, the table has the row, the text says who."""
     proposal = acls(tmp_path / "new.yaml")
 
@@ -64,7 +64,7 @@ def test_someone_would_lose(out: Path, tmp_path: Path) -> None:
     assert delta.read(out, "backtest")["turn"].to_list() == ["ALLOW_TO_DENY"]
 
 
-def test_the_release_decides_about_networks(tmp_path: Path) -> None:
+def test_release_decides_whether_networks_match(tmp_path: Path) -> None:
     """A network lets the address in by the rules of 4.4, and is a text by those of 4.3."""
     (tmp_path / "a.log").write_text(record("t1", "Allowed").replace("host = h", "host = 10.0.0.1"))
     current = acls(tmp_path / "current.yaml", "t1")
@@ -81,9 +81,7 @@ def test_the_release_decides_about_networks(tmp_path: Path) -> None:
     assert called(*asked, "--kafka", "4.3")[0] == 1
 
 
-def test_rules_that_changed_in_between(tmp_path: Path) -> None:
-    """Without ACLs, a refusal that was logged with several rules, or by an old release with none,
-    is one row."""
+def test_denial_by_changed_rules(tmp_path: Path) -> None:
     older = record("t1", "Denied")
     newer = older.replace("Operation = Read", "operation = READ").replace(
         " (kafka", " for request = Fetch with resourceRefCount = 1 based on rule DefaultDeny (kafka"
@@ -106,8 +104,7 @@ def test_rules_that_changed_in_between(tmp_path: Path) -> None:
     assert delta.read(out, "backtest").select("count", "rule_before").rows() == [(3, "MatchingAcl")]
 
 
-def test_a_log_of_refusals_cannot_tell_who_would_lose_access(out: Path, tmp_path: Path) -> None:
-    """It is said in place of a number, with a status of its own; a loss by the ACLs is one."""
+def test_log_of_denials_cannot_show_lost_access(out: Path, tmp_path: Path) -> None:
     (tmp_path / "b.log").write_text(record("t2", "Denied"))
     both = acls(tmp_path / "both.yaml", "t1", "t2")
     tables = tmp_path / "refusals"

@@ -33,8 +33,7 @@ def called(*arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help(command: str) -> None:
-    """The help of each command has an example and the meaning of its exit status."""
+def test_help_has_examples_and_exit_statuses(command: str) -> None:
     status, out, _ = called(command, "--help")
 
     assert status == 0
@@ -42,8 +41,7 @@ def test_help(command: str) -> None:
     assert "Exit status" in out
 
 
-def test_run_from_files_to_tables(tmp_path: Path) -> None:
-    """The summary is on stdout, nothing on stderr, which is no terminal; tables in the folder."""
+def test_run_writes_tables_from_files(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(LINE + "bad\n")
     arguments = ["run", "--engine", "local", "--log", str(tmp_path / "a.log"), "--tables"]
 
@@ -100,8 +98,7 @@ def test_wrong_usage_and_failures(
 
 
 @pytest.mark.parametrize("text", ["", LINE.replace("2026", "2126")])
-def test_a_log_that_is_no_evidence(tmp_path: Path, text: str) -> None:
-    """An empty log, and times in the future, have a warning and the status for wrong inputs."""
+def test_insufficient_log_is_warned_about(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.log").write_text(text)
 
     status, out, _ = called("run", "--log", str(tmp_path), "--tables", str(tmp_path / "out"))
@@ -126,8 +123,9 @@ main(sys.argv[1:])
         (["run", "--tables", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
     ],
 )
-def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
-    """The command is installed with the server: without its packages it says which to install."""
+def test_missing_extra_is_reported(
+    tmp_path: Path, arguments: list[str], status: int, text: str
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRA, *arguments],
         cwd=tmp_path,

@@ -48,8 +48,9 @@ def main_of(name: str, *arguments: object) -> int:
 
 
 @pytest.mark.parametrize("error", [ValueError("a\nb"), Panic("a"), ModuleNotFoundError(name="x")])
-def test_what_nobody_thought_of(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told in one line with its place, and has the status of a failure."""
+def test_unexpected_error_is_one_line(
+    error: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as end, report_failures():
         raise error
 
@@ -60,10 +61,9 @@ def test_what_nobody_thought_of(error: BaseException, capsys: pytest.CaptureFixt
     assert "test_failures.py line" in lines[0]
 
 
-def test_a_damaged_table_is_no_answer(
+def test_damaged_table_fails_backtest(
     out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A backtest that cannot read the history must not end as if somebody would lose access."""
     for table in delta.files_of(out, "distinct_decisions"):
         os.truncate(table, 100)
 
@@ -73,8 +73,7 @@ def test_a_damaged_table_is_no_answer(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
-    """Where the reader has gone nothing was answered: that is a failure, without a traceback."""
+def test_closed_output_is_a_failure(out: Path, tmp_path: Path) -> None:
     command = [
         *(sys.executable, "-m", "doorkeeper_pipeline", "backtest", "--engine", "local", "-q"),
         *("--tables", str(out), "--proposal", str(tmp_path / "nobody.yaml")),
@@ -90,9 +89,9 @@ def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
     assert told_on_stderr == b""
 
 
-def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C has a status of its own, not that of an answer."""
-
+def test_ctrl_c_has_its_own_exit_status(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -101,8 +100,9 @@ def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml") == 130
 
 
-def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends a command as Ctrl-C does, so that unfinished files are deleted."""
+def test_sigterm_removes_unfinished_files(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     undone = []
 
     def terminated(*_: object) -> None:
@@ -119,11 +119,9 @@ def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_the_answer_comes_before_it_is_kept(
+def test_result_is_printed_before_it_is_stored(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A disk that is full when the table is to be written does not take the answer with it."""
-
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -67,9 +67,7 @@ def names(folder: Path) -> list[str]:
     return sorted(delta.read(folder / "out", "decisions")["resource_name"].to_list())
 
 
-def test_files_as_they_come(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each look reads what is new, into all tables; without news nothing changes."""
-
+def test_new_files_are_read(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def second() -> None:
         write_file(trail, 4, 3, compressed=True)
 
@@ -82,8 +80,9 @@ def test_files_as_they_come(tmp_path: Path, trail: Path, monkeypatch: pytest.Mon
     assert delta.read(tmp_path / "out", "denied")["count"].sum() == 4
 
 
-def test_acls_that_change(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A listing that was written anew is read again."""
+def test_changed_acls_are_read(
+    tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listing = tmp_path / "acls.csv"
     listing.write_text(HEADER + "User:a,TOPIC,LITERAL,t1,READ,ALLOW,*\n")
 
@@ -98,9 +97,9 @@ def test_acls_that_change(tmp_path: Path, trail: Path, monkeypatch: pytest.Monke
     assert len(delta.read(tmp_path / "out", "runs")) == 2
 
 
-def test_bad_lines(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch of bad lines is quarantined, and what follows is read."""
-
+def test_bad_lines_are_quarantined(
+    tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def bad() -> None:
         (trail / "a.log").write_text(record("x") + "bad\n" * 40)
 
@@ -113,8 +112,9 @@ def test_bad_lines(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(names(tmp_path)) == 5
 
 
-def test_another_writer(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another process kept from being written is written at the next look."""
+def test_conflicting_writer_is_retried(
+    tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = []
 
     def busy(request: RunRequest, around: Surroundings) -> RunSummary | None:
@@ -135,11 +135,7 @@ def test_another_writer(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyP
     assert len(names(tmp_path)) == 4
 
 
-def test_a_signal_ends_the_waiting() -> None:
-    """A run that is told to end does so after the batch that it is in.
-
-    Afterwards signals are again what they were.
-    """
+def test_signal_ends_the_wait() -> None:
     ends = (signal.SIGINT, signal.SIGTERM)
     before = [signal.getsignal(number) for number in ends]
     with run.waiting() as wait:

@@ -19,8 +19,7 @@ def maintain(out: Path | str, *options: str) -> tuple[int, list[str], str]:
     return done.exit_code, done.stdout.splitlines(), done.stderr
 
 
-def test_what_was_done(tmp_path: Path) -> None:
-    """Rows by table, what stays for a while, and what the user has to do."""
+def test_summary_of_maintenance(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(record("x") + record("y", user="bob"))
     Output(tmp_path / "out", str(log)).run()
@@ -42,8 +41,7 @@ def test_what_was_done(tmp_path: Path) -> None:
     assert not lines[0].startswith("0 ")
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
-    """A name that nothing has, a word that is no name, and a vacuum next to runs without a lock."""
+def test_invalid_requests_are_rejected(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(record("x"))
     Output(tmp_path / "out", str(log)).run()

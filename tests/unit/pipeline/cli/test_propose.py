@@ -52,8 +52,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_without_files_the_changes_are_printed(out: Path) -> None:
-    """The first line says how many ACLs there are before and after; each change is a line."""
+def test_changes_are_printed_without_output_file(out: Path) -> None:
     done = called("propose", "--tables", out, *ANY_LENGTH)
 
     assert done.exit_code == 0, done.output
@@ -72,8 +71,7 @@ def test_without_files_the_changes_are_printed(out: Path) -> None:
     ]
 
 
-def test_files(out: Path, tmp_path: Path) -> None:
-    """The set and the script are files; the summary says what would turn; the set can be read."""
+def test_output_files(out: Path, tmp_path: Path) -> None:
     target, script = tmp_path / "new.yaml", tmp_path / "new.sh"
 
     done = called(
@@ -119,8 +117,7 @@ def test_changes_of_no_known_format_are_refused_before_the_work(out: Path, tmp_p
     assert "allowed: .json (a plan), .sh (commands)" in str(done.exception)
 
 
-def test_accepted_findings_stay(out: Path, tmp_path: Path) -> None:
-    """Until the day of accepted_until, and no longer; the summary names them."""
+def test_accepted_findings_are_kept(out: Path, tmp_path: Path) -> None:
     (binding_id,) = delta.read(out, "unused_grants")["binding_id"]
     finding = {"kind": "unused grant", "text": "old", "first_seen": "2020-01-01"}
 
@@ -136,7 +133,7 @@ def test_accepted_findings_stay(out: Path, tmp_path: Path) -> None:
     assert "stays, accepted until 2999-12-31: resourceType=TOPIC, resourceName=old," in accepted
 
 
-def test_options_of_the_run_are_used_again(tmp_path: Path) -> None:
+def test_options_of_the_last_run_are_reused(tmp_path: Path) -> None:
     """Super users, --kafka and thresholds stay with the tables; given ones count in their place."""
     root = LINE.replace("User:a", "User:root").replace(
         " (kafka", " for request = Fetch with resourceRefCount = 1 based on rule SuperUser (kafka"
@@ -163,8 +160,7 @@ def test_options_of_the_run_are_used_again(tmp_path: Path) -> None:
     assert "add --super-user User:root" in str(other.exception)
 
 
-def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
-    """Nothing is written; the refusal says what was found, what is needed, and the way on."""
+def test_short_history_is_rejected(out: Path, tmp_path: Path) -> None:
     script = tmp_path / "new.sh"
 
     with pytest.raises(PipelineError, match=r"(?s)not enough evidence: .*35 days.*--min-days") as e:
@@ -178,8 +174,7 @@ def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
     assert not script.exists()
 
 
-def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) -> None:
-    """Each shortcoming is a comment at the top of the script, and in the summary."""
+def test_overridden_evidence_is_noted_in_the_script(out: Path, tmp_path: Path) -> None:
     script = tmp_path / "new.sh"
 
     done = called("propose", "--tables", out, "--changes", script, "--accept-lost-access")
@@ -190,7 +185,7 @@ def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) ->
     assert risk in done.stdout
 
 
-def test_a_log_of_refusals_shows_no_loss(tmp_path: Path) -> None:
+def test_log_of_denials_shows_no_loss(tmp_path: Path) -> None:
     """A proposal from it says so, in place of "newly forbids 0 decisions"."""
     (tmp_path / "a.log").write_text(LINE.replace("Allowed", "Denied") * 3)
     (tmp_path / "acls.yaml").write_text(ACLS)
@@ -205,8 +200,7 @@ def test_a_log_of_refusals_shows_no_loss(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("listing", [None, "version: 1\nacls: []\n"])
-def test_without_acls_there_is_nothing_to_remove(tmp_path: Path, listing: str | None) -> None:
-    """An empty set, as of a listing that failed, contradicts the run and makes no proposal."""
+def test_empty_acls_make_no_proposal(tmp_path: Path, listing: str | None) -> None:
     (tmp_path / "a.log").write_text(LINE * 3)
     (tmp_path / "acls.yaml").write_text(listing or "")
     acls = () if listing is None else ("--acls", tmp_path / "acls.yaml")
@@ -220,7 +214,7 @@ def test_without_acls_there_is_nothing_to_remove(tmp_path: Path, listing: str | 
     assert "0 -> 1 ACLs" in called(*propose, "--method", "least-privilege").stdout
 
 
-def test_super_users_that_look_like_several(out: Path) -> None:
+def test_super_user_list_with_commas_is_noted(out: Path) -> None:
     """One line says what to write: as Kafka reads it, this is one name."""
     done = called("propose", "--tables", out, "--super-user", "User:a,User:b")
 
@@ -228,16 +222,14 @@ def test_super_users_that_look_like_several(out: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["admin", "User:a;b"])
-def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
-    """They would match no request, and look as if the super users were given."""
+def test_invalid_super_users_are_rejected(out: Path, wrong: str) -> None:
     done = called("propose", "--tables", out, "--super-user", wrong)
 
     assert done.exit_code == 2
     assert "expected: Type:name, such as User:admin" in done.output
 
 
-def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:
-    """It would have no proposal, as one of which nothing is redundant."""
+def test_unknown_principal_is_rejected(out: Path) -> None:
     done = called("propose", "--tables", out, *ANY_LENGTH, "--principal", "User:A")
 
     assert isinstance(done.exception, PipelineError)
@@ -255,7 +247,7 @@ def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:
         (["old.yaml"], "unknown-age", "ASK"),
     ],
 )
-def test_a_grant_goes_only_if_the_history_says_enough_about_it(
+def test_removal_requires_enough_history(
     tmp_path: Path, listings: list[str], rule: str, proposal: str
 ) -> None:
     """Of two grants one was not used in 40 days; the listings say how long it is there."""

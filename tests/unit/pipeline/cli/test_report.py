@@ -27,8 +27,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
     assert "20000" in many.stderr
 
 
-def test_one_of_several_clusters(tmp_path: Path) -> None:
-    """--cluster-name selects decisions; CSV and JSON have the name; without it all are listed."""
+def test_cluster_is_selected_by_name(tmp_path: Path) -> None:
     log, out, target = tmp_path / "audit.jsonl", str(tmp_path / "out"), tmp_path / "report.html"
     log.write_text(confluent_event("lkc-1", "x") + confluent_event("lkc-2", "y"))
     runner = CliRunner()

@@ -102,10 +102,9 @@ def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
         (FORWARDED, "NOT_ENOUGH_EVIDENCE", "brokers", [], None),
     ],
 )
-def test_each_verdict_has_examples_of_what_it_rests_on(
+def test_each_verdict_has_examples(
     out: Path, grant: AclBinding, verdict: str, rule: str, titles: list[str], principal: str | None
 ) -> None:
-    """Of the decisions that used it, or of those that hold it back."""
     found = explained(out, grant)
 
     assert (found["verdict"], found["rule"]) == (verdict, rule), found
@@ -115,8 +114,7 @@ def test_each_verdict_has_examples_of_what_it_rests_on(
     )
 
 
-def test_facts_stand_beside_the_verdict(out: Path) -> None:
-    """Age, use, and the grants that cover it."""
+def test_verdict_has_facts(out: Path) -> None:
     found = explained(out, WIDE)
 
     assert found["covered_by"] == [csv.row_of(OWN)]
@@ -126,8 +124,7 @@ def test_facts_stand_beside_the_verdict(out: Path) -> None:
     assert found["examples"][0]["rows"][0]["count"] == 4
 
 
-def test_lines_that_could_not_be_read_are_examples(out: Path) -> None:
-    """With the file and the place in it; no more than are asked for."""
+def test_unreadable_lines_are_examples(out: Path) -> None:
     found = explained(out, LOST, "--examples", 2)
 
     assert (found["rule"], found["unread"]) == ("unread", True)
@@ -141,7 +138,7 @@ def test_lines_that_could_not_be_read_are_examples(out: Path) -> None:
         assert explained(out, grant, "--examples", 0)["examples"] == []
 
 
-def test_as_text(out: Path) -> None:
+def test_text_output(out: Path) -> None:
     """The grant, the verdict with its reason, the facts, and examples as Kafka logs them."""
     done = called("why", "--tables", out, csv.row_of(WIDE))
 
@@ -175,7 +172,9 @@ def test_as_text(out: Path) -> None:
         ([csv.row_of(OWN), csv.row_of(OWN), "--cluster"], [OWN, FORWARDED]),
     ],
 )
-def test_options_name_grants(out: Path, options: list[str], grants: list[AclBinding]) -> None:
+def test_grants_are_selected_by_options(
+    out: Path, options: list[str], grants: list[AclBinding]
+) -> None:
     """As those of kafka-acls.sh; all of them, and each once."""
     done = called("why", "--tables", out, *options, "--output", "json")
 
@@ -185,8 +184,7 @@ def test_options_name_grants(out: Path, options: list[str], grants: list[AclBind
     )
 
 
-def test_a_grant_that_is_not_there(out: Path) -> None:
-    """The nearest ones are named, and the status is that of a failure."""
+def test_unknown_grant_suggests_similar_ones(out: Path) -> None:
     missing = csv.row_of(OWN._replace(entry=OWN.entry._replace(principal="User:App")))
 
     done = called("why", "--tables", out, csv.row_of(IDLE), missing)
@@ -214,8 +212,7 @@ def test_wrong_usage(out: Path, arguments: tuple[str, ...], text: str) -> None:
     assert text in done.stderr
 
 
-def test_without_acls_there_are_no_verdicts(tmp_path: Path) -> None:
-    """The remedy is the listing."""
+def test_verdicts_require_acls(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(line("User:app", 1))
     called("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out")
 

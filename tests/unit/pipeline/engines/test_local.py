@@ -8,8 +8,7 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Unreadable
 
 
-def test_addresses_are_for_spark() -> None:
-    """The engine has no file systems but this machine's."""
+def test_remote_addresses_require_spark() -> None:
     assert LocalEngine().list_remote([]) == []
     with pytest.raises(Unreadable, match=r"s3a://b/x: .* add --engine spark"):
         LocalEngine().list_remote(["s3a://b/x"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_java_is_missing(tmp_path: Path) -> None:
+def test_missing_java_is_reported(tmp_path: Path) -> None:
     """Without Java there is one line that says what to do; JAVA_HOME or the path has it."""
     with pytest.raises(Missing, match="--engine local"):
         session.check_java({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
@@ -26,8 +26,7 @@ def test_java_is_missing(tmp_path: Path) -> None:
     session.check_java({"PATH": str(java.parent)})
 
 
-def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
-    """Of the installation and of the environment."""
+def test_user_settings_override_defaults(tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("# ours\nspark.ui.enabled true\n")
     variables = {
         "SPARK_CONF_DIR": str(tmp_path),
@@ -45,8 +44,7 @@ def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
     assert here["spark.driver.extraJavaOptions"] == "-XX:ArchiveClassesAtExit=/no/a.jsa"
 
 
-def test_what_workers_get(tmp_path: Path) -> None:
-    """The zip holds both packages, importable from it."""
+def test_worker_archive_is_importable(tmp_path: Path) -> None:
     names = zipfile.ZipFile(session.package_archive(tmp_path)).namelist()
 
     assert "doorkeeper/__init__.py" in names

@@ -74,10 +74,9 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_with_nothing_new_keeps_the_gold_tables(
+def test_run_without_changes_keeps_gold_tables(
     spark: SparkEngine, logs: Path, tmp_path: Path
 ) -> None:
-    """Their versions stay, also after a run of the other engine."""
     ran(LocalEngine(), logs, tmp_path)
     before = {name: delta.files_of(tmp_path, name) for name in TABLES if name not in MANIFEST}
 
@@ -86,9 +85,7 @@ def test_a_run_with_nothing_new_keeps_the_gold_tables(
     assert {name: delta.files_of(tmp_path, name) for name in before} == before
 
 
-def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
-    """Silver and gold are equal to the byte, whatever they ran on and whatever the folder is
-    called: Spark takes names for patterns."""
+def test_engines_produce_equal_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "spark[1] {a,b}*?"
     here = ran(LocalEngine(), logs, tmp_path / "local")
     there = ran(spark, logs, out)
@@ -101,8 +98,9 @@ def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: P
 @pytest.mark.slow
 # Spark starts some hundred tasks: two minutes on a machine with other work.
 @pytest.mark.timeout(600)
-def test_news_give_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
-    """Sums of earlier runs, of either engine, are added to by the other."""
+def test_incremental_runs_of_both_engines_are_equal(
+    spark: SparkEngine, logs: Path, tmp_path: Path
+) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     site = tmp_path / "logs"
     site.mkdir()
@@ -120,9 +118,7 @@ def test_news_give_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Pat
         assert here == there
 
 
-def test_files_at_addresses(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
-    """Spark fetches them, compressed or not, and the rows are those of the same files by path; they
-    are known by address, and not fetched again."""
+def test_remote_files_are_read(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
     there = tmp_path / "a b" / "day=1"
     there.mkdir(parents=True)
     text = (logs / "kafka-authorizer.log").read_bytes()
@@ -152,10 +148,9 @@ def test_files_at_addresses(spark: SparkEngine, logs: Path, tmp_path: Path) -> N
         ("file:/there/is/no/such/folder", "file:/there/is/no/such/folder"),
     ],
 )
-def test_addresses_that_spark_cannot_read(
+def test_unreadable_addresses_are_reported(
     spark: SparkEngine, tmp_path: Path, address: str, found: str
 ) -> None:
-    """They are told in a line with the address, and nothing is written."""
     with pytest.raises(Unreadable) as refused:
         ran(spark, address, tmp_path / "out")
 

@@ -12,8 +12,7 @@ from testkit.acl_tables import bindings_table
 ONE, OTHER = allow("b", READ, topic("t")), allow("a", WRITE, topic("s"))
 
 
-def test_in_force() -> None:
-    """Bindings that were not removed are in force, sorted, with the ids that the table has."""
+def test_existing_bindings_are_in_force() -> None:
     table = bindings_table([ONE, OTHER, allow("c", READ, topic("gone"))])
     removed = pa.array(
         [None, None, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)], pa.timestamp("us", "UTC")
@@ -25,8 +24,7 @@ def test_in_force() -> None:
     )
 
 
-def test_one_that_came_back() -> None:
-    """A binding that was removed and created again is in force once, under its last id."""
+def test_recreated_binding_is_in_force_once() -> None:
     table = bindings_table([ONE, ONE])
     ids = pa.array(["first", "second"])
     removed = pa.array([dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None], pa.timestamp("us", "UTC"))

@@ -25,8 +25,7 @@ BEFORE = [allow("a", READ, topic("ord", PREFIXED)), deny("b", READ, topic("order
 AFTER = [allow("c", READ, topic("x")), allow("a", WRITE, topic("orders"))]
 
 
-def test_both_ways() -> None:
-    """Who loses and who gains is told with the rule and the binding before and after."""
+def test_backtest_reports_gains_and_losses() -> None:
     table = changed_decisions(
         Sets(compile_index(BEFORE), compile_index(AFTER)), asked_table(QUESTIONS, [5, 7, 9])
     )
@@ -45,8 +44,7 @@ def test_both_ways() -> None:
     assert (gains["rule_after"], gains["binding_after"]) == ("MatchingAcl", 1)
 
 
-def test_policies_turn_decisions_too() -> None:
-    """The two sets may have their own policies: a super user less is somebody who breaks."""
+def test_policies_change_decisions() -> None:
     policy = Policy(super_users=frozenset({"User:b"}))
 
     table = changed_decisions(
@@ -61,8 +59,7 @@ def test_policies_turn_decisions_too() -> None:
     )
 
 
-def test_against_what_was_recorded() -> None:
-    """Without a set in force, what was recorded is what there was before."""
+def test_backtest_against_recorded_decisions() -> None:
     table = (
         asked(QUESTIONS)
         .append_column("outcome", pa.array(["ALLOWED", "ALLOWED", "DENIED"]))

@@ -61,13 +61,11 @@ def lost(found: Collection, coverage: float = 90, span_days: float = 42) -> list
         ([200 + 15 * number for number in range(42)], 0),
     ],
 )
-def test_days_with_far_fewer_decisions_than_usual(counts: list[int], thin: int) -> None:
-    """Each is compared with its weekday."""
+def test_days_with_unusually_few_decisions(counts: list[int], thin: int) -> None:
     assert len(collection_of(days(counts), []).thin) == thin
 
 
-def test_some_thin_days_are_covered_by_the_limit() -> None:
-    """As days without decisions are."""
+def test_limit_tolerates_some_thin_days() -> None:
     found = collection_of(days([200] * 30 + [20] * 12), [])
 
     (text,) = lost(found)
@@ -80,8 +78,7 @@ def test_some_thin_days_are_covered_by_the_limit() -> None:
     ("paired", "unpaired", "is_lost"),
     [(2, 18, True), (0, 20, True), (17, 3, True), (18, 2, False), (0, 19, False), (1000, 1, False)],
 )
-def test_requests_that_lack_a_line(paired: int, unpaired: int, *, is_lost: bool) -> None:
-    """A few show nothing."""
+def test_requests_with_a_missing_line(paired: int, unpaired: int, *, is_lost: bool) -> None:
     found = collection_of(days([200] * 2, paired=paired // 2, unpaired=unpaired // 2), [])
     found = found._replace(paired=paired, unpaired=unpaired)
 
@@ -119,8 +116,7 @@ MEMBER = client(heartbeats=9, commits=9, joins=2, syncs=1, look_ups=1)
         ([client(fetches=9), client(may_join=True), client(look_ups=1)], 0, 0),
     ],
 )
-def test_members_that_begin(rows: list[dict[str, Any]], members: int, begun: int) -> None:
-    """A member joins and gets its share; others that use a group look for its coordinator."""
+def test_members_with_a_beginning(rows: list[dict[str, Any]], members: int, begun: int) -> None:
     found = collection_of([], rows)
 
     assert (found.members, found.begun) == (members, begun)
@@ -147,8 +143,7 @@ def test_most_members_begin_within_weeks(
     assert not lost(found, coverage=0, span_days=span_days)
 
 
-def test_what_could_not_be_checked() -> None:
-    """Where one of the signs is there it was checked."""
+def test_unchecked_signs_are_listed() -> None:
     assert "use groups: 4, requests that write two lines: 19)" in unchecked(
         Collection(members=4, paired=10, unpaired=9), 42
     )

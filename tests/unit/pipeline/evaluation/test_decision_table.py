@@ -16,8 +16,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("kept", [0, 100])
-def test_blocks(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table in blocks has all rows in order, and each its own matches, kept or not."""
+def test_decision_table_in_blocks(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision_table, "BLOCK_ROWS", 2)
     monkeypatch.setattr(decision_table, "PAIRS_KEPT", kept)
     evaluated = asked_table(QUESTIONS).evaluate(compile_index(BINDINGS))

@@ -49,8 +49,7 @@ def rows(table: Any, bindings: list[AclBinding] | None = None) -> list[dict[str,
     return listed
 
 
-def test_one_row_for_all_addresses_and_requests() -> None:
-    """Refusals from several addresses and by several requests are one row with all of them."""
+def test_denials_are_grouped_over_addresses_and_requests() -> None:
     [row] = rows(recorded([FROM_HERE, FROM_THERE, FROM_HERE], apis=("Fetch", "Metadata", "")))
 
     assert (row["count"], row["hosts"], row["host_count"]) == (15, [HERE, THERE], 2)
@@ -62,8 +61,7 @@ def test_one_row_for_all_addresses_and_requests() -> None:
     )
 
 
-def test_the_smallest_grant() -> None:
-    """Where no ACL allows it, the literal grant is named, with the command."""
+def test_minimal_grant_is_suggested() -> None:
     [row] = rows(recorded([FROM_HERE]), [])
 
     grant = allow("a", READ, topic("orders"))
@@ -71,8 +69,7 @@ def test_the_smallest_grant() -> None:
     assert (row["grant_text"], row["command"]) == (text_of(grant), command_of(grant))
 
 
-def test_a_deny_in_force() -> None:
-    """Where a DENY stands against it no grant helps, and no command removes the DENY."""
+def test_denial_by_deny_has_no_grant() -> None:
     bindings = [allow("a", READ, topic("orders")), deny("a", READ, topic("orders"), THERE)]
 
     [row] = rows(recorded([FROM_HERE, FROM_THERE]), bindings)
@@ -81,15 +78,13 @@ def test_a_deny_in_force() -> None:
     assert (row["grant_text"], row["command"]) == ("", "")
 
 
-def test_granted_since() -> None:
-    """What the set in force allows needs nothing any more."""
+def test_access_granted_since() -> None:
     [row] = rows(recorded([FROM_HERE]), [allow("a", READ, topic("orders"))])
 
     assert (row["reason"], row["grant_text"], row["command"]) == ("ALLOWED_NOW", "", "")
 
 
-def test_without_a_set_the_record_tells() -> None:
-    """Without ACLs the recorded rule is the reason, and where there is none it is unknown."""
+def test_recorded_rule_is_used_without_acls() -> None:
     text = text_of(deny("a", READ, topic("*")))
 
     [by_rule] = rows(recorded([FROM_HERE], rules="MatchingAcl", texts=text))
@@ -101,8 +96,7 @@ def test_without_a_set_the_record_tells() -> None:
     assert (unknown["reason"], unknown["grant_text"] != "") == ("UNKNOWN", True)
 
 
-def test_what_no_acl_can_say() -> None:
-    """A refusal of the name "*" has no grant: it would be one for every name."""
+def test_ungrantable_name_has_no_grant() -> None:
     [row] = rows(recorded([FROM_HERE._replace(name="*")]), [])
 
     assert (row["reason"], row["grant_text"], row["command"]) == ("NO_ACL", "", "")

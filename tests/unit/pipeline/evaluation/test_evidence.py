@@ -56,8 +56,7 @@ DENIED_NOW = {"outcome_now": "DENIED", "rule_now": "DefaultDeny"}
 ALLOWED_NOW = {"outcome": "DENIED", "rule": "DefaultDeny"}
 
 
-def test_a_long_whole_and_agreeing_history_is_enough() -> None:
-    """Nothing is lacking, and there is nothing to explain."""
+def test_sufficient_history() -> None:
     found = evidence_of(observed(), [row()], Policy(), MONTH)
 
     assert (found.lacking, found.causes, found.contradicts) == ((), (), False)
@@ -76,8 +75,9 @@ def test_a_long_whole_and_agreeing_history_is_enough() -> None:
         (observed(0, decisions=0, allowed=0, first=None, last=None), [], "there are no decisions"),
     ],
 )
-def test_what_is_not_enough(history: Observed, rows: list[dict[str, Any]], text: str) -> None:
-    """Each lack is a sentence of its own, with the number found and the number needed."""
+def test_insufficient_history_lists_each_reason(
+    history: Observed, rows: list[dict[str, Any]], text: str
+) -> None:
     found = evidence_of(history, rows, Policy(), MONTH)
 
     (lacking,) = found.lacking
@@ -105,15 +105,15 @@ def test_what_is_not_enough(history: Observed, rows: list[dict[str, Any]], text:
         ([row(**ALLOWED_NOW)], Policy(), "were denied, and the given ACLs allow them"),
     ],
 )
-def test_causes(rows: list[dict[str, Any]], policy: Policy, text: str) -> None:
-    """A contradiction is explained once, by the cause that the recorded rule shows."""
+def test_contradictions_have_one_cause(
+    rows: list[dict[str, Any]], policy: Policy, text: str
+) -> None:
     (cause,) = evidence_of(observed(), rows, policy, NO_THRESHOLDS).causes
 
     assert text in cause
 
 
-def test_decisions_that_agreed_at_their_time_are_no_contradiction() -> None:
-    """The ACLs changed since; that they changed is no reason to distrust the history."""
+def test_decisions_before_acl_changes_do_not_contradict() -> None:
     found = evidence_of(observed(), [row(agreeing=100, **DENIED_NOW)], Policy(), MONTH)
 
     assert (found.agreement, found.causes, found.lacking) == (100, (), ())
@@ -126,8 +126,7 @@ def test_decisions_that_agreed_at_their_time_are_no_contradiction() -> None:
         [row(count=9_999), row(count=1, rule="DefaultAllow", **DENIED_NOW)],
     ],
 )
-def test_one_decision_proves_that_an_option_is_missing(rows: list[dict[str, Any]]) -> None:
-    """Super users use every grant: without their names the rest is not to be trusted either."""
+def test_missing_option_is_detected_from_one_decision(rows: list[dict[str, Any]]) -> None:
     found = evidence_of(observed(), rows, Policy(), MONTH)
 
     assert found.contradicts
@@ -142,16 +141,14 @@ def test_one_decision_proves_that_an_option_is_missing(rows: list[dict[str, Any]
         row(principal="User:b", count=3, **ALLOWED_NOW),
     ],
 )
-def test_few_contradictions_make_their_principals_doubtful(wrong: dict[str, Any]) -> None:
-    """Nothing is recommended for them, and the run says that inputs do not belong together."""
+def test_contradictions_make_principals_doubtful(wrong: dict[str, Any]) -> None:
     found = evidence_of(observed(), [row(count=860), wrong], Policy(), MONTH)
 
     assert (found.contradicts, found.lacking) == (True, ())
     assert found.doubtful == {"User:b"}
 
 
-def test_a_given_super_user_that_acls_decided_about_is_doubtful() -> None:
-    """The outcome is the same, but its ACLs only look unused."""
+def test_super_user_decided_by_acls_is_doubtful() -> None:
     rows = [row(rule_now="SuperUser"), row(principal="User:b")]
     policy = Policy(super_users=frozenset({"User:a"}))
 
@@ -161,8 +158,7 @@ def test_a_given_super_user_that_acls_decided_about_is_doubtful() -> None:
     assert found.doubtful == {"User:a"}
 
 
-def test_refusals_alone_answer_no_question_about_acls() -> None:
-    """With a set of ACLs the status of the command says so; without one nothing was asked."""
+def test_log_of_denials_is_insufficient() -> None:
     refused = observed(allowed=0)
 
     assert evidence_of(refused, [row(**ALLOWED_NOW)], Policy(), MONTH).contradicts
@@ -170,8 +166,7 @@ def test_refusals_alone_answer_no_question_about_acls() -> None:
     assert not evidence_of(without, [], Policy(), MONTH).contradicts
 
 
-def test_decisions_of_the_future_are_no_evidence() -> None:
-    """Clocks may differ by minutes; what is later has a wrong time, and so may all others."""
+def test_future_decisions_are_insufficient() -> None:
     last = observed().last
     assert last is not None
     sooner, later = (last - dt.timedelta(minutes=number) for number in (6, 4))
@@ -190,8 +185,7 @@ def test_decisions_of_the_future_are_no_evidence() -> None:
     assert (well.causes, well.lacking) == ((), ())
 
 
-def test_without_acls_nothing_is_compared() -> None:
-    """The record alone decides, so it cannot be contradicted."""
+def test_agreement_is_not_checked_without_acls() -> None:
     found = evidence_of(observed(has_acls=False), [], Policy(), MONTH)
 
     assert (found.agreement, found.contradicts, found.lacking) == (None, False, ())
@@ -206,8 +200,7 @@ def test_without_acls_nothing_is_compared() -> None:
         ([row(count=860), row(count=3, unlisted=3)], "99.6%"),
     ],
 )
-def test_no_percentage_is_rounded_to_all_or_nothing(rows: list[dict[str, Any]], text: str) -> None:
-    """A single decision that differs is visible in the percentage."""
+def test_percentages_are_not_rounded_to_0_or_100(rows: list[dict[str, Any]], text: str) -> None:
     found = evidence_of(observed(), rows, Policy(), MONTH._replace(agreement=50))
 
     assert f"; {text} agree" in found.summary()
@@ -219,8 +212,7 @@ def brokers(*days: int) -> tuple[BrokerLog, ...]:
     return tuple(BrokerLog(f"/b{n}.log", frozenset(all_days[-d:])) for n, d in enumerate(days, 1))
 
 
-def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
-    """All days have decisions, of the other broker: that one alone may have served a client."""
+def test_broker_log_with_gaps_is_insufficient() -> None:
     found = evidence_of(observed(logs=brokers(31, 11)), [row()], Policy(), MONTH)
 
     assert found.lacking == (
@@ -233,8 +225,7 @@ def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
     assert "on 31 of 31 days, in 2 logs; 100% agree" in found.summary()
 
 
-def test_as_many_logs_as_brokers() -> None:
-    """With the number of brokers given, one that is missing wholly shows too."""
+def test_number_of_logs_must_match_brokers() -> None:
     needed = MONTH._replace(brokers=3)
     found = evidence_of(observed(logs=brokers(31, 30)), [row()], Policy(), needed)
 
@@ -252,8 +243,7 @@ def days_of(outcome: str, *days: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_history_begins_where_decisions_were_allowed() -> None:
-    """A logger that was set to DEBUG for a week makes no month of the refusals before."""
+def test_history_begins_with_the_first_allowed_decision() -> None:
     refused, allowed = days_of("DENIED", *range(40)), days_of("ALLOWED", *range(34, 40))
     found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
 
@@ -268,8 +258,7 @@ def test_the_history_begins_where_decisions_were_allowed() -> None:
     assert "in 5 days, on 6 of 6 days" in found.summary()
 
 
-def test_days_at_the_end_with_refusals_only_are_missing() -> None:
-    """The logger was set back to INFO: uses since then are not known."""
+def test_trailing_days_of_denials_are_missing() -> None:
     refused, allowed = days_of("DENIED", *range(60)), days_of("ALLOWED", *range(40))
     found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
 

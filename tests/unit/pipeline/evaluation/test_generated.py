@@ -75,8 +75,7 @@ def reason(names: Sequence[str], days: Sequence[tuple[float, float]] | None = No
         ),
     ],
 )
-def test_names_that_programs_write(names: list[str], shape: str) -> None:
-    """Also among names that people chose."""
+def test_generated_names_are_detected(names: list[str], shape: str) -> None:
     assert shape in reason(names)
     assert f"({len(names):,} names)" in reason(names)
 
@@ -94,8 +93,7 @@ def test_names_that_programs_write(names: list[str], shape: str) -> None:
         [f"{word}.{other}" for word in WORDS[:9] for other in WORDS[:9]],
     ],
 )
-def test_names_that_people_chose(names: list[str]) -> None:
-    """They can be listed, and so can a few of any form."""
+def test_human_names_are_not_generated(names: list[str]) -> None:
     assert reason(names) == ""
 
 
@@ -111,27 +109,25 @@ def test_names_that_people_chose(names: list[str]) -> None:
         ([(9 * number, 9 * number + 8) for number in range(9)], False),
     ],
 )
-def test_names_that_come_and_go(days: list[tuple[float, float]], *, is_generated: bool) -> None:
-    """Whatever they look like: the next start has another one."""
+def test_short_lived_names_are_generated(
+    days: list[tuple[float, float]], *, is_generated: bool
+) -> None:
     found = reason(WORDS[: len(days)], days)
 
     assert bool(found) is is_generated
     assert not found or "of 12 names, 4 came in the second half of the history, and" in found
 
 
-def test_too_many_names_to_list() -> None:
-    """A thousand are a list that nobody reads."""
+def test_many_names_count_as_generated() -> None:
     names = [f"{word}.{other}" for word in WORDS for other in WORDS]
     assert reason(names[:NAMES_MAX]) == ""
     assert reason(names) == f"it was used for {len(names):,} names"
 
 
 @pytest.mark.parametrize("name", ["orders", "pay.in", "__consumer_offsets", "a_b-c.d", "*"])
-def test_a_name_of_words_is_its_own_shape(name: str) -> None:
-    """Nothing in it is generated."""
+def test_plain_words_are_not_generated(name: str) -> None:
     assert shape_of(name) == name
 
 
-def test_a_history_without_times() -> None:
-    """It has no names either."""
+def test_history_without_times_has_no_generated_names() -> None:
     assert generated(PATTERN_NAMES.empty_table(), None, None) == {}

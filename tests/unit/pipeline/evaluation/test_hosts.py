@@ -24,7 +24,7 @@ from doorkeeper_pipeline.evaluation.hosts import never_matches
         ("10.0.0.0/33", True, "is not a network"),
     ],
 )
-def test_hosts_that_no_client_has(host: str, *, networks: bool, reason: str) -> None:
+def test_unmatchable_hosts(host: str, *, networks: bool, reason: str) -> None:
     """Kafka compares texts, and writes each address in one form."""
     found = never_matches(host, networks=networks)
 

@@ -6,8 +6,7 @@ from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from testkit.acl import PREFIXED, READ, allow, topic
 
 
-def test_twice_the_same() -> None:
-    """A set that holds a binding twice is refused; distinct() leaves the first of each."""
+def test_duplicate_bindings_are_rejected() -> None:
     one, other = allow("b", READ, topic("t")), allow("a", READ, topic("t"))
 
     with pytest.raises(ValueError, match="same binding twice"):
@@ -15,8 +14,7 @@ def test_twice_the_same() -> None:
     assert distinct([one, other, one]) == (one, other)
 
 
-def test_deep_nesting() -> None:
-    """Prefixes within each other, hundreds deep, are a chain of nodes."""
+def test_deeply_nested_prefixes() -> None:
     index = compile_index([allow("a", READ, topic("x" * size, PREFIXED)) for size in range(1, 400)])
 
     assert index.parents.tolist() == list(range(-1, 398))

@@ -22,8 +22,7 @@ def covers(pattern: tuple[str, PatternType], name: str) -> bool:
     return name == text or (text == "*" and not name.startswith("*"))
 
 
-def test_intervals_are_what_patterns_cover() -> None:
-    """A name's cell lies in the interval of exactly those patterns that cover the name."""
+def test_intervals_match_patterns() -> None:
     patterns = list(product(TEXTS, (LITERAL, PREFIXED)))
     cells = NameCells(patterns)
 
@@ -31,7 +30,7 @@ def test_intervals_are_what_patterns_cover() -> None:
         assert covered(cells, pattern, name) == covers(pattern, name), (pattern, name)
 
 
-def test_a_prefix_ending_before_the_surrogates() -> None:
+def test_prefix_before_the_surrogates() -> None:
     """A prefix ending with U+D7FF ends at a text that no file holds, and still works."""
     cells = NameCells([("\ud7ff", PREFIXED)])
 

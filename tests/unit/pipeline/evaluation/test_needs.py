@@ -27,13 +27,11 @@ def needs(bindings: list[AclBinding], policy: Policy | None = None) -> list[tupl
     return frame.select("principal", "host", "operation", "count").rows()
 
 
-def test_what_was_let_through() -> None:
-    """What an ALLOW for every host let through is one need, whatever the addresses."""
+def test_used_access_is_a_need() -> None:
     assert needs([allow("a", READ, topic("orders"))]) == [("User:a", "*", "READ", 3)]
 
 
-def test_hosts_that_matter() -> None:
-    """What only bindings for an address let through is needed from there only."""
+def test_host_specific_needs() -> None:
     bindings = [allow("a", READ, topic("orders"), HERE), allow("a", WRITE, topic("orders"))]
 
     assert needs(bindings) == [("User:a", "*", "WRITE", 4), ("User:a", HERE, "READ", 1)]
@@ -44,8 +42,7 @@ def test_hosts_that_matter() -> None:
     ]
 
 
-def test_what_needs_no_binding() -> None:
-    """Super users need nothing, nor does anybody what was refused."""
+def test_super_users_and_denials_need_nothing() -> None:
     policy = Policy(super_users=frozenset({"User:a"}))
     denying = [allow("b", READ, topic("orders")), deny("b", READ, topic("orders"))]
 
@@ -53,8 +50,7 @@ def test_what_needs_no_binding() -> None:
     assert needs(denying) == []
 
 
-def test_what_is_open_to_everybody() -> None:
-    """What the default lets through is needed too: a new ACL on the name would close it."""
+def test_default_access_is_a_need() -> None:
     policy = Policy(allow_everyone=True)
 
     assert needs([], policy) == [
@@ -64,8 +60,7 @@ def test_what_is_open_to_everybody() -> None:
     ]
 
 
-def test_without_acls_the_record_counts() -> None:
-    """Where no ACLs are given, what was recorded as allowed is needed, but not by super users."""
+def test_recorded_decisions_are_used_without_acls() -> None:
     outcomes = pa.array(["ALLOWED", "ALLOWED", "DENIED", "ALLOWED"])
     table = asked(QUESTIONS, [1, 2, 4, 8]).append_column("outcome", outcomes)
 

@@ -46,24 +46,21 @@ def excess(*bindings: AclBinding) -> list[tuple[str, ...]]:
     return [tuple(each["excess"]) for each in judged(list(bindings))]
 
 
-def test_each_kind_of_excess() -> None:
-    """Names, prefixes, principals and operations that were not used are told."""
+def test_each_kind_of_overbroad_grant() -> None:
     assert excess(allow("a", READ, topic("*"))) == [("ALL_NAMES", "ALL_HOSTS")]
     assert excess(allow("a", READ, topic("ord", PREFIXED))) == [("PREFIX", "ALL_HOSTS")]
     assert excess(allow("*", READ, topic("orders"))) == [("ALL_PRINCIPALS",)]
     assert excess(allow("a", ALL, topic("orders"))) == [("ALL_HOSTS", "ALL_OPERATIONS")]
 
 
-def test_what_is_as_wide_as_its_use() -> None:
-    """A literal, a prefix of which every name was used, and a DENY are not too wide."""
+def test_fully_used_grants_are_not_overbroad() -> None:
     assert excess(allow("a", READ, topic("orders"))) == []
     assert excess(allow("a", READ, topic("orders", PREFIXED))) == []
     assert excess(deny("a", READ, topic("*"))) == []
     assert excess(allow("a", ALL, group("g"))) == []
 
 
-def test_evidence_and_what_would_do_instead() -> None:
-    """The row has uses, all that was touched, how much it covers, and the narrow bindings."""
+def test_overbroad_grant_has_evidence_and_alternative() -> None:
     everyones = allow("*", READ, topic("*"))
 
     [found] = judged([everyones])
@@ -78,15 +75,13 @@ def test_evidence_and_what_would_do_instead() -> None:
     assert found["instead"] == both
 
 
-def test_the_host_stays() -> None:
-    """What is proposed for a binding of one address is for that address."""
+def test_alternative_keeps_the_host() -> None:
     [found] = judged([allow("a", ALL, topic("orders"), "10.0.0.1")])
 
     assert found["instead"] == [allow("a", READ, topic("orders"), "10.0.0.1")]
 
 
-def test_names_that_no_acl_can_say() -> None:
-    """Where a name was touched that cannot be granted alone, nothing is proposed instead."""
+def test_ungrantable_names_have_no_alternative() -> None:
     asking = [Question("User:a", "10.0.0.1", READ, TOPIC, "*"), QUESTIONS[0]]
 
     [found] = judged([allow("a", READ, topic("*"))], asking, names=("*", "orders", "x"))

@@ -24,7 +24,7 @@ QUESTIONS = [
 ]
 
 
-def test_what_is_no_question() -> None:
+def test_invalid_questions_are_rejected() -> None:
     """A missing column, a null and a word that is not Kafka's are told with the column."""
     table = asked(QUESTIONS)
     words = table.set_column(2, "operation", pa.array(["READ", "PEEK", "READ"]))

@@ -101,13 +101,11 @@ GROUP: dict[str, Any] = {**DESCRIBE, "resource_type": "GROUP", "apis": ["FindCoo
         ({**ON_CLUSTER, "operation": "DESCRIBE"}, "MISSING_GRANT"),
     ],
 )
-def test_a_cause(fields: dict[str, Any], cause: str) -> None:
-    """Each refusal has the first cause that applies; a missing grant alone has a command."""
+def test_each_denial_has_the_first_matching_cause(fields: dict[str, Any], cause: str) -> None:
     assert causes(refused(**fields)) == {(cause, cause == "MISSING_GRANT")}
 
 
-def test_a_deny_is_no_grant() -> None:
-    """Who has a DENY alone has no grant; without any ACL nothing is known about grants."""
+def test_deny_has_no_suggested_grant() -> None:
     of_other = refused(principal="User:other")
 
     assert causes(of_other, grants=(*GRANTS, deny("other", WRITE, topic("t")))) == {
@@ -116,8 +114,7 @@ def test_a_deny_is_no_grant() -> None:
     assert causes(of_other, grants=()) == {("MISSING_GRANT", True)}
 
 
-def test_a_tool_that_asks_for_everything_by_the_clock() -> None:
-    """Its beat is named, it gets no command, and few refusals of a writer keep theirs."""
+def test_periodic_scanner_gets_no_command() -> None:
     last = BEGIN + 143 * HALF_HOUR
     of_tool = names(80, principal="User:CN=ui", count=288, last_ts=last, **DESCRIBE)
     of_tool = [{**each, "rounds": 144} for each in of_tool]  # from two addresses
@@ -182,13 +179,11 @@ def test_a_tool_that_asks_for_everything_by_the_clock() -> None:
         ),
     ],
 )
-def test_how_a_principal_asks(refusals: list[dict[str, Any]], rhythm: str) -> None:
-    """Many names, or much within a minute, is probing; less is not."""
+def test_probing_is_detected(refusals: list[dict[str, Any]], rhythm: str) -> None:
     assert {row["rhythm"] for row in rows(*refusals)} == {rhythm}
 
 
-def test_what_is_explained_otherwise_does_not_count_as_probing() -> None:
-    """What was granted since, denied, or only asked, is none of the names that somebody tries."""
+def test_explained_denials_are_not_probing() -> None:
     explained = [
         *names(30, "granted", reason=ALLOWED_NOW),
         *names(30, "denied", reason=DENY, binding=0),
@@ -202,8 +197,7 @@ def test_what_is_explained_otherwise_does_not_count_as_probing() -> None:
     }
 
 
-def test_many_principals_with_a_name_each() -> None:
-    """They are not one principal that asks for many names."""
+def test_probing_is_counted_per_principal() -> None:
     clients = [
         refused(principal=f"User:{number}", resource_name=f"{number}") for number in range(60)
     ]

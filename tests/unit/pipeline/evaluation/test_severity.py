@@ -43,8 +43,7 @@ def rule_of(case: tuple[str, ...], around: ClusterContext = AROUND) -> tuple[str
     return (rule, *opening_of(binding, around))
 
 
-def test_each_rule_has_a_grant() -> None:
-    """The first rule that holds decides; every rule decides about something."""
+def test_each_severity_rule_has_an_example() -> None:
     assert [rule_of(CASES[rule])[0] for rule, _, _ in RULES] == list(CASES)
 
 
@@ -58,13 +57,11 @@ def test_each_rule_has_a_grant() -> None:
         ("name", (Severity.LOW, "one topic")),
     ],
 )
-def test_severity_and_words(rule: str, expected: tuple[Severity, str]) -> None:
-    """What a grant opens is said in the words of its rule."""
+def test_severity_text_follows_the_rule(rule: str, expected: tuple[Severity, str]) -> None:
     assert rule_of(CASES[rule])[1:] == expected
 
 
-def test_few_principals_and_nothing_sensitive() -> None:
-    """A grant to everybody opens less where few are; without --sensitive no topic is so."""
+def test_severity_depends_on_principals_and_sensitive_topics() -> None:
     around = ClusterContext(principals=MANY - 1)
 
     assert rule_of(CASES["many"], around)[:2] == ("everybody", Severity.MEDIUM)

@@ -35,16 +35,14 @@ def found(
     )
 
 
-def test_two_that_cover_each_other() -> None:
-    """Of two that let the same through one can go, and each names the other."""
+def test_one_of_two_equivalent_grants_is_removable() -> None:
     assert found([ONE, SAME], [ORDERS]) == [
         Unused(0, "COVERED", (1,), removable=False),
         Unused(1, "COVERED", (0,), removable=True),
     ]
 
 
-def test_the_decisive_one_is_kept() -> None:
-    """What is decisive for another question is kept for this one too, and all others can go."""
+def test_decisive_grant_is_kept() -> None:
     assert found([ONE, SAME, WIDE], [ORDERS, ORDERED]) == [
         Unused(0, "COVERED", (2,), removable=True),
         Unused(1, "COVERED", (2,), removable=True),
@@ -59,7 +57,7 @@ def test_the_decisive_one_is_kept() -> None:
         allow("a", AclOperation.ALL, topic("ord", PREFIXED)),
     ],
 )
-def test_of_a_wide_grant_and_exact_ones_the_wide_one_goes(broad: AclBinding) -> None:
+def test_wide_grant_is_removed_before_exact_ones(broad: AclBinding) -> None:
     """The most used grant may be ALL on ``*``: the exact grants for the same uses stay."""
     exact = allow("a", READ, topic("ordered"))
 
@@ -68,8 +66,7 @@ def test_of_a_wide_grant_and_exact_ones_the_wide_one_goes(broad: AclBinding) -> 
     ] == [1]
 
 
-def test_a_deny_is_never_removable() -> None:
-    """A DENY that nobody ran into, or that another one covers, is told and stays."""
+def test_deny_is_never_removable() -> None:
     never = deny("b", READ, topic("x"))
     again = deny("*", READ, topic("orders"))
 
@@ -81,7 +78,7 @@ def test_a_deny_is_never_removable() -> None:
     ]
 
 
-def test_what_closes_a_resource_stays() -> None:
+def test_acl_that_closes_a_resource_is_kept() -> None:
     """With allow.everyone one binding stays for each resource that would be open without any."""
     policy = Policy(allow_everyone=True)
     inner = allow("b", READ, topic("bills.", PREFIXED))
@@ -121,6 +118,7 @@ CREATE = allow("a", AclOperation.CREATE, cluster("kafka-cluster"))
         (deny("a", DESCRIBE, cluster("kafka-cluster")), CREATE, False),
     ],
 )
-def test_what_a_deny_shuts(denied: AclBinding, binding: AclBinding, *, shut: bool) -> None:
-    """A DENY that refuses a part only says nothing about the rest."""
+def test_partial_deny_proves_nothing(
+    denied: AclBinding, binding: AclBinding, *, shut: bool
+) -> None:
     assert shut_by_denies([denied, binding], networks=True)(binding) is shut

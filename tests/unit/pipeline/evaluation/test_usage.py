@@ -33,8 +33,7 @@ def at(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
 
 
-def test_sums() -> None:
-    """Uses are sums of counts, with who, from where, for what, first and last."""
+def test_usage_sums() -> None:
     rows = sum_uses([parts_of(compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS))]).to_dicts()
 
     assert [row["binding"] for row in rows] == [0, 1, 2]
@@ -58,8 +57,7 @@ def test_sums() -> None:
     assert (denied["uses"], denied["decisive_uses"]) == (100, 100)
 
 
-def test_parts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of any number of workers and blocks add up to the same."""
+def test_partial_sums_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     index, table = compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS)
     whole = sum_uses([parts_of(index, table)])
 
@@ -72,8 +70,7 @@ def test_parts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert workers.equals(whole)
 
 
-def test_lists_are_bounded() -> None:
-    """A list names the first hundred values, sorted; the count tells how many there are."""
+def test_value_lists_are_limited() -> None:
     many = [
         Question(f"User:{number:04}", "10.0.0.1", READ, TOPIC, "orders") for number in range(150)
     ]

@@ -142,38 +142,33 @@ def at(host: str) -> Grant:
         (of("mail.send"), {}, "dormant", "REMOVE"),
     ],
 )
-def test_the_first_rule_that_holds_decides(
+def test_first_matching_rule_decides(
     grant: Grant, changed: dict[str, Any], rule: str, verdict: str
 ) -> None:
-    """Each has a reason in words."""
     found = judge(grant, KNOWN._replace(**changed))
     assert (found.rule, found.verdict.value) == (rule, verdict), found
     assert found.why
 
 
-def test_a_removal_that_rests_on_super_users_says_so() -> None:
-    """And one of a principal that made no request."""
+def test_removal_that_depends_on_super_users_is_noted() -> None:
     known = KNOWN._replace(super_users=frozenset({"User:alice"}))
     assert "only while super.users" in judge(UNUSED, known).why
     assert "no request at all" in judge(of("nobody"), KNOWN).why
 
 
-def test_a_used_grant_is_narrowed_with_evidence_only() -> None:
-    """What it was not used for is a grant that was not used."""
+def test_used_grant_is_narrowed_only_with_evidence() -> None:
     assert not doubt_about(USED, KNOWN)
     assert doubt_about(USED._replace(known_from=after(90), given=True), KNOWN)
     assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
     assert doubt_about(USED._replace(names="job-<uuid>"), KNOWN) == "job-<uuid>: keep the pattern"
 
 
-def test_the_reason_to_keep_a_pattern() -> None:
-    """It stands beside the use."""
+def test_reason_to_keep_a_pattern() -> None:
     found = judge(USED._replace(names="its names are generated"), KNOWN)
     assert found.why.endswith("; its names are generated: keep the pattern")
 
 
-def test_a_listing_of_another_cluster() -> None:
-    """More than half of ten or more principals never appear; User:* is none."""
+def test_listing_of_another_cluster_is_detected() -> None:
     seen = {f"User:{number}": Activity(1, 0) for number in range(5)}
     named = frozenset({f"User:{number}" for number in range(10)} | {"User:*"})
     assert not seen_too_few(named, seen)

@@ -53,8 +53,7 @@ def dated(asked: GoldInput, **times: Any) -> GoldInput:
     return replace(asked, bindings=frame.with_columns(**when).to_arrow())
 
 
-def test_a_log_and_its_own_acls_agree(tmp_path: Path) -> None:
-    """One row for each principal and rule, with as many decisions as were recorded."""
+def test_log_agrees_with_its_acls(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
 
     found = rows(asked)
@@ -71,8 +70,7 @@ def test_a_log_and_its_own_acls_agree(tmp_path: Path) -> None:
     assert proof.observed.allowed == 8
 
 
-def test_acls_of_another_cluster(tmp_path: Path) -> None:
-    """They decide otherwise, and do not contain what the log names."""
+def test_acls_of_another_cluster_contradict(tmp_path: Path) -> None:
     asked = replace(asked_of(tmp_path, HISTORY, BINDINGS), bindings=bindings_table([OTHER]))
 
     proof = evidence(asked, DEFAULT_THRESHOLDS)
@@ -82,8 +80,7 @@ def test_acls_of_another_cluster(tmp_path: Path) -> None:
     assert any("probably of another cluster" in each for each in proof.causes)
 
 
-def test_a_missing_super_user_and_allow_everyone(tmp_path: Path) -> None:
-    """The recorded rule names the cause."""
+def test_missing_super_user_and_allow_everyone_are_named(tmp_path: Path) -> None:
     policy = Policy(super_users=frozenset({"User:a"}), allow_everyone=True)
     asked = asked_of(tmp_path, [reads("a"), reads("z")], [OTHER], policy=policy)
     asked = replace(asked, policy=Policy())
@@ -97,8 +94,7 @@ def test_a_missing_super_user_and_allow_everyone(tmp_path: Path) -> None:
     ]
 
 
-def test_an_acl_that_was_removed_in_between(tmp_path: Path) -> None:
-    """Decisions are compared with the ACLs of their minute where the times of changes are known."""
+def test_acl_removed_during_the_history(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, [reads("a", day=1), reads("a", day=3)], [ORDERS])
     gone = dated(asked, valid_to=BEGIN + dt.timedelta(days=2))
     kept = bindings_table([OTHER])
@@ -111,8 +107,7 @@ def test_an_acl_that_was_removed_in_between(tmp_path: Path) -> None:
     assert (row["count"], row["agreeing"], row["unlisted"]) == (2, 1, 0)
 
 
-def test_an_acl_that_came_in_between(tmp_path: Path) -> None:
-    """A refusal from before a grant agrees; one from within a minute of it may be of either."""
+def test_acl_added_during_the_history(tmp_path: Path) -> None:
     at = BEGIN + dt.timedelta(days=2)
     asked = asked_of(tmp_path, [reads("a", day=1), reads("a", day=2), reads("a", day=3)], [OTHER])
     came = dated(replace(asked, bindings=bindings_table([ORDERS])), valid_from=at)
@@ -123,8 +118,7 @@ def test_an_acl_that_came_in_between(tmp_path: Path) -> None:
     assert row["agreeing"] == 2
 
 
-def test_acls_of_others_matter_where_everyone_is_allowed(tmp_path: Path) -> None:
-    """With allow.everyone.if.no.acl.found the first ACL on a topic shuts it to all others."""
+def test_other_acls_matter_with_allow_everyone(tmp_path: Path) -> None:
     policy = Policy(allow_everyone=True)
     asked = asked_of(tmp_path, [reads("z", day=1)], [OTHER], policy=policy)
     came = replace(asked, bindings=bindings_table([deny("q", READ, topic("orders"))]))

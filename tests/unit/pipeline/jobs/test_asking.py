@@ -50,8 +50,7 @@ def picked(shared: dict[str, int], table: DecisionTable) -> pa.Table:
     return pa.table({"principal": table.rows["principal"], "count": counts})
 
 
-def test_distinct_decisions(tmp_path: Path) -> None:
-    """The function sees each distinct decision once, with counts summed over files."""
+def test_distinct_decisions_are_summed_over_files(tmp_path: Path) -> None:
     asked = history(tmp_path, [ROW], [LATER, ROW._replace(principal="User:b")])
 
     [found] = asked.ask(Question(picked, {"times": 3}, SCHEMA))
@@ -62,8 +61,7 @@ def test_distinct_decisions(tmp_path: Path) -> None:
     ]
 
 
-def test_totals(tmp_path: Path) -> None:
-    """Decisions by some columns only, with the counts and times of the whole history."""
+def test_totals_by_columns(tmp_path: Path) -> None:
     asked = history(tmp_path, [ROW], [LATER, ROW._replace(resource_name="u")])
 
     [row] = Totals(("principal", "outcome")).of(asked).to_dicts()
@@ -72,8 +70,7 @@ def test_totals(tmp_path: Path) -> None:
     assert (row["last_ts"] - row["first_ts"]).total_seconds() == 120
 
 
-def test_questions_are_answered_together(tmp_path: Path) -> None:
-    """One pass answers all that are named, and nothing is asked twice."""
+def test_questions_share_one_pass(tmp_path: Path) -> None:
     passes: list[int] = []
 
     class Counting(LocalEngine):

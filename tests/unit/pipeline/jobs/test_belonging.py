@@ -25,8 +25,7 @@ def file(path: str, source: str, first: int | None, last: int = 0) -> dict[str, 
     return {"path": path, "source": source, "first_ts": begin, "last_ts": end}
 
 
-def test_the_same_time_in_both_logs() -> None:
-    """Both would count the same decisions: the refusal names the two files and the remedy."""
+def test_same_period_in_both_logs_is_rejected() -> None:
     both = [file("/b/kafka.log", "authorizer-log", 10, 20), file("/a/audit", "trail", 0, 10)]
 
     with pytest.raises(Conflicting) as caught:
@@ -41,14 +40,12 @@ def test_the_same_time_in_both_logs() -> None:
     assert "--different-servers" in told
 
 
-def test_logs_that_follow_each_other() -> None:
-    """A server that wrote the one log until a time, and the other from then on, counts once."""
+def test_consecutive_logs_are_accepted() -> None:
     check_logs([file("/b", "authorizer-log", 0, 9), file("/a", "trail", 10, 20)])
     check_logs([file("/b", "authorizer-log", None), file("/a", "trail", 10, 20)])
 
 
-def test_events_of_several_clusters() -> None:
-    """One of them must be chosen: all are named, with the option."""
+def test_events_of_several_clusters_require_a_choice() -> None:
     files: list[dict[str, Any]] = [
         {"path": "/a", "decisions": 2, "clusters": ["lkc-2", "lkc-1"]},
         {"path": "/b", "decisions": 0, "clusters": None},
@@ -64,8 +61,7 @@ def test_events_of_several_clusters() -> None:
     assert (chosen.name, chosen.ids) == ("lkc-1", ("lkc-1", "lkc-2"))
 
 
-def test_events_of_one_cluster() -> None:
-    """It needs no choice; another name is refused."""
+def test_events_of_one_cluster_require_no_choice() -> None:
     files: list[dict[str, Any]] = [{"path": "/a", "decisions": 1, "clusters": ["lkc-1"]}]
 
     assert choose_cluster(files, "", Cluster("")).name == "lkc-1"
@@ -73,8 +69,7 @@ def test_events_of_one_cluster() -> None:
         choose_cluster(files, "payments", Cluster("payments"))
 
 
-def test_rows_without_a_name() -> None:
-    """They are about the cluster that there was before clusters were told apart."""
+def test_rows_without_cluster_name() -> None:
     rows = pl.DataFrame({"cluster": ["", None, "b"], "row": [1, 2, 3]})
     first, second = Cluster("a", ("a", "b"), "a"), Cluster("b", ("a", "b"), "a")
 

@@ -41,13 +41,11 @@ def spans(*files: dict[str, Any]) -> list[tuple[str, int]]:
         ("/10.0.0.17/a.log", "/10.0.0.17/a.log"),
     ],
 )
-def test_what_rotations_add_to_a_name(path: str, name: str) -> None:
-    """Numbers and dates of rotations and the suffixes of compression go; names of hosts stay."""
+def test_rotation_suffixes_are_removed(path: str, name: str) -> None:
     assert name_of(path) == name
 
 
-def test_rotations_are_one_log_and_brokers_are_several() -> None:
-    """Each broker has its folder or its name, and as many files as it likes."""
+def test_rotated_files_form_one_log_per_broker() -> None:
     assert spans(
         file("/b1/a.log.2.gz", 0, 9),
         file("/b1/a.log.1", 8, 20),
@@ -56,8 +54,7 @@ def test_rotations_are_one_log_and_brokers_are_several() -> None:
     ) == [("/b1/a.log", 31), ("/b2/a.log", 11)]
 
 
-def test_logs_that_follow_each_other_are_one() -> None:
-    """A pod that was made anew has another name, and its log goes on."""
+def test_consecutive_logs_form_one_log() -> None:
     assert spans(
         file("/pods/kafka-0_7f/0.log", 0, 14),
         file("/pods/kafka-1_8a/0.log", 0, 30),
@@ -65,8 +62,7 @@ def test_logs_that_follow_each_other_are_one() -> None:
     ) == [("/pods/kafka-0_9c/0.log", 31), ("/pods/kafka-1_8a/0.log", 31)]
 
 
-def test_a_copy_under_another_name_is_the_same_log() -> None:
-    """It begins alike; so a copy of one rotation is no broker that is silent afterwards."""
+def test_copy_with_another_name_is_the_same_log() -> None:
     assert spans(
         file("/b1/a.log.1", 0, 9, head_sha256="x"),
         file("/b1/a.log", 10, 30),
@@ -74,8 +70,7 @@ def test_a_copy_under_another_name_is_the_same_log() -> None:
     ) == [("/b1/a.log", 31)]
 
 
-def test_chunks_with_random_names_are_no_brokers() -> None:
-    """They are too short to tell; a history of nothing else is one log, unless it is short too."""
+def test_randomly_named_chunks_form_one_log() -> None:
     chunks = [file(f"/bucket/{day:x}c4e", day, day + 1) for day in range(30)]
 
     assert spans(*chunks) == [("/bucket/1dc4e", 31)]
@@ -84,13 +79,11 @@ def test_chunks_with_random_names_are_no_brokers() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"source": "cloudevents"}, {"topic_id": "t"}])
-def test_sources_of_a_whole_cluster_have_no_logs_of_brokers(changed: dict[str, Any]) -> None:
-    """An audit topic has the decisions of all brokers."""
+def test_cluster_wide_sources_have_no_broker_logs(changed: dict[str, Any]) -> None:
     assert broker_logs([file("/b1/a.log", 0, 30), file("/x", 0, 30, **changed)]) is None
 
 
-def test_days_with_refusals_only_are_not_covered() -> None:
-    """At INFO a broker logs no use; rows of earlier releases do not tell the two apart."""
+def test_days_of_denials_are_not_covered() -> None:
     at_info = file("/b2/a.log", 0, 30, allowed_days=["2026-10-20"])
 
     assert spans(file("/b1/a.log", 0, 30), at_info) == [("/b1/a.log", 31), ("/b2/a.log", 1)]

@@ -47,8 +47,9 @@ def found_in(grants: list[dict[str, Any]], **others: list[dict[str, Any]]) -> An
         (grant("NOT_ENOUGH_EVIDENCE", "age"), None, None),
     ],
 )
-def test_causes(row: dict[str, Any], cause: str | None, action: str | None) -> None:
-    """Each grant has one cause, or is no finding; one that is safe to remove is not to decide."""
+def test_each_grant_has_one_cause(
+    row: dict[str, Any], cause: str | None, action: str | None
+) -> None:
     wide: list[dict[str, Any]] = [
         {"binding_id": "wide", "proposal": ["narrower"]},
         {"binding_id": "generated"},
@@ -60,8 +61,7 @@ def test_causes(row: dict[str, Any], cause: str | None, action: str | None) -> N
     )
 
 
-def test_refusals_are_one_finding_of_each_principal_and_cause() -> None:
-    """Those about which nobody has to decide are none."""
+def test_denials_are_one_finding_per_principal_and_cause() -> None:
     row: dict[str, Any] = {"principal": "User:a", "cause": "MISSING_GRANT", "operation": "READ"}
     row |= {"resource_type": "TOPIC"}
     denied: list[dict[str, Any]] = [
@@ -79,8 +79,7 @@ def test_refusals_are_one_finding_of_each_principal_and_cause() -> None:
     assert probing["why"] == "80 names at once"
 
 
-def test_a_finding_from_run_to_run() -> None:
-    """It keeps its first time when it comes back, and is left out long after it went."""
+def test_finding_keeps_its_first_time() -> None:
     nothing = found_in([])
     one = found_in([grant("REMOVE")])
     empty = contents.empty("findings")
@@ -96,8 +95,7 @@ def test_a_finding_from_run_to_run() -> None:
     assert follow(gone, nothing, SECOND + KEPT).is_empty()
 
 
-def test_what_the_evidence_does_not_say_is_neither_new_nor_gone() -> None:
-    """A grant looks unused in a short history; a finding that was known stays."""
+def test_insufficient_evidence_keeps_findings() -> None:
     held = found_in([grant("NOT_ENOUGH_EVIDENCE", "age", binding_id="x")])
     known = follow(contents.empty("findings"), found_in([grant("REMOVE", binding_id="x")]), FIRST)
 

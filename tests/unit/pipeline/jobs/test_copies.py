@@ -38,16 +38,14 @@ def summed(**files: list[Decided]) -> tuple[int, int]:
     [(0, 360), (0, 100), (77, 300)],
     ids=["a copy", "of the beginning", "torn within minutes"],
 )
-def test_a_part_of_another_file_counts_nothing(begin: int, end: int) -> None:
-    """Copies may begin and end within a minute."""
+def test_partial_copy_is_not_counted(begin: int, end: int) -> None:
     log = traffic(1)
 
     assert summed(a=log, b=log[begin:end]) == (360, end - begin)
     assert summed(b=log, a=log[begin:end]) == (360, end - begin)
 
 
-def test_rotations_that_overlap() -> None:
-    """Each line counts once, where the first ends and the second begins within a minute too."""
+def test_overlapping_rotations_are_counted_once() -> None:
     log = traffic(2)
 
     assert summed(a=log[:200], b=log[117:290], c=log[250:]) == (360, 83 + 40)
@@ -63,8 +61,7 @@ def test_logs_of_several_brokers_are_summed() -> None:
 
 @pytest.mark.parametrize("step", [2, 10])
 @pytest.mark.parametrize("kept", [False, True])
-def test_a_copy_that_lacks_lines_counts_nothing(step: int, *, kept: bool) -> None:
-    """As of a collector that drops every other line, or keeps every tenth."""
+def test_incomplete_copy_is_not_counted(step: int, *, kept: bool) -> None:
     log = traffic(3, minutes=50)
     copy = log[::step] if kept else [each for at, each in enumerate(log) if at % step]
 
@@ -72,8 +69,7 @@ def test_a_copy_that_lacks_lines_counts_nothing(step: int, *, kept: bool) -> Non
     assert summed(b=log, a=copy) == (len(log), len(copy))
 
 
-def test_two_copies_that_lack_other_lines() -> None:
-    """Of a decision of a minute the copy with more lines counts: no line of it counts twice."""
+def test_larger_of_two_incomplete_copies_counts() -> None:
     log = traffic(4)
     copies = [[each for at, each in enumerate(log) if at % 10 != lost] for lost in (0, 5)]
 
@@ -83,8 +79,7 @@ def test_two_copies_that_lack_other_lines() -> None:
     assert count + copied == sum(map(len, copies))
 
 
-def test_brokers_that_write_at_whole_seconds_are_summed() -> None:
-    """Lines of a client at several brokers may agree in them."""
+def test_brokers_with_whole_second_timestamps_are_summed() -> None:
     logs = [
         [decided(1000 * second, f"t{second % 7}") for second in range(start, 1800, 60)]
         for start in (0, 0)

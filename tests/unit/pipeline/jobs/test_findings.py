@@ -93,8 +93,7 @@ def test_each_cause_has_its_own_numbers(tmp_path: Path) -> None:
     assert commands == 40
 
 
-def test_a_client_without_a_login_comes_first(tmp_path: Path) -> None:
-    """It is named with its address, before what others lack, and a DENY with what it shuts."""
+def test_anonymous_clients_come_first(tmp_path: Path) -> None:
     lines = [
         *(refusal("ANONYMOUS", "Describe", "Group:KMOffsetCache", host="192.0.2.186"),) * 9,
         *(refusal("svc", "Read", "Topic:LITERAL:shut"),) * 3,
@@ -120,8 +119,7 @@ def test_a_client_without_a_login_comes_first(tmp_path: Path) -> None:
     )
 
 
-def test_principals_that_are_left_out(tmp_path: Path) -> None:
-    """Their refusals and ACLs count nowhere, and the last lines say how much that is."""
+def test_excluded_principals_are_not_counted(tmp_path: Path) -> None:
     lines = [refusal("svc", "Read", "Topic:LITERAL:t")] * 3
     lines += [refusal("other", "Read", "Topic:LITERAL:t")]
 
@@ -137,8 +135,7 @@ def test_principals_that_are_left_out(tmp_path: Path) -> None:
     assert delta.read(tmp_path / "out", "denied")["count"].sum() == 4
 
 
-def test_findings_that_are_accepted(tmp_path: Path) -> None:
-    """They are left out with their day, those of another cause or ACL are not."""
+def test_accepted_findings_are_omitted(tmp_path: Path) -> None:
     day, later = dt.date(2027, 1, 31), dt.date(2027, 3, 31)
     lines = [refusal("svc", "Read", "Topic:LITERAL:t")] * 3
     lines += [refusal("svc", "Describe", "Topic:LITERAL:t", api="Metadata")]
@@ -185,8 +182,7 @@ def lines(*rows: dict[str, Any], **tables: list[dict[str, Any]]) -> list[str]:
     return list(lines_of(groups(*rows), sources, BEFORE))
 
 
-def test_one_group_of_each_principal_and_cause() -> None:
-    """It has the highest severity of its findings, and names the most severe first."""
+def test_findings_are_grouped_by_principal_and_cause() -> None:
     (group,) = groups(
         finding("unused", subject="a"),
         finding("unused", subject="b", severity="HIGH", first_seen=NOW),
@@ -197,15 +193,13 @@ def test_one_group_of_each_principal_and_cause() -> None:
     assert (group.title, group.subjects) == ("User:a: 2 of 14 grants unused", ("b", "a"))
 
 
-def test_what_one_answer_is_for_is_one_group() -> None:
-    """Grants of unknown age are not a row for each principal: one listing answers all."""
+def test_grants_of_unknown_age_are_one_group() -> None:
     (group,) = groups(finding("unknown-age"), finding("unknown-age", "User:b"))
 
     assert group.title == "2 principals: 2 grants unused, of unknown age"
 
 
-def test_the_most_severe_comes_first_then_the_largest() -> None:
-    """Not the alphabet: that decides between equals alone."""
+def test_groups_are_sorted_by_severity_and_size() -> None:
     found = groups(
         finding("unused", "User:b"),
         finding("unused", "User:a"),
@@ -218,8 +212,7 @@ def test_the_most_severe_comes_first_then_the_largest() -> None:
     assert [each.principal[-1] for each in found] == ["c", "y", "z", "a", "b"]
 
 
-def test_lines() -> None:
-    """What is to be decided comes first, with its question; refusals have lines of their own."""
+def test_summary_lines() -> None:
     asked = finding("renamed", "User:old", grants=1, why="are both the same?", severity="MEDIUM")
 
     assert lines(finding("unused"), asked, finding("missing-grant")) == [
@@ -234,8 +227,7 @@ def test_lines() -> None:
     ]
 
 
-def test_many_groups_are_counted() -> None:
-    """Ten are listed; of their findings three are named."""
+def test_remaining_groups_are_counted() -> None:
     rows = [finding("unused", f"User:{number:02}") for number in range(GROUPS_MAX + 2)]
     rows += [finding("unused", "User:99", subject=f"s{number}") for number in range(5)]
 
@@ -246,8 +238,7 @@ def test_many_groups_are_counted() -> None:
     assert len(found) == 1 + GROUPS_MAX + 1
 
 
-def test_what_the_evidence_lacks_is_told_by_rule() -> None:
-    """With an example of each."""
+def test_missing_evidence_is_listed_by_rule() -> None:
     row = {"principal": "User:a", "operation": "READ", "resource_type": "TOPIC", "host": "*"}
     row |= {"resource_name": "t", "verdict": "NOT_ENOUGH_EVIDENCE"}
     held = [{**row, "rule": "age", "why": "given lately"}] * 2 + [{**row, "rule": "period"}]

@@ -11,8 +11,7 @@ from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents
 
 
-def test_every_job_gives_its_tables_without_a_history() -> None:
-    """With nothing to read each job gives empty tables that keep their contracts."""
+def test_empty_history_gives_empty_tables() -> None:
     asked = GoldInput(
         engine=LocalEngine(),
         decisions=(),

@@ -45,8 +45,7 @@ def test_three_tables(tmp_path: Path) -> None:
     assert {row["days_observed"] for row in usage} == {2}
 
 
-def test_unused(tmp_path: Path) -> None:
-    """What can go has its command; of two that let the same through, one is to be kept."""
+def test_unused_grants_have_commands(tmp_path: Path) -> None:
     rows = grants(asked_of(tmp_path, HISTORY, BINDINGS))["unused_grants"].to_pylist()
 
     found = {row["binding_id"]: row for row in rows}
@@ -61,8 +60,7 @@ def test_unused(tmp_path: Path) -> None:
     assert "" in (wide["command"], same["command"])
 
 
-def test_overbroad(tmp_path: Path) -> None:
-    """What is too wide comes with evidence, with what would do instead, and the commands."""
+def test_overbroad_grants_have_alternatives(tmp_path: Path) -> None:
     [row] = grants(asked_of(tmp_path, HISTORY, BINDINGS))["overbroad_grants"].to_pylist()
 
     assert row["binding_id"] == id_of(WIDE)
@@ -73,8 +71,7 @@ def test_overbroad(tmp_path: Path) -> None:
     assert row["commands"] == [command_of(SAME), command_of(WIDE, remove=True)]
 
 
-def test_severity_is_a_column_of_each_table(tmp_path: Path) -> None:
-    """It depends on what a grant opens, and on the topics that are sensitive."""
+def test_severity_is_in_each_table(tmp_path: Path) -> None:
     asked = replace(asked_of(tmp_path, HISTORY, BINDINGS), sensitive=("ord",))
     found = {name: table.to_pylist() for name, table in grants(asked).items()}
 
@@ -86,10 +83,7 @@ def test_severity_is_a_column_of_each_table(tmp_path: Path) -> None:
     assert (wide["severity"], wide["opens"]) == ("HIGH", "every topic")
 
 
-def test_a_backtest_stands_before_every_proposal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the removal set would turn a decision after all, nothing is proposed."""
+def test_removals_are_backtested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
     turning = changes_by(asked, tuple(BINDINGS), ())
     assert turning.num_rows == 1
@@ -100,8 +94,7 @@ def test_a_backtest_stands_before_every_proposal(
     assert {row["proposal"] for row in rows} == {"KEEP"}
 
 
-def test_nothing_is_recommended_for_doubtful_principals(tmp_path: Path) -> None:
-    """Theirs, and the ACLs for all principals, stay: some of their uses are unknown."""
+def test_doubtful_principals_get_no_recommendation(tmp_path: Path) -> None:
     idle = [allow("*", WRITE, topic("bills")), allow("bob", WRITE, topic("bills")), IDLE]
     asked = asked_of(tmp_path, HISTORY, sorted([*BINDINGS, *idle[:2]]))
 
@@ -116,8 +109,7 @@ def test_nothing_is_recommended_for_doubtful_principals(tmp_path: Path) -> None:
     assert [bool(proposals[id_of(each)]["command"]) for each in idle] == [False, False, True]
 
 
-def test_a_wide_grant_of_a_doubtful_principal_has_no_replacement(tmp_path: Path) -> None:
-    """It is shown, without commands."""
+def test_wide_grant_of_a_doubtful_principal_has_no_replacement(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
 
     (row,) = grants(replace(asked, doubtful=frozenset({"User:alice"})))[
@@ -127,8 +119,7 @@ def test_a_wide_grant_of_a_doubtful_principal_has_no_replacement(tmp_path: Path)
     assert (row["binding_id"], row["proposal"], row["commands"]) == (id_of(WIDE), [], [])
 
 
-def test_of_overlapping_grants_the_narrowest_stays(tmp_path: Path) -> None:
-    """By names, operations and hosts: all that was used goes on."""
+def test_narrowest_of_overlapping_grants_is_kept(tmp_path: Path) -> None:
     narrow = allow("alice", READ, topic("pay.in"), "10.0.0.1")
     others = [
         allow("alice", READ, topic("pay.in")),
@@ -144,10 +135,9 @@ def test_of_overlapping_grants_the_narrowest_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_generated", [True, False])
-def test_a_wide_grant_with_generated_names_has_no_replacement(
+def test_wide_grant_with_generated_names_has_no_replacement(
     tmp_path: Path, *, is_generated: bool
 ) -> None:
-    """Its verdict says why; of chosen names it has one."""
     ending = "0" if is_generated else ""
     names = [f"orders-2026-11-{day}{ending}" for day in (1, 2, 3)]
     history = [*HISTORY, *(Asking(question=ALICE._replace(name=name)) for name in names)]
@@ -171,10 +161,9 @@ def test_a_wide_grant_with_generated_names_has_no_replacement(
         (1, 1, "BrokerHeartbeat", "dormant"),
     ],
 )
-def test_brokers_that_ask_and_have_no_log(
+def test_brokers_without_a_log_are_reported(
     tmp_path: Path, logs: int | None, asking: int, api: str, rule: str
 ) -> None:
-    """Two brokers ask, or one fetches, which it does from others: one log is not all."""
     asks = Question(
         "User:kafka", "", AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster"
     )
@@ -199,8 +188,9 @@ def test_brokers_that_ask_and_have_no_log(
         ("Metadata", None, "dormant"),
     ],
 )
-def test_controllers_without_a_log(tmp_path: Path, api: str, logs: int | None, rule: str) -> None:
-    """What they decide is in their logs alone; a creation by Metadata a broker decides itself."""
+def test_controllers_without_a_log_are_reported(
+    tmp_path: Path, api: str, logs: int | None, rule: str
+) -> None:
     asks = Question("User:kafka", "10.0.1.1", AclOperation.CREATE, ResourceType.TOPIC, "new")
     asked = asked_of(tmp_path, [*HISTORY, Asking(question=asks, api=api)], BINDINGS)
 
@@ -209,8 +199,7 @@ def test_controllers_without_a_log(tmp_path: Path, api: str, logs: int | None, r
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
 
 
-def test_a_listing_of_whom_nobody_appears(tmp_path: Path) -> None:
-    """It is of another cluster, or the log is."""
+def test_listing_without_known_principals_is_reported(tmp_path: Path) -> None:
     strangers = [allow(f"stranger-{each}", READ, topic("orders")) for each in range(12)]
 
     rows = grants(asked_of(tmp_path, HISTORY, sorted([*BINDINGS, *strangers])))["grant_usage"]

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_tables_and_the_acls(tmp_path: Path) -> None:
-    """Decisions are all files of the table; ACLs are the tables own or those given."""
+def test_commands_read_tables_and_acls(tmp_path: Path) -> None:
     change = Change(Tables(tmp_path))
     row = {"day": dt.date(2026, 11, 22)}
     decisions = contents.as_frame("decisions", table_of("decisions", [row]).collect())
@@ -40,8 +39,7 @@ def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     assert (asked.bindings.num_rows, given.bindings.num_rows) == (0, 1)
 
 
-def test_tables_are_kept_if_they_are_right(tmp_path: Path) -> None:
-    """Rows that break the contract are not written."""
+def test_invalid_tables_are_not_written(tmp_path: Path) -> None:
     change = Change(Tables(tmp_path))
     change.replace("runs", contents.empty("runs"))
     change.commit()

@@ -23,8 +23,7 @@ BINDINGS = [allow("*", READ, topic("*")), deny("alice", READ, topic("secret"))]
 POLICY = Policy(super_users=frozenset({"User:admin"}))
 
 
-def test_the_table(tmp_path: Path) -> None:
-    """A wide grant becomes what was used of it; a DENY stays in force; super users need nothing."""
+def test_least_privilege_table(tmp_path: Path) -> None:
     table = least_privilege(asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY))["least_privilege"]
 
     [row] = table.to_pylist()
@@ -36,8 +35,7 @@ def test_the_table(tmp_path: Path) -> None:
     assert row["command"] == command_of(grant)
 
 
-def test_without_acls(tmp_path: Path) -> None:
-    """Where no ACLs are given, what was recorded as allowed is what is needed."""
+def test_least_privilege_without_acls(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY, known=False)
 
     [row] = least_privilege(asked)["least_privilege"].to_pylist()

@@ -96,18 +96,16 @@ UNCHECKED = "not checked: whether a collector dropped lines"
         (lambda: without("OffsetCommit", "Heartbeat")[::10], "lack requests by which a client"),
     ],
 )
-def test_a_thinned_log_removes_nothing(
+def test_incomplete_log_removes_nothing(
     tmp_path: Path, make: Callable[[], list[str]], reason: str
 ) -> None:
-    """Whatever tells it: each grant that a lost line used would be unused."""
     rule, warnings = run(tmp_path, make())
 
     assert rule == "collector"
     assert any(each.startswith(LOST) and reason in each for each in warnings), warnings
 
 
-def test_the_limit_leaves_it_out(tmp_path: Path) -> None:
-    """As days without decisions."""
+def test_limit_tolerates_lost_lines(tmp_path: Path) -> None:
     rule, _ = run(tmp_path, logged()[::10], coverage=0)
 
     assert rule == "unneeded"
@@ -124,13 +122,11 @@ def test_the_limit_leaves_it_out(tmp_path: Path) -> None:
         lambda: [each for at, each in enumerate(logged()) if not 100 <= at < 120],
     ],
 )
-def test_whole_logs_of_many_clients(tmp_path: Path, make: Callable[[], list[str]]) -> None:
-    """The grant goes, and it was checked."""
+def test_complete_log_of_many_clients(tmp_path: Path, make: Callable[[], list[str]]) -> None:
     assert run(tmp_path, make()) == ("unneeded", [])
 
 
-def test_what_could_not_be_checked_is_said(tmp_path: Path) -> None:
-    """A log of fetches alone shows nothing of lines that are missing."""
+def test_unchecked_completeness_is_reported(tmp_path: Path) -> None:
     rule, warnings = run(
         tmp_path, [each for each in logged() if "User:c0" in each and "Fetch" in each]
     )
@@ -139,8 +135,7 @@ def test_what_could_not_be_checked_is_said(tmp_path: Path) -> None:
     assert [each for each in warnings if each.startswith(UNCHECKED)]
 
 
-def test_what_principals_ask_for_as_members(tmp_path: Path) -> None:
-    """By request; a grant to all principals makes nobody a member."""
+def test_group_requests_of_principals(tmp_path: Path) -> None:
     of_alice = [
         ("OffsetCommit", READ, "g"),
         ("Heartbeat", READ, "g"),

@@ -68,8 +68,7 @@ def mentions(out: Path, name: str) -> set[str]:
     return {each for each in TABLES if word.search(tables.read(each).write_ndjson())}
 
 
-def test_old_days_go(output: Output) -> None:
-    """The tables are as if the logs of the days that stay were all, and nothing is read again."""
+def test_old_days_are_removed(output: Output) -> None:
     done = maintained(output, keep_days=5)
 
     assert {name: count for name, count in done.expired.items() if count} == {
@@ -89,8 +88,7 @@ def test_old_days_go(output: Output) -> None:
     assert output.counts() == {"new": 2, "more": 1}
 
 
-def test_rows_of_files(output: Output) -> None:
-    """The row of a file that is gone goes with its last day; others keep it from being read."""
+def test_file_rows_are_removed_with_their_last_day(output: Output) -> None:
     (output.out.parent / "logs" / "old.log").unlink()
 
     done = maintained(output, keep_days=5)
@@ -100,8 +98,7 @@ def test_rows_of_files(output: Output) -> None:
 
 
 @pytest.mark.parametrize(("name", "left"), [("User:bob", {"old": 2, "new": 1}), ("10.0.0.7", {})])
-def test_a_name_is_forgotten(output: Output, name: str, left: dict[str, int]) -> None:
-    """No table has it any more, in rows, lists and texts; summaries are of what is left."""
+def test_name_is_forgotten_in_all_tables(output: Output, name: str, left: dict[str, int]) -> None:
     (output.out.parent / "logs" / "b.log").write_text(record("b", user="bobby"))
     output.run()
 
@@ -116,8 +113,7 @@ def test_a_name_is_forgotten(output: Output, name: str, left: dict[str, int]) ->
     assert delta.read(output.out, "runs")["command"].to_list() == ["run", "run", "maintain", "run"]
 
 
-def test_a_name_that_nobody_has(output: Output) -> None:
-    """It is refused, and what else was asked is not done."""
+def test_unknown_name_is_rejected(output: Output) -> None:
     before = silver_and_gold(output.out)
 
     with pytest.raises(Conflicting, match="--forget: found 'User:bo' in no table"):
@@ -126,9 +122,7 @@ def test_a_name_that_nobody_has(output: Output) -> None:
     assert silver_and_gold(output.out) == before
 
 
-def test_files_of_earlier_versions(output: Output) -> None:
-    """They stay for their readers, and are deleted when that is asked for."""
-
+def test_files_of_earlier_versions_are_vacuumed(output: Output) -> None:
     def files_with(name: str) -> list[str]:
         found = output.out.rglob("*.parquet")
         return [str(path) for path in found if name in pl.read_parquet(path).write_ndjson()]
@@ -146,9 +140,7 @@ def test_files_of_earlier_versions(output: Output) -> None:
 
 
 @pytest.mark.parametrize("step", ["staged", "committed lines", "committed decisions"])
-def test_a_kill_leaves_all_or_nothing(output: Output, step: str) -> None:
-    """Killed between commits, the tables are as they were, for the next maintenance too."""
-
+def test_killed_maintenance_is_atomic(output: Output, step: str) -> None:
     def kill(reached: str) -> None:
         if reached == step:
             raise Killed
@@ -164,8 +156,7 @@ def test_a_kill_leaves_all_or_nothing(output: Output, step: str) -> None:
     assert output.counts() == {"old": 2, "new": 1}
 
 
-def test_nothing_to_do(output: Output) -> None:
-    """Tables in which nothing is old are the same version as before."""
+def test_maintenance_without_changes(output: Output) -> None:
     run = output.run()
     maintained(output, keep_days=50)
 
@@ -208,8 +199,7 @@ def test_small_files_are_merged(many: Output) -> None:
     assert many.counts() == ALL | {"t0": 2}
 
 
-def test_a_merged_log_that_grows(many: Output) -> None:
-    """It is read again, and counts once; so does each of all that are read again."""
+def test_merged_log_that_grows_is_read_again(many: Output) -> None:
     maintained(many)
     log = many.out.parent / "logs" / "5.log"
     log.write_text(log.read_text() + record("new", "2026-11-12 00:10:00,000"))
@@ -221,8 +211,7 @@ def test_a_merged_log_that_grows(many: Output) -> None:
     assert files_of_lines(many) == 6
 
 
-def test_merged_lines_that_are_old_or_forgotten(many: Output) -> None:
-    """They go as those of other files."""
+def test_merged_lines_are_removed_or_forgotten(many: Output) -> None:
     maintained(many)
 
     done = maintained(many, forget=("User:u3",))
@@ -236,13 +225,11 @@ def test_merged_lines_that_are_old_or_forgotten(many: Output) -> None:
 
 
 @pytest.mark.parametrize("text", ["bob", "User:", "10.0.0", ":bob", "User: x"])
-def test_no_name(text: str) -> None:
-    """What is neither a principal nor an address is refused."""
+def test_invalid_name_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="does not appear"):
         check_name(text)
 
 
 @pytest.mark.parametrize("text", ["User:bob", "Group:a b", "10.0.0.7", "2001:db8:0:0:0:0:0:1"])
-def test_names(text: str) -> None:
-    """Principals of any type, and addresses of both kinds, are names."""
+def test_principals_and_addresses_are_names(text: str) -> None:
     check_name(text)

@@ -81,8 +81,9 @@ def found(folder: Path, lines: list[Line]) -> tuple[int, int]:
         ([line("Fetch", "TOPIC"), line("Produce", "TOPIC")], (0, 0)),
     ],
 )
-def test_commits(tmp_path: Path, lines: list[Line], pairs: tuple[int, int]) -> None:
-    """A line for the group, and one for each topic, within a minute."""
+def test_offset_commits_write_pairs(
+    tmp_path: Path, lines: list[Line], pairs: tuple[int, int]
+) -> None:
     assert found(tmp_path, lines) == pairs
 
 
@@ -107,6 +108,7 @@ def test_commits(tmp_path: Path, lines: list[Line], pairs: tuple[int, int]) -> N
         ([*(look_up(4 * each) for each in range(12)), LAST], (0, 12)),
     ],
 )
-def test_look_ups(tmp_path: Path, lines: list[Line], pairs: tuple[int, int]) -> None:
-    """Who looks for the coordinator of a group asks it something at once."""
+def test_coordinator_lookups_are_followed_by_requests(
+    tmp_path: Path, lines: list[Line], pairs: tuple[int, int]
+) -> None:
     assert found(tmp_path, lines) == pairs

@@ -70,18 +70,16 @@ def test_least_privilege_and_unused(tmp_path: Path) -> None:
         (ProposalOptions(principals=("User:bob",)), [EVERYBODY, SECRET, OWN, IDLE, BOBS]),
     ],
 )
-def test_kinds_and_principals(
+def test_methods_and_principals(
     tmp_path: Path, options: ProposalOptions, bindings: list[AclBinding]
 ) -> None:
-    """Each kind does its part, for the principals that are named; none turns a decision."""
     found = made(tmp_path, options)
 
     assert found.bindings == tuple(sorted(bindings))
     assert found.backtest.num_rows == 0
 
 
-def test_prefixes_where_they_are_asked_for(tmp_path: Path) -> None:
-    """Prefixes are proposed on request, with the names that they cover beside."""
+def test_prefixes_on_request(tmp_path: Path) -> None:
     history = [reads("alice", f"orders.{letter}") for letter in "abc"]
     history.append(Asking(question=history[0].question._replace(name="orders.z", operation=WRITE)))
     asked = asked_of(tmp_path, history, [EVERYBODY])
@@ -95,8 +93,7 @@ def test_prefixes_where_they_are_asked_for(tmp_path: Path) -> None:
     assert (row["kind"], row["covers"]) == ("PREFIX", ["orders.z"])
 
 
-def test_a_proposal_is_no_wider_than_the_acls_in_force(tmp_path: Path) -> None:
-    """A prefix in place of four names, or a host that no grant has: only where it is permitted."""
+def test_proposal_is_not_wider_than_the_acls_in_force(tmp_path: Path) -> None:
     four = [allow("alice", READ, topic(f"pay.{each}"), "10.0.0.1") for each in "abcd"]
     history = [reads("alice", each.pattern.name) for each in four]
     asked = asked_of(tmp_path, history, four)
@@ -132,10 +129,9 @@ OTHER_HOSTS = f"{ALL_OF_PAY}, from all hosts except 10.0.0.9"
         ((allow("*", AclOperation.ALL, topic("*")),), []),
     ],
 )
-def test_a_region_is_what_was_not_allowed(
+def test_newly_allowed_requests_are_regions(
     tmp_path: Path, present: tuple[AclBinding, ...], regions: list[str]
 ) -> None:
-    """What a DENY still forbids, or another ACL allows already, is none of it."""
     four = [allow("alice", READ, topic(f"pay.{each}")) for each in "abcd"]
     history = [reads("alice", each.pattern.name) for each in four]
     asked = asked_of(tmp_path, history, [*four, *present])
@@ -145,8 +141,7 @@ def test_a_region_is_what_was_not_allowed(
     assert [region_words(each) for each in found.wider] == regions
 
 
-def test_a_grant_whose_removal_lacks_evidence_stays(tmp_path: Path) -> None:
-    """Whatever the kind: nothing says since when the grants are there."""
+def test_grant_without_evidence_is_kept(tmp_path: Path) -> None:
     asked = replace(
         asked_of(tmp_path, [reads("alice", "orders")], [EVERYBODY, OWN, IDLE]),
         thresholds=DEFAULT_THRESHOLDS,
@@ -167,11 +162,7 @@ RANDOM = [f"{number * 2654435761 % 2**32:08x}-{number:04x}" for number in range(
 
 @pytest.mark.parametrize("kind", ["least-privilege", "overbroad"])
 @pytest.mark.parametrize("prefixes", [False, True])
-def test_a_pattern_for_generated_names_stays(tmp_path: Path, kind: str, *, prefixes: bool) -> None:
-    """Literal grants on its names would refuse the next start; those on chosen names refuse none.
-
-    A grant for all principals stays for the names of one of them.
-    """
+def test_pattern_for_generated_names_is_kept(tmp_path: Path, kind: str, *, prefixes: bool) -> None:
     history = [
         *(joins("alice", name, day) for day, name in enumerate(RANDOM)),
         *(joins("bob", f"app-{name}") for name in ("in", "out")),
@@ -195,8 +186,7 @@ def test_a_pattern_for_generated_names_stays(tmp_path: Path, kind: str, *, prefi
     assert ["(40 names)" in line for line in lines] == [True, False]
 
 
-def test_the_names_of_a_pattern_that_stays_are_one_row(tmp_path: Path) -> None:
-    """However many there are; a hundred are named."""
+def test_generated_names_are_one_row(tmp_path: Path) -> None:
     many = [f"{first}.{second}" for first in NAMES for second in NAMES]
     asked = asked_of(tmp_path, [joins("alice", "x")], [GROUPS])
     table = pq.read_table(asked.decisions[0])
@@ -211,16 +201,14 @@ def test_the_names_of_a_pattern_that_stays_are_one_row(tmp_path: Path) -> None:
     assert (found.bindings, found.added) == ((GROUPS,), ())
 
 
-def test_nothing_is_opened_to_everybody(tmp_path: Path) -> None:
-    """With allow.everyone a binding stays where its names would be without any."""
+def test_resources_are_not_opened_to_everyone(tmp_path: Path) -> None:
     found = made(tmp_path, ProposalOptions(), Policy(allow_everyone=True))
 
     assert EVERYBODY in found.bindings
     assert found.backtest.num_rows == 0
 
 
-def test_nothing_is_shut_to_others(tmp_path: Path) -> None:
-    """With allow.everyone an ACL for one alone would shut a name without any to all others."""
+def test_resources_are_not_closed_to_others(tmp_path: Path) -> None:
     history = [*HISTORY, reads("alice", "bills")]
     asked = asked_of(tmp_path, history, [OWN, IDLE], policy=Policy(allow_everyone=True))
 
@@ -232,8 +220,7 @@ def test_nothing_is_shut_to_others(tmp_path: Path) -> None:
     assert for_one.backtest.num_rows == for_all.backtest.num_rows == 0
 
 
-def test_a_prefix_over_names_that_are_shut_is_wider(tmp_path: Path) -> None:
-    """With allow.everyone most names of it are open, and one with an ACL is not."""
+def test_prefix_over_closed_names_is_wider(tmp_path: Path) -> None:
     four = [allow("alice", READ, topic(f"pay.{each}")) for each in "abcd"]
     history = [reads("alice", each.pattern.name) for each in four]
     shut = allow("alice", WRITE, topic("pay.secret"))
@@ -249,8 +236,7 @@ def test_a_prefix_over_names_that_are_shut_is_wider(tmp_path: Path) -> None:
     assert not propose(opened, ProposalOptions(prefixes=True)).wider
 
 
-def test_what_would_break_is_told(tmp_path: Path) -> None:
-    """A need that no ACL can say is in the backtest of the proposal."""
+def test_lost_access_is_reported(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, [reads("alice", "*")], [EVERYBODY])
 
     found = propose(asked, ProposalOptions())
@@ -258,8 +244,7 @@ def test_what_would_break_is_told(tmp_path: Path) -> None:
     assert found.backtest.column("turn").to_pylist() == ["ALLOW_TO_DENY"]
 
 
-def test_bad_options(tmp_path: Path) -> None:
-    """A kind that does not exist, none at all, and a principal without a type are refused."""
+def test_invalid_options_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="found nonsense; allowed: least-privilege, unused"):
         made(tmp_path, kinds("nonsense"))
     with pytest.raises(PipelineError, match="found nothing"):
@@ -269,8 +254,7 @@ def test_bad_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["unused", "overbroad", "least-privilege"])
-def test_nothing_changes_for_doubtful_principals(tmp_path: Path, kind: str) -> None:
-    """Their ACLs stay, and those for all principals, in each kind of a proposal."""
+def test_doubtful_principals_are_unchanged(tmp_path: Path, kind: str) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
 
     found = propose(replace(asked, doubtful=frozenset({"User:bob", "User:carol"})), kinds(kind))

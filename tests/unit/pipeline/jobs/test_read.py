@@ -23,8 +23,7 @@ LINE = (
 )
 
 
-def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
-    """A file that has another one's name by now is no part of that one; a grown one is the same."""
+def test_log_rotated_while_reading(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(LINE)
     file = identify(log)
@@ -39,8 +38,7 @@ def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
     assert "another file took its place" in read_piece(None, task).failure
 
 
-def test_a_collector_whose_time_contradicts_the_zone(tmp_path: Path) -> None:
-    """The result of the file warns."""
+def test_contradicting_collector_time_is_warned_about(tmp_path: Path) -> None:
     log = tmp_path / "a.json"
     lines = ({"@timestamp": "2026-11-21T23:10:00.1Z", "message": LINE} for _ in range(2))
     log.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
@@ -54,10 +52,9 @@ def test_a_collector_whose_time_contradicts_the_zone(tmp_path: Path) -> None:
         assert [each[0].partition("is ")[2][:15] for each in result.warnings] == hours
 
 
-def test_a_compressed_file_is_written_in_parts(
+def test_compressed_file_is_written_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows of a part are written before the next one is read; counts are those of all."""
     monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 300))
     monkeypatch.setattr(reading, "UNPACKED_PART_BYTES", 1)
     log = tmp_path / "a.log.gz"
@@ -85,8 +82,7 @@ def test_a_compressed_file_is_written_in_parts(
     assert offsets == [len(LINE), len(records) - 4]
 
 
-def test_a_failure_is_a_value(tmp_path: Path) -> None:
-    """A file that is gone when its task begins is told, and stops no other task."""
+def test_failed_file_does_not_stop_others(tmp_path: Path) -> None:
     task = ReadTask(
         file_id="id",
         path=str(tmp_path / "gone"),

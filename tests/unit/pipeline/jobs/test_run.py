@@ -61,8 +61,7 @@ def tables(root: Path) -> dict[str, object]:
     return found
 
 
-def test_all_layers(site: Site) -> None:
-    """A log becomes decisions, the rest becomes quarantine, and the run has its row."""
+def test_run_writes_all_layers(site: Site) -> None:
     site.log("a.log", record("x"), record("x"), "garbage\n", record("y", "2026-11-21 23:59:59,999"))
 
     summary = site.run()
@@ -78,8 +77,7 @@ def test_all_layers(site: Site) -> None:
     assert delta.read(site.out, "runs")["run_id"].to_list() == ["run-1"]
 
 
-def test_again_changes_nothing(site: Site) -> None:
-    """A second run over the same files reads none of them and leaves every byte."""
+def test_repeated_run_changes_nothing(site: Site) -> None:
     site.log("a.log", *(record(f"n{number}") for number in range(20)))
     site.run()
     before = tables(site.out)
@@ -107,8 +105,7 @@ def allowed(user: str, name: str, rule: str) -> str:
     return denied.replace("is Denied", "is Allowed").replace("DefaultDeny", rule)
 
 
-def test_a_corrected_option_applies_to_stored_decisions(site: Site, tmp_path: Path) -> None:
-    """To add the option that the warning names is enough: no log is read again."""
+def test_corrected_option_applies_to_stored_decisions(site: Site, tmp_path: Path) -> None:
     listing = tmp_path / "acls.yaml"
     listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
     site.log("a.log", allowed("root", "x", "SuperUser"), allowed("bob", "free", "DefaultAllow"))
@@ -124,8 +121,7 @@ def test_a_corrected_option_applies_to_stored_decisions(site: Site, tmp_path: Pa
     assert site.run(acls=(str(listing),)).evidence.agreement == 0
 
 
-def test_a_run_with_nothing_new_computes_no_gold_table(site: Site, tmp_path: Path) -> None:
-    """The same inputs, ACLs and options leave each gold table as it is, and decide nothing."""
+def test_run_without_changes_computes_no_gold_table(site: Site, tmp_path: Path) -> None:
     listing = tmp_path / "acls.yaml"
     listing.write_text("version: 1\nacls:\n" + ACL.format(name="x") + ACL.format(name="a"))
     site.log("a.log", *(record(f"n{number}") for number in range(20)))
@@ -140,8 +136,7 @@ def test_a_run_with_nothing_new_computes_no_gold_table(site: Site, tmp_path: Pat
     assert again.rows | {"decisions files": 0} == first.rows | {"decisions files": 0}
 
 
-def test_news_read_no_decisions_of_earlier_days(site: Site) -> None:
-    """They are added to the sums of what was there: its own files need not even be readable."""
+def test_incremental_run_reads_no_older_decisions(site: Site) -> None:
     site.log("a.log", record("x", "2026-11-21 07:10:00,000"), record("y"))
     site.run()
     [old, _] = delta.files_of(site.out, "decisions")
@@ -156,8 +151,7 @@ def test_news_read_no_decisions_of_earlier_days(site: Site) -> None:
     assert delta.read(site.out, "new_access")["resource_name"].to_list() == ["y"]
 
 
-def test_other_acls_read_no_decisions(site: Site, tmp_path: Path) -> None:
-    """The stored sums are decided again; they know no ACLs."""
+def test_changed_acls_read_no_decisions(site: Site, tmp_path: Path) -> None:
     site.log("a.log", record("x"), record("y"))
     site.run()
     for file in delta.files_of(site.out, "decisions"):
@@ -186,10 +180,9 @@ DECIDED = {*GRANTS, "agreement", "denied", "least_privilege"}
         ({"version": "2"}, {*DECIDED, "days", "clients", "drift", "new_access"}),
     ],
 )
-def test_an_option_makes_its_tables_anew(
+def test_changed_option_rebuilds_its_tables(
     site: Site, tmp_path: Path, option: dict[str, Any], tables_of_it: set[str]
 ) -> None:
-    """Those that depend on it, and no others."""
     listing = tmp_path / "acls.yaml"
     listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
     site.log("a.log", record("x"), record("y"))
@@ -202,8 +195,7 @@ def test_an_option_makes_its_tables_anew(
     assert changed == tables_of_it
 
 
-def test_spark_does_not_start_for_nothing_new(site: Site) -> None:
-    """A JVM takes seconds: it is started for the first task, and such a run has none."""
+def test_spark_is_not_started_without_work(site: Site) -> None:
     site.log("a.log", record("x"))
     site.run()
     before = versions(site.out)
@@ -224,8 +216,7 @@ class Idle(LocalEngine):
         return super().map(function, [], shared)
 
 
-def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:
-    """Incremental runs, through growth, rotation and compression, end where one run would."""
+def test_incremental_runs_equal_one_run(site: Site, tmp_path: Path) -> None:
     first = [record(f"n{number % 5}", f"2026-11-22 0{number % 3}:00:00,000") for number in range(9)]
     log = site.log("a.log", *first)
     site.run()
@@ -248,8 +239,7 @@ def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:
     assert tables(site.out) == tables(tmp_path / "whole")
 
 
-def test_a_file_that_shrinks_takes_its_hours_back(site: Site) -> None:
-    """An hour that no file has any more is gone."""
+def test_truncated_file_removes_its_decisions(site: Site) -> None:
     site.log("a.log", record("x") * 30, record("y", "2026-11-22 09:00:00,000"))
     site.run()
     site.log("a.log", record("x") * 30)
@@ -260,8 +250,7 @@ def test_a_file_that_shrinks_takes_its_hours_back(site: Site) -> None:
     assert len(delta.files_of(site.out, "decisions")) == 1
 
 
-def test_what_a_deleted_file_said_stays(site: Site) -> None:
-    """Logs are deleted by retention; what they said is history."""
+def test_deleted_file_keeps_its_decisions(site: Site) -> None:
     site.log("a.log", record("x"))
     site.run()
     (site.logs / "a.log").unlink()
@@ -273,8 +262,7 @@ def test_what_a_deleted_file_said_stays(site: Site) -> None:
     assert [Path(path).name for path in summary.gone] == ["a.log"]
 
 
-def test_all_failures_are_told_at_once(site: Site) -> None:
-    """Each file that nothing tells of is named."""
+def test_all_failures_are_reported_at_once(site: Site) -> None:
     site.log("a", "hello")
     site.log("b", "hello")
 
@@ -304,7 +292,7 @@ run(RunRequest(out=Path(out), inputs=(logs,)), around)
 """
 
 
-def test_a_killed_run_is_made_good(site: Site) -> None:
+def test_killed_run_is_recovered(site: Site) -> None:
     """After kill -9 between two commits the old tables are read, and the next run makes the new."""
     site.log("a.log", record("x"))
     site.run()
@@ -326,8 +314,7 @@ def test_a_killed_run_is_made_good(site: Site) -> None:
 ACL = "- {{resourceType: TOPIC, name: {name}, principal: 'U:a', operation: READ}}\n"
 
 
-def test_wrong_acls_are_found_before_the_logs_are_read(site: Site) -> None:
-    """The logs may take an hour."""
+def test_invalid_acls_fail_before_reading_logs(site: Site) -> None:
     site.log("a.log", record("x"))
     told: list[str] = []
 
@@ -337,7 +324,7 @@ def test_wrong_acls_are_found_before_the_logs_are_read(site: Site) -> None:
     assert told == []
 
 
-def test_the_same_listing_is_not_read_again(site: Site, tmp_path: Path) -> None:
+def test_unchanged_listing_is_not_read_again(site: Site, tmp_path: Path) -> None:
     """A set of 100,000 ACLs takes seconds to read; the content tells, not the time of the file."""
     site.log("a.log", record("x"))
     acls = tmp_path / "acls.yaml"
@@ -392,10 +379,9 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
         (4, 1, 5, False),
     ],
 )
-def test_too_many_lines_that_cannot_be_read(
+def test_too_many_unreadable_lines_fail(
     site: Site, good: int, torn: int, allowed: float, *, fails: bool
 ) -> None:
-    """A run that could not read much changes nothing; a few torn lines are no reason to fail."""
     bad = record("x").replace("is Denied operation", "did")
     site.log("a.log", *[record(f"t{each}") for each in range(good)], *[bad] * torn)
 
@@ -408,8 +394,7 @@ def test_too_many_lines_that_cannot_be_read(
     assert not list(site.out.rglob("*.parquet"))
 
 
-def test_a_log_that_is_cut_off(site: Site) -> None:
-    """Its good part is read; the place where it breaks off is in quarantine, and is told."""
+def test_truncated_log_is_quarantined(site: Site) -> None:
     chance = random.Random(1)
     names = (chance.randbytes(60).hex() for _ in range(2000))
     packed = gzip.compress("".join(map(record, names)).encode())
@@ -425,8 +410,7 @@ def test_a_log_that_is_cut_off(site: Site) -> None:
     assert sum("damaged gz" in each for each in reasons) == 1
 
 
-def test_a_copy_counts_once(site: Site) -> None:
-    """A compressed copy of a log changes nothing but the number of lines."""
+def test_copy_counts_once(site: Site) -> None:
     lines = [record(f"n{each % 7}", f"2026-11-22 07:{each:02}:00,{each:03}") for each in range(60)]
     log = site.log("a.log", *lines).read_bytes()
     site.run()
@@ -447,8 +431,7 @@ def test_garbage_is_counted_by_lines(site: Site) -> None:
         site.run(slice_bytes=1 << 20)
 
 
-def test_a_run_without_input(site: Site, tmp_path: Path) -> None:
-    """It is refused where no earlier run read anything; later other ACLs may be given alone."""
+def test_run_without_input_is_rejected(site: Site, tmp_path: Path) -> None:
     with pytest.raises(Conflicting, match=r"--log: found none, and .* has no decisions"):
         site.run(inputs=())
 
@@ -468,8 +451,7 @@ def audit_event(name: str, time: dt.datetime) -> str:
     return json.dumps(event) + "\n"
 
 
-def test_the_same_decision_in_two_kinds_of_logs(site: Site) -> None:
-    """It would count twice: the run is refused, and counts nothing, unless servers differ."""
+def test_same_decisions_in_two_kinds_of_logs_are_rejected(site: Site) -> None:
     site.log("kafka-authorizer.log", record("x"))
     site.log("audit.jsonl", audit_event("x", dt.datetime(2026, 11, 22, 7, 10, tzinfo=dt.UTC)))
 
@@ -481,8 +463,7 @@ def test_the_same_decision_in_two_kinds_of_logs(site: Site) -> None:
     assert site.counts() == {"x": 2}
 
 
-def test_the_audit_log_comes_after_the_other_was_read(site: Site) -> None:
-    """What an earlier run read counts too, even if its file is gone."""
+def test_audit_log_after_authorizer_log(site: Site) -> None:
     log = site.log("kafka-authorizer.log", record("x"))
     site.run()
     log.unlink()
@@ -499,8 +480,7 @@ def refused_by(table: pl.DataFrame) -> list[tuple[str, str]]:
     return sorted(table.select("cluster", "resource_name").rows())
 
 
-def test_events_of_two_clusters(site: Site) -> None:
-    """They are kept apart: one of them is chosen, and gold tables have the rows of each."""
+def test_events_of_two_clusters_are_separate(site: Site) -> None:
     events = site.log("audit.jsonl", confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
     of_each = {}
     for cluster, name in (("lkc-1", "x"), ("lkc-2", "y")):
@@ -540,8 +520,7 @@ def gold_of(out: Path, cluster: str) -> dict[str, list[tuple[Any, ...]]]:
     }
 
 
-def test_clusters_of_one_folder_are_as_in_folders_of_their_own(site: Site, tmp_path: Path) -> None:
-    """Sums are by cluster, whichever of them has news, in which order they are asked about."""
+def test_shared_folder_equals_separate_folders(site: Site, tmp_path: Path) -> None:
     clusters = ("lkc-1", "lkc-2")
     apart = {}
     for cluster in clusters:
@@ -579,8 +558,7 @@ def test_clusters_of_one_folder_are_as_in_folders_of_their_own(site: Site, tmp_p
     run_all("lkc-2")
 
 
-def test_a_log_beside_events_of_two_clusters(site: Site) -> None:
-    """A log that does not name its cluster cannot be told apart from them."""
+def test_unnamed_log_with_events_of_two_clusters_is_rejected(site: Site) -> None:
     site.log("audit.jsonl", confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
     site.log("kafka.log", record("z", "2026-11-21 07:00:00,000"))
 

@@ -75,8 +75,7 @@ def day(tmp_path: Path) -> Day:
     return Day(tmp_path / "out")
 
 
-def test_rows_of_all_files_in_the_day(day: Day, tmp_path: Path) -> None:
-    """Equal decisions of a minute are summed over files; other days are left out."""
+def test_rows_of_all_files_of_a_day(day: Day, tmp_path: Path) -> None:
     files = {
         "a": [decided(DAY_US), decided(DAY_US * 2)],
         "b": [decided(DAY_US + 1), decided(DAY_US * 2 - 1, "late")],
@@ -96,10 +95,9 @@ def test_rows_of_all_files_in_the_day(day: Day, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "spans"), [(1, 1), (2, 2), (5, 6), (30, 24), (9 * 48, 48), (9 * 1440, 1440)]
 )
-def test_a_large_day_is_cut(
+def test_large_day_is_split(
     day: Day, monkeypatch: pytest.MonkeyPatch, lines: int, spans: int
 ) -> None:
-    """The spans of a day are whole minutes, of which each decision is in one."""
     rows = [decided(DAY_US + minute * MINUTE_US, f"t{minute}") for minute in range(0, 1440, 7)]
     monkeypatch.setattr(silver, "LINES_A_SPAN", len(rows) / lines)
     monkeypatch.setattr(silver, "LINES_MAX", 9 * len(rows) / lines)
@@ -112,8 +110,7 @@ def test_a_large_day_is_cut(
         assert sum(part.rows for part in found if part.table == "decisions") == len(rows)
 
 
-def test_only_what_changed_is_made_anew(day: Day, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file changes the spans that have its decisions, and reads the files that have some too."""
+def test_only_changed_spans_are_rebuilt(day: Day, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silver, "LINES_A_SPAN", 1)
     hours = {f"h{hour}": [decided(DAY_US + hour * 60 * MINUTE_US, f"t{hour}")] for hour in range(3)}
     before = day.built(day.tasks(hours))
@@ -126,8 +123,7 @@ def test_only_what_changed_is_made_anew(day: Day, monkeypatch: pytest.MonkeyPatc
     assert day.counts() == {"t0": 1, "t1": 1, "t2": 1, "new": 1}
 
 
-def test_a_day_that_grows_is_cut_anew(day: Day, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stays as it is until it has twice as many lines as its spans are for."""
+def test_growing_day_is_split_again(day: Day, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silver, "LINES_A_SPAN", 2)
     day.built(day.tasks({"a": [decided(DAY_US, "a")]}))
 

@@ -56,8 +56,7 @@ def rows(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
     return frame.select(ROW).rows()
 
 
-def test_what_comes_and_goes_and_comes_again() -> None:
-    """Each set after another gives times to what is different, and to nothing else."""
+def test_bindings_are_created_removed_and_recreated() -> None:
     second = follow(listed("a", "b"), listed("b", "c"), at(2))
     third = follow(second, listed("a", "b"), at(3))
 
@@ -71,15 +70,13 @@ def test_what_comes_and_goes_and_comes_again() -> None:
     assert follow(third, listed("a", "b"), at(4)).equals(third)
 
 
-def test_a_clock_that_was_set_back() -> None:
-    """A binding does not go before it came."""
+def test_clock_set_back() -> None:
     second = follow(listed("a"), listed("a", "b"), at(5))
 
     assert rows(follow(second, listed("a"), at(2)))[1] == ("b", at(5), at(5))
 
 
-def test_a_change_log_knows_better() -> None:
-    """Its own times count, for what is in force and for what is gone."""
+def test_change_log_times_are_used() -> None:
     log = pl.concat([logged("a", 1), logged("b", 1, 2)])
 
     assert rows(follow(listed("a", "b"), log, at(9))) == [
@@ -94,8 +91,7 @@ def test_a_change_log_knows_better() -> None:
     ]
 
 
-def test_listings_with_dates(tmp_path: Path) -> None:
-    """ACLs come and go on the days of the listings, in whatever order these are given."""
+def test_dated_listings(tmp_path: Path) -> None:
     now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
     for name, users in (("one", "ab"), ("two", "bc"), ("three", "c")):
         rows = [f"User:{user},TOPIC,LITERAL,t,READ,ALLOW,*" for user in users]
@@ -111,8 +107,7 @@ def test_listings_with_dates(tmp_path: Path) -> None:
     assert again.filter(pl.col("valid_to").is_null())["principal"].to_list() == ["User:b", "User:c"]
 
 
-def test_a_listing_of_the_future(tmp_path: Path) -> None:
-    """It is refused by its name; a file whose name has the sign is a file."""
+def test_future_listing_is_rejected(tmp_path: Path) -> None:
     now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
     (tmp_path / "acls@2026-12-01").write_text(HEADER)
 

@@ -195,9 +195,7 @@ def test_many_news_are_merged(history: History) -> None:
     assert merged[:3] == [False] * 3
 
 
-def test_decisions_that_no_sum_knows(history: History) -> None:
-    """After a run of a release without sums they are made of the decisions; until then none are
-    taken for them."""
+def test_decisions_without_sums_are_summed(history: History) -> None:
     history.change({"2026-11-21": ["a"]})
     history.change({"2026-11-21": ["b"], "2026-11-22": ["a"]}, summed=False)
     assert parts_of(Tables(history.out), UNNAMED) == ()
@@ -208,8 +206,7 @@ def test_decisions_that_no_sum_knows(history: History) -> None:
     assert is_whole(history.out)
 
 
-def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each part is a task and a file; together they have each decision once."""
+def test_large_sums_are_split(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "ROWS_A_PART", 10)
 
     names = [f"{letter}{number}" for letter in "abcdefghij" for number in range(4)]
@@ -221,8 +218,7 @@ def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -
     assert is_whole(history.out)
 
 
-def test_a_sum_that_grows_is_cut_anew(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has more parts when it has twice the rows that its parts are for."""
+def test_growing_sum_is_split_again(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "ROWS_A_PART", 10)
     history.change({"2026-11-20": list("abcdefghij")})
 

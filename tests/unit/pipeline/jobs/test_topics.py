@@ -105,9 +105,7 @@ def test_only_new_records_are_read(site: Site) -> None:
     assert third.run["files_unchanged"] == 2
 
 
-def test_a_killed_run(site: Site) -> None:
-    """Offsets are committed with the decisions: what a killed run had read is read again, once."""
-
+def test_killed_run_reads_records_once(site: Site) -> None:
     class Killed(Exception):
         """Stands for the kill."""
 
@@ -129,8 +127,7 @@ def test_a_killed_run(site: Site) -> None:
     assert site.ranges() == [(0, 0, 1), (0, 1, 3)]
 
 
-def test_what_retention_deleted_is_named(site: Site) -> None:
-    """Records that were deleted before they were read are a gap: offsets and number are told."""
+def test_deleted_records_are_reported(site: Site) -> None:
     site.send(record("x"))
     site.run()
     site.send(*(record("x") for _ in range(4)))
@@ -146,8 +143,7 @@ def test_what_retention_deleted_is_named(site: Site) -> None:
     assert site.ranges() == [(0, 0, 1), (0, 3, 5)]
 
 
-def test_rebuild(site: Site) -> None:
-    """Ranges are read again; one that is not whole any more stays as it was, and is told."""
+def test_rebuild_reads_ranges_again(site: Site) -> None:
     for _ in range(2):
         site.send(record("x"), record("y"))
         site.run()
@@ -161,8 +157,7 @@ def test_rebuild(site: Site) -> None:
     assert f"{name}: 2" in summary.run["warnings"]
 
 
-def test_a_topic_that_was_created_anew(site: Site) -> None:
-    """It has another id, and its offsets begin again."""
+def test_recreated_topic_is_rejected(site: Site) -> None:
     site.send(record("x"), record("x"))
     site.run()
     with closing(KafkaAdminClient(**site.server.client_config().kafka_python())) as admin:
@@ -175,8 +170,7 @@ def test_a_topic_that_was_created_anew(site: Site) -> None:
     assert site.counts() == {"x": 3}
 
 
-def test_beside_files(site: Site, tmp_path: Path) -> None:
-    """Topics and files may be mixed; a file that holds the same lines is a copy of the topic."""
+def test_topics_and_files_are_combined(site: Site, tmp_path: Path) -> None:
     site.send(record("x"))
     log = tmp_path / "kafka-authorizer.log"
     log.write_text(record("x") + record("y", "2026-11-22 08:10:00,000"))
@@ -188,8 +182,7 @@ def test_beside_files(site: Site, tmp_path: Path) -> None:
     assert summary.gone == (f"{site.address()}/0",)
 
 
-def test_a_pieces_border(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A range is read by several tasks, also where it begins inside of a batch."""
+def test_range_within_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorkeeper_pipeline.topics.ranges.RANGE_RECORDS", 2)
     site.send(*(record(f"n{number}") for number in range(5)), linger_ms=50)
     told: list[str] = []
@@ -200,8 +193,7 @@ def test_a_pieces_border(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "1 topics, 5 offsets to read" in told
 
 
-def test_an_unknown_topic(site: Site) -> None:
-    """It is told with its address, and is not created."""
+def test_unknown_topic_is_reported(site: Site) -> None:
     with pytest.raises(Unreadable) as caught:
         site.run(site.address("nothing"))
 
@@ -210,22 +202,19 @@ def test_an_unknown_topic(site: Site) -> None:
         assert "nothing" not in admin.list_topics()
 
 
-def test_an_invalid_address_is_refused(site: Site) -> None:
-    """What may be a password is not repeated."""
+def test_invalid_address_error_hides_the_password(site: Site) -> None:
     with pytest.raises(PipelineError, match=r"--log: found 'kafka://\.\.\.@h:1/t'"):
         site.run("kafka://u:secret@h:1/t")
 
 
-def test_records_that_say_nothing(site: Site) -> None:
-    """Records of which none is recognised are refused with the options that name them."""
+def test_unrecognised_records_are_rejected(site: Site) -> None:
     site.send("a", "b")
 
     with pytest.raises(Unreadable, match="nothing in its first records tells what they are"):
         site.run()
 
 
-def test_a_user_that_may_read(tmp_path: Path) -> None:
-    """READ and DESCRIBE on the topic are enough, no group is needed; without READ it is told."""
+def test_required_permissions_on_the_topic(tmp_path: Path) -> None:
     granted = [allow("svc", DESCRIBE, topic(LOGS))]
     users = {"svc": "secret", "writer": "secret"}
     grants = [*granted, allow("writer", WRITE, topic(LOGS))]
@@ -246,8 +235,7 @@ def test_a_user_that_may_read(tmp_path: Path) -> None:
         assert not any("secret" in text for text in stored)
 
 
-def test_a_wrong_password(tmp_path: Path) -> None:
-    """A login that fails is told in one line, without the password."""
+def test_wrong_password_is_reported(tmp_path: Path) -> None:
     with DoorkeeperServer(users={"svc": "secret"}, topics=[LOGS], records=True) as server:
         config = server.client_config("svc").write_java(tmp_path / "client.properties")
         config.write_text(config.read_text().replace('"secret"', '"other-secret"'))

@@ -59,8 +59,7 @@ class Month(Output):
         return dict(rows.select("principal", "proposal").rows())
 
 
-def test_without_the_lines_the_grant_goes(tmp_path: Path) -> None:
-    """It was never used then: the tests below would notice nothing otherwise."""
+def test_unused_grant_without_unread_lines_is_removed(tmp_path: Path) -> None:
     found = Month(tmp_path, "").proposals()
 
     assert found["User:svc"] == found["User:*"] == "REMOVE"
@@ -74,8 +73,7 @@ def test_without_the_lines_the_grant_goes(tmp_path: Path) -> None:
         "OAuthKafkaPrincipal(User:svc, groups: null, session: {day}, token: x)",
     ],
 )
-def test_a_principal_printed_as_an_object_is_one_principal(tmp_path: Path, principal: str) -> None:
-    """Type and name are what ACLs have: its reads are uses, and each day's are the same."""
+def test_principal_printed_as_object(tmp_path: Path, principal: str) -> None:
     month = Month(tmp_path, SVC.replace("User:svc", principal))
 
     found = month.proposals()
@@ -119,8 +117,7 @@ def test_objects_in_json_messages(tmp_path: Path) -> None:
         " User:svc is Allowed Operation = Read from host = 10.1.2.3 on resource = Topic:LIT\n",
     ],
 )
-def test_lines_that_may_be_uses(tmp_path: Path, line: str) -> None:
-    """Nothing of their principal is proposed for removal, nor of User:*; of others it is."""
+def test_unread_lines_prevent_removal(tmp_path: Path, line: str) -> None:
     month = Month(tmp_path, line)
 
     found = month.proposals()
@@ -140,8 +137,7 @@ def proposed(month: Month, *options: str) -> str:
     return result.output
 
 
-def test_lines_without_a_principal_are_counted(tmp_path: Path) -> None:
-    """A torn line names nobody; propose says so beside its proposals."""
+def test_unread_lines_without_principal_are_counted(tmp_path: Path) -> None:
     month = Month(tmp_path, "[2026-11-{day:02} 20:00:00,000] DEBUG Principal = User:s\n")
 
     month.proposals()
@@ -151,8 +147,7 @@ def test_lines_without_a_principal_are_counted(tmp_path: Path) -> None:
     assert told in proposed(month)
 
 
-def test_proposals_leave_out_whom_unread_lines_may_be_about(tmp_path: Path) -> None:
-    """Propose uses the tables of the run."""
+def test_proposals_exclude_principals_of_unread_lines(tmp_path: Path) -> None:
     month = Month(tmp_path, SVC.replace("= Read", "= READX"))
     month.proposals()
 
@@ -163,8 +158,7 @@ def test_proposals_leave_out_whom_unread_lines_may_be_about(tmp_path: Path) -> N
     assert "principal=User:svc" in proposed(month, "--accept-lost-access")
 
 
-def test_unread_lines_of_files() -> None:
-    """Files of other clusters do not matter; of earlier releases each line is nameless."""
+def test_unread_lines_by_file() -> None:
     files: list[dict[str, object]] = [
         {"clusters": [], "quarantined": 3, "nameless": 1, "unread_principals": ["User:a"]},
         {"clusters": ["x"], "quarantined": 2, "nameless": None, "unread_principals": None},

@@ -25,13 +25,12 @@ FIRST = date(2026, 11, 1)
         (days(FIRST, date(2027, 1, 7)), "1 Nov 2026 \u2013 7 Jan 2027"),
     ],
 )  # fmt: skip
-def test_what_is_short_does_not_mislead(found: str, text: str) -> None:
+def test_rounding_does_not_mislead(found: str, text: str) -> None:
     """Three digits, never 0 % of something nor 100 % of less, and each end of a range."""
     assert found == text
 
 
-def test_bars_of_nothing_and_of_little() -> None:
-    """Nothing has no bar; one among a million is seen; no label leaves the page."""
+def test_bars_of_small_values() -> None:
     start = datetime(2026, 11, 1, tzinfo=UTC)
     hours = tuple(Slot(start + timedelta(hours=each), 1_000_000, 1) for each in range(71))
 

@@ -13,8 +13,7 @@ from testkit.report_tables import BEGIN, small_tables, table_of
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 
 
-def test_a_world_gives_a_whole_report() -> None:
-    """Each section has something, each row as many cells as there are columns, no id twice."""
+def test_complete_report() -> None:
     report = report_of(small_tables(), ABOUT)
 
     assert (report.first_day, report.last_day) == (date(2026, 11, 1), date(2026, 11, 7))
@@ -28,16 +27,14 @@ def test_a_world_gives_a_whole_report() -> None:
     assert {figure.section for figure in report.figures} <= set(ids)
 
 
-def test_decisions_alone_are_a_report() -> None:
-    """Without findings the figures are unknown, not zero."""
+def test_report_of_decisions_only() -> None:
     report = report_of({"decisions": table_of("decisions", [{"count": 1}])}, ABOUT)
 
     assert [figure.number for figure in report.figures] == [UNKNOWN] * 3
     assert len(report.sections) == 9
 
 
-def test_empty_tables_are_a_report_of_nothing() -> None:
-    """Each section says that there is nothing; what is not known is not zero."""
+def test_report_of_empty_tables() -> None:
     tables = {name: table_of(name, []) for name in TABLES}
 
     report = report_of(tables, ABOUT)
@@ -51,8 +48,7 @@ def test_empty_tables_are_a_report_of_nothing() -> None:
     assert report.first_day is None
 
 
-def test_the_basis_stands_at_the_top() -> None:
-    """Cluster, dates of log and listings, super users; missing days and lowered limits in red."""
+def test_basis_is_at_the_top() -> None:
     later = BEGIN + timedelta(days=3)
     times = {"count": 1, "first_ts": BEGIN, "last_ts": later}
     asked = {"super_users": ["User:admin"], "thresholds": {"days": 35}}

@@ -49,8 +49,7 @@ def section(page: Report, name: str) -> Section:
     return next(each for each in page.sections if each.id == name)
 
 
-def test_the_figures_answer_three_questions() -> None:
-    """What changed, what to decide, what is safe to do; each with its trend."""
+def test_key_figures_have_trends() -> None:
     page = report(
         finding("old"),
         finding("new", first_seen=LAST),
@@ -77,8 +76,7 @@ def test_the_figures_answer_three_questions() -> None:
     ]
 
 
-def test_a_first_run_has_nothing_to_compare_with() -> None:
-    """Not everything is new then."""
+def test_first_run_has_no_comparison() -> None:
     page = report(finding("one", first_seen=LAST), runs=(LAST,))
 
     assert (page.figures[0].number, page.figures[2].remark) == (
@@ -88,7 +86,7 @@ def test_a_first_run_has_nothing_to_compare_with() -> None:
     assert all(table.id != "findings-changed" for table in section(page, "changes").tables)
 
 
-def test_not_enough_evidence_is_no_zero() -> None:
+def test_insufficient_evidence_is_not_zero() -> None:
     """Grants that are held back have the number of them, not "0 to remove"."""
     usage = [{"verdict": "NOT_ENOUGH_EVIDENCE"}, {"verdict": "KEEP"}]
 
@@ -97,8 +95,7 @@ def test_not_enough_evidence_is_no_zero() -> None:
     assert (figure.number, figure.remark) == (UNKNOWN, "not enough evidence about 1 grant")
 
 
-def test_findings_stand_in_groups() -> None:
-    """One row of a principal and a cause, with the grants and the question."""
+def test_findings_are_grouped() -> None:
     page = report(
         finding("a", severity="HIGH"),
         finding("b"),
@@ -115,8 +112,7 @@ def test_findings_stand_in_groups() -> None:
     assert state in decide.words
 
 
-def test_what_people_said_of_findings() -> None:
-    """Owners are named, accepted findings are left out, and over is the day of another one."""
+def test_owners_and_acceptances_are_shown() -> None:
     day = dt.date(2026, 11, 1)
     said = Finding(kind="k", text="t", first_seen=day, owner="team", accepted_until=day)
     register = Register({"over": said, "agreed": replace(said, accepted_until=LAST.date())})
@@ -137,8 +133,7 @@ def test_what_people_said_of_findings() -> None:
     assert section(page, "decide").lead[-1] == "1 finding accepted until a day is left out."
 
 
-def test_what_came_and_what_went() -> None:
-    """The findings of the last run beside those of the run before."""
+def test_new_and_resolved_findings() -> None:
     page = report(finding("old"), finding("new", first_seen=LAST), finding("gone", gone=LAST))
 
     changes = section(page, "changes")

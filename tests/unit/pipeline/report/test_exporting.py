@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_each_table_is_a_file(tmp_path: Path) -> None:
-    """Lists are texts in CSV and lists in JSON; no name becomes a formula of a spreadsheet."""
+def test_each_table_is_exported(tmp_path: Path) -> None:
     rows = [
         {"principal": '=HYPERLINK("http://x")', "hosts": ["a", "b"], "count": 3},
         {"principal": 'User:"a",\nb', "hosts": [], "count": 4},

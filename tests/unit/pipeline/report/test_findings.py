@@ -39,8 +39,7 @@ def _time(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, 2, 30, tzinfo=UTC)
 
 
-def test_the_file_follows_the_table() -> None:
-    """What people wrote stays, what is gone is resolved, what comes back is open again."""
+def test_register_follows_the_table() -> None:
     first = update(Register({}), [row("unused:1", DAY), row("unused:2", DAY, LATER)], DAY)
     owned = first._replace(findings={"unused:1": replace(first.findings["unused:1"], owner="o")})
     gone = update(owned, [row("unused:1", DAY, LATER, subject="WRITE")], LATER)
@@ -55,8 +54,7 @@ def test_the_file_follows_the_table() -> None:
     assert left.findings["unused:1"].resolved == LATER
 
 
-def test_a_file_keeps_everything(tmp_path: Path) -> None:
-    """What is read is what was written; no file is an empty register."""
+def test_register_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "findings.json"
     finding = Finding(kind="k", text="\u202e", first_seen=DAY, owner="o", accepted_until=LATER)
     register = Register({"a": finding, "b": replace(finding, resolved=DAY, note="n")}, DAY)
@@ -84,8 +82,7 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_are_no_register(tmp_path: Path, text: str, expected: str) -> None:
-    """The error names the file, the finding and what is wrong with it."""
+def test_invalid_registers_are_rejected(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "findings.json"
     path.write_text(text)
 
@@ -96,8 +93,7 @@ def test_files_that_are_no_register(tmp_path: Path, text: str, expected: str) ->
     assert expected in str(raised.value)
 
 
-def test_findings_of_another_cluster(tmp_path: Path) -> None:
-    """The file keeps the name of the cluster; a report on another would resolve all of them."""
+def test_register_of_another_cluster_is_rejected(tmp_path: Path) -> None:
     register = update(Register({}), [row("broad:1", DAY)], DAY, "payments")
     (tmp_path / "findings.json").write_text(text_of(register))
 

@@ -22,8 +22,7 @@ def section_of(usage: list[dict[str, Any]], unused: list[dict[str, Any]]) -> Sec
     return grants_of(frames, ABOUT)
 
 
-def test_grants_are_divided_by_what_they_were_good_for() -> None:
-    """Needed, used but never alone, never used: together all of them, without any DENY."""
+def test_grants_are_divided_by_use() -> None:
     usage = [{"used": True, "decisive": True}, {"used": True}, {"used": True}, *[{}] * 4]
     verdicts: list[dict[str, Any]] = [{**row, "verdict": "KEEP"} for row in usage]
 
@@ -34,8 +33,7 @@ def test_grants_are_divided_by_what_they_were_good_for() -> None:
     assert section.lead == ("7 grants in force: keep 7.",)
 
 
-def test_what_can_go_comes_first_and_the_rest_is_counted() -> None:
-    """By verdict, then by severity; rows on the page are the first, and the table counts all."""
+def test_removable_grants_come_first() -> None:
     usage = [
         {"principal": "User:a", "verdict": "KEEP", "severity": "CRITICAL"},
         {"principal": "User:b", "verdict": "REMOVE", "severity": "LOW"},
@@ -49,8 +47,7 @@ def test_what_can_go_comes_first_and_the_rest_is_counted() -> None:
     assert [each.word for each in table.words] == ["remove"]
 
 
-def test_the_evidence_of_a_grant_stands_beside_it() -> None:
-    """Its reason, its age, and the grants that cover it, by name."""
+def test_grant_has_its_evidence() -> None:
     name: dict[str, Any] = {
         "resource_type": "TOPIC",
         "resource_name": "t",

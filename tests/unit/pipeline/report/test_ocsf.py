@@ -55,8 +55,7 @@ def faults(validators: dict[int, Draft202012Validator], event: dict[str, Any]) -
     return [each.message for each in found if list(each.path) != ["metadata", "version"]]
 
 
-def test_the_schema_finds_faults(validators: dict[int, Draft202012Validator]) -> None:
-    """It refuses an unknown name, a wrong number and a missing object, so its silence counts."""
+def test_schema_validation_detects_errors(validators: dict[int, Draft202012Validator]) -> None:
     event = decision_event(ROW, "1")
     without = {name: value for name, value in event.items() if name != "actor"}
 
@@ -67,7 +66,7 @@ def test_the_schema_finds_faults(validators: dict[int, Draft202012Validator]) ->
 @pytest.mark.parametrize("operation", OPERATIONS.split())
 @pytest.mark.parametrize("outcome", ["ALLOWED", "DENIED"])
 @pytest.mark.parametrize("host", ["10.0.0.7", "2001:db8:0:0:0:0:0:1", "", "client.example"])
-def test_decisions(
+def test_decisions_are_events_6003(
     validators: dict[int, Draft202012Validator], operation: str, outcome: str, host: str
 ) -> None:
     """Each kind of row is an event of class 6003."""
@@ -77,8 +76,7 @@ def test_decisions(
     assert faults(validators, decision_event(row, "1")) == []
 
 
-def test_what_a_decision_says() -> None:
-    """Who asked for what, from where, how often, and what was decided by which rule."""
+def test_fields_of_a_decision() -> None:
     event = decision_event(ROW, "1")
 
     assert (event["type_uid"], event["action_id"], event["status_id"]) == (600302, 2, 2)
@@ -94,7 +92,7 @@ def test_what_a_decision_says() -> None:
 
 @pytest.mark.parametrize("permission", ["ALLOW", "DENY"])
 @pytest.mark.parametrize("activity", [1, 2])
-def test_changes_of_acls(
+def test_acl_changes_are_events_3005(
     validators: dict[int, Draft202012Validator], permission: str, activity: int
 ) -> None:
     """An ACL that came or went is an event of class 3005; a DENY assigns nothing."""
@@ -106,8 +104,7 @@ def test_changes_of_acls(
     assert ("actor" in event) == (activity == 1)
 
 
-def test_a_file_of_events(tmp_path: Path, validators: dict[int, Draft202012Validator]) -> None:
-    """The command writes all events of the tables, or those since a time."""
+def test_events_since_a_time(tmp_path: Path, validators: dict[int, Draft202012Validator]) -> None:
     cleanup = ROOT / "examples" / "cleanup"
     output = Output(tmp_path / "out", str(cleanup / "kafka-authorizer.log"))
     output.run(acls=(f"{cleanup / 'acls.csv'}@2026-07-01",))
@@ -125,8 +122,7 @@ def test_a_file_of_events(tmp_path: Path, validators: dict[int, Draft202012Valid
     assert 0 < len(some) < len(events)
 
 
-def test_one_cluster(tmp_path: Path) -> None:
-    """Of several clusters the events of one are written, with its name."""
+def test_events_of_one_cluster(tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
     log.write_text(confluent_event("lkc-1", "x") + confluent_event("lkc-2", "y"))
     output = Output(tmp_path / "out", str(log))

@@ -35,8 +35,7 @@ def decisions(*rows: dict[str, Any]) -> pl.LazyFrame:
     return table_of("decisions", given)
 
 
-def test_refusals_of_probes_count_nowhere_as_refused() -> None:
-    """Whoever only asks what would be allowed is not refused anything; it is said apart."""
+def test_denied_probes_are_not_counted() -> None:
     frame = decisions(
         {"count": 7},
         {"count": 2, "outcome": "DENIED"},

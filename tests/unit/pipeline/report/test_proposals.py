@@ -14,8 +14,7 @@ REFUSALS = HISTORY._replace(refused=990, probes=10)
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 
 
-def test_a_history_of_refusals_shows_no_loss() -> None:
-    """That nobody would lose access is said only where somebody had it."""
+def test_history_of_denials_shows_no_loss() -> None:
     tables = {"backtest": table_of("backtest", [])}
     lost = [{"turn": "ALLOW_TO_DENY", "principal": "User:a", "count": 3}]
 

@@ -17,8 +17,7 @@ from testkit.report_tables import table_of
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 
 
-def test_refusals_by_their_cause() -> None:
-    """One DENY is one row, with what it alone refused; shares are those of a cause."""
+def test_denials_by_cause() -> None:
     deny: dict[str, Any] = {
         "resource_type": "TOPIC",
         "resource_name": "t",
@@ -57,8 +56,7 @@ def test_refusals_by_their_cause() -> None:
     ]
 
 
-def test_what_would_help() -> None:
-    """A command stands where there is one; elsewhere the advice, and no command."""
+def test_advice_for_denials() -> None:
     denied = [
         {"count": 3, "cause": "MISSING_GRANT", "command": "add", "grant_text": "READ on t"},
         {"count": 2, "cause": "MISSING_GRANT", "grant_text": "READ on a\nb"},
@@ -86,8 +84,7 @@ def test_tables_of_an_earlier_release() -> None:
     assert [row[-1] for row in hot_spots.rows] == [None]
 
 
-def test_what_is_left_out_and_accepted() -> None:
-    """An excluded principal is named in the lead alone, an accepted finding with its day."""
+def test_excluded_and_accepted_denials() -> None:
     lacking = {"cause": "MISSING_GRANT", "advice": "decide."}
     denied = [
         {"principal": "User:a", "count": 10, **lacking},

@@ -113,8 +113,7 @@ def hostile_page() -> str:
     return html_of(report_of(frames, about(cluster=HOSTILE[0], assumptions=HOSTILE)))
 
 
-def test_names_never_become_elements() -> None:
-    """Whatever logs and ACLs hold, the page has the elements and attributes of a harmless one."""
+def test_names_are_escaped_in_html() -> None:
     harmless, hostile = read(page()), read(hostile_page())
 
     assert set(hostile.names) <= set(harmless.names) | {"a"}
@@ -137,8 +136,7 @@ def test_hostile_names_are_shown() -> None:
     )
 
 
-def test_the_page_needs_nothing_else() -> None:
-    """No address but its own anchors; everything else is forbidden by its policy."""
+def test_page_is_self_contained() -> None:
     found = read(page())
 
     assert {link for link in found.links if not link.startswith("#")} == {"data:,"}
@@ -149,8 +147,7 @@ def test_the_page_needs_nothing_else() -> None:
     assert not [name for _, name in found.attributes if name == "style"]
 
 
-def test_the_policy_names_what_is_there() -> None:
-    """Style and script run because their digests are in the policy, and nothing else does."""
+def test_content_security_policy_has_digests() -> None:
     policy = re.search('Content-Security-Policy" content="([^"]+)"', page())
     style = re.search("<style>(.*?)</style>", page(), re.DOTALL)
     script = re.search("<script>(.*?)</script>", page(), re.DOTALL)

@@ -30,14 +30,12 @@ from doorkeeper_pipeline.report.visible import (
         ("z" + "\u0301" * 4, "z\u0301\u0301\\u0301\\u0301"),
     ],
 )
-def test_what_cannot_be_seen_is_written_out(name: str, shown: str) -> None:
-    """Controls, marks of direction, zero widths and odd spaces become escapes; letters stay."""
+def test_invisible_characters_are_escaped(name: str, shown: str) -> None:
     assert plain(name) == shown
 
 
 @given(st.text())
-def test_nothing_invisible_is_left(name: str) -> None:
-    """Whatever a name holds, what is shown can be seen, and different names look different."""
+def test_shown_names_are_visible_and_distinct(name: str) -> None:
     hidden = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 
     assert not {unicodedata.category(each) for each in plain(name)} & hidden
@@ -48,8 +46,7 @@ def test_nothing_invisible_is_left(name: str) -> None:
     assert back == (name or "(empty)")
 
 
-def test_letters_that_look_alike_are_told() -> None:
-    """A name of Latin and Cyrillic letters may pass for another; one alphabet is fine."""
+def test_mixed_alphabets_are_marked() -> None:
     assert warning_of("User:\u0430dmin") == "mixed scripts"
     assert warning_of("User:alice") == ""
     assert warning_of("грузы") == ""

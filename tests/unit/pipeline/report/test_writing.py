@@ -28,8 +28,7 @@ def filled(folder: Path, *, acls: bool = True) -> Path:
     return folder
 
 
-def test_all_tables_are_shown(tmp_path: Path) -> None:
-    """The page has what the tables have; the folder has no other new file."""
+def test_report_shows_all_tables(tmp_path: Path) -> None:
     tables = filled(tmp_path / "tables")
 
     report = write(tables, tmp_path / "report.html", ABOUT)
@@ -42,8 +41,7 @@ def test_all_tables_are_shown(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tables"]
 
 
-def test_findings_and_data(tmp_path: Path) -> None:
-    """The file of findings keeps what people wrote, and the folder has each table in two forms."""
+def test_register_and_data_are_written(tmp_path: Path) -> None:
     tables, register = filled(tmp_path / "tables"), tmp_path / "findings.json"
 
     write(tables, tmp_path / "r.html", ABOUT, register=register)
@@ -60,23 +58,20 @@ def test_findings_and_data(tmp_path: Path) -> None:
     assert len(list((tmp_path / "d").iterdir())) == 2 * len(SHOWN)
 
 
-def test_without_acls_empty_tables_are_not_taken_for_answers(tmp_path: Path) -> None:
-    """Where no set of ACLs was given, nothing is said about grants."""
+def test_report_without_acls_has_no_grants(tmp_path: Path) -> None:
     report = write(filled(tmp_path / "tables", acls=False), tmp_path / "report.html", ABOUT)
 
     assert report.figures[2].remark == "no set of ACLs was given"
 
 
-def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
-    """The error says how to make them; no file is written."""
+def test_folder_without_tables_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(Missing, match=r"no tables here; doorkeeper-pipeline run --tables"):
         write(tmp_path, tmp_path / "report.html", ABOUT)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_table_leaves_the_old_report(tmp_path: Path) -> None:
-    """The error names the folder; what was there stays."""
+def test_damaged_table_keeps_the_old_report(tmp_path: Path) -> None:
     tables = filled(tmp_path / "tables")
     Path(*delta.files_of(tables, "denied")).write_bytes(b"PAR1 no more")
     (tmp_path / "report.html").write_text("old")

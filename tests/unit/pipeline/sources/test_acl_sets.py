@@ -46,8 +46,7 @@ def test_every_format_gives_the_same_rows(tmp_path: Path, how: Format, name: str
     assert found["binding_id"].n_unique() == 2
 
 
-def test_the_same_binding_of_two_files_is_one_row(tmp_path: Path) -> None:
-    """Sets may overlap."""
+def test_duplicates_of_two_files_are_one_row(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.csv"):
         how = Format.YAML if name.endswith("yaml") else Format.CSV
         (tmp_path / name).write_text(choosing.write([BINDING], how), newline="")
@@ -66,8 +65,7 @@ def test_the_same_binding_of_two_files_is_one_row(tmp_path: Path) -> None:
         (None, "No such file"),
     ],
 )
-def test_what_is_no_set(tmp_path: Path, data: bytes | None, reason: str) -> None:
-    """A file that is none is an error with its name and what is wrong."""
+def test_invalid_acl_files_are_rejected(tmp_path: Path, data: bytes | None, reason: str) -> None:
     path = tmp_path / "acls.yaml"
     if data is not None:
         path.write_bytes(data)

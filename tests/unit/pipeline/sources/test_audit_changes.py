@@ -84,8 +84,9 @@ def test_changes_have_times_and_authors(tmp_path: Path) -> None:
         (('{"kind": "change", "seq": "x"}\n',), "after byte 0"),
     ],
 )
-def test_folders_that_are_no_audit_log(tmp_path: Path, lines: tuple[str, ...], text: str) -> None:
-    """The error names the folder, the file or the event."""
+def test_invalid_audit_folders_are_rejected(
+    tmp_path: Path, lines: tuple[str, ...], text: str
+) -> None:
     audit = log(tmp_path, *lines)
     if not lines:
         (audit / "audit-1-1-9.jsonl").unlink()

@@ -58,8 +58,7 @@ def test_equal_records_of_a_minute_are_one_row(tmp_path: Path) -> None:
     )
 
 
-def test_times_are_of_the_zone(tmp_path: Path) -> None:
-    """The log has no zone: the one that is given makes UTC of its times."""
+def test_times_use_the_given_zone(tmp_path: Path) -> None:
     found = parsed(tmp_path, record(time="2024-07-01 00:30:00,000") + "\n", "Europe/Prague")
 
     assert found.decisions["first_ts"].to_list() == [
@@ -68,8 +67,7 @@ def test_times_are_of_the_zone(tmp_path: Path) -> None:
     assert found.decisions["day"].to_list() == [dt.date(2024, 6, 30)]
 
 
-def test_a_time_that_the_zone_does_not_have(tmp_path: Path) -> None:
-    """In the night when clocks go forward an hour is missing: the zone must be another one."""
+def test_nonexistent_local_time_is_quarantined(tmp_path: Path) -> None:
     text = record(time="2024-03-31 02:30:00,000") + "\n" + record("b") + "\n"
     found = parsed(tmp_path, text, "Europe/Prague")
 
@@ -77,8 +75,7 @@ def test_a_time_that_the_zone_does_not_have(tmp_path: Path) -> None:
     assert "no such time" in found.quarantine["reason"][0]
 
 
-def test_a_name_with_line_breaks(tmp_path: Path) -> None:
-    """A record of several lines is one record."""
+def test_name_with_line_breaks(tmp_path: Path) -> None:
     text = record("a") + "\n" + record("two\nlines\n\nof it") + "\n" + record("b") + "\n"
     found = parsed(tmp_path, text)
 
@@ -86,8 +83,7 @@ def test_a_name_with_line_breaks(tmp_path: Path) -> None:
     assert found.quarantine.is_empty()
 
 
-def test_each_line_is_accounted_for(tmp_path: Path) -> None:
-    """Lines are those with decisions, those without, and those in quarantine: none is lost."""
+def test_each_line_is_counted(tmp_path: Path) -> None:
     other = "[2024-10-25 10:11:12,345] INFO started (kafka.server.KafkaServer)"
     bad = record("x").replace(TAIL, " for nothing")
     night = record("n", time="2024-03-31 02:30:00,000")
@@ -101,8 +97,7 @@ def test_each_line_is_accounted_for(tmp_path: Path) -> None:
     assert found.quarantined > len(found.quarantine) == 3
 
 
-def test_a_record_inside_of_another(tmp_path: Path) -> None:
-    """A record that begins before the last one ended is torn or forged: both go to quarantine."""
+def test_record_inside_another_is_quarantined(tmp_path: Path) -> None:
     torn = record("torn")[:-100]
     text = record("a") + "\n" + torn + "\n" + record("b") + "\n" + record("c") + "\n"
     found = parsed(tmp_path, text)
@@ -113,8 +108,7 @@ def test_a_record_inside_of_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [30, 45, 120])
-def test_a_record_that_is_torn_for_certain(tmp_path: Path, size: int) -> None:
-    """A record that stops where no name can be costs itself alone, not the record behind it."""
+def test_truncated_record_is_quarantined_alone(tmp_path: Path, size: int) -> None:
     torn = record("torn")[:size]
     assert "Topic:" not in torn
     found = parsed(tmp_path, record("a") + "\n" + torn + "\n" + record("b") + "\n")
@@ -124,8 +118,7 @@ def test_a_record_that_is_torn_for_certain(tmp_path: Path, size: int) -> None:
     assert len(found.quarantine) == 1
 
 
-def test_a_torn_end(tmp_path: Path) -> None:
-    """A record that the file ends in goes to quarantine, with its place."""
+def test_truncated_end_is_quarantined(tmp_path: Path) -> None:
     found = parsed(tmp_path, record("a") + "\n" + record("b")[:100])
 
     assert names(found) == ["a"]
@@ -134,8 +127,7 @@ def test_a_torn_end(tmp_path: Path) -> None:
     ]
 
 
-def test_a_bad_message_has_its_place(tmp_path: Path) -> None:
-    """A record with its form right and its message wrong is quarantined by its offset."""
+def test_bad_message_is_quarantined_by_offset(tmp_path: Path) -> None:
     bad = record("x").replace("operation = READ", "operation = FROB")
     found = parsed(tmp_path, record("a") + "\n" + bad + "\n")
 
@@ -145,7 +137,7 @@ def test_a_bad_message_has_its_place(tmp_path: Path) -> None:
     assert "FROB" in found.quarantine["reason"][0]
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_invalid_utf_8_is_quarantined(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 cost the record that has them, and no other."""
     bad = record("x").encode().replace(b":x ", b":\xff\xfe ")
     found = parsed(tmp_path, record("a").encode() + b"\n" + bad + b"\n" + record("b").encode())
@@ -154,8 +146,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     assert found.quarantine["reason"].to_list() == ["bytes that are not UTF-8"]
 
 
-def test_other_loggers_are_left_out(tmp_path: Path) -> None:
-    """Lines of other loggers in the same file are counted and are no decisions."""
+def test_other_loggers_are_skipped(tmp_path: Path) -> None:
     other = "[2024-10-25 10:11:12,345] INFO Started (kafka.server.KafkaServer)"
     found = parsed(tmp_path, f"{other}\n{record('a')}\n{other}\n{other}\n{record('b')}\n")
 
@@ -163,8 +154,7 @@ def test_other_loggers_are_left_out(tmp_path: Path) -> None:
     assert (found.ignored, found.lines, len(found.quarantine)) == (3, 5, 0)
 
 
-def test_line_ends_of_windows(tmp_path: Path) -> None:
-    """A carriage return before the line break is no part of a record."""
+def test_windows_line_endings(tmp_path: Path) -> None:
     found = parsed(tmp_path, record("a") + "\r\n" + record("b") + "\r\n")
 
     assert names(found) == ["a", "b"]
@@ -193,10 +183,9 @@ def test_line_ends_of_windows(tmp_path: Path) -> None:
         max_size=5,
     )
 )
-def test_columns_agree_with_the_reader_of_messages(
+def test_vectorized_reader_matches_message_reader(
     tmp_path_factory: pytest.TempPathFactory, records: list[str]
 ) -> None:
-    """What the columns read is what the reader of single messages reads."""
     text = "".join(each + "\n" for each in records)
     found = parsed(tmp_path_factory.mktemp("log"), text)
 
@@ -215,8 +204,7 @@ def test_columns_agree_with_the_reader_of_messages(
     assert sorted(rows) == expected
 
 
-def test_a_mark_of_windows(tmp_path: Path) -> None:
-    """A mark in front of the file costs no record, and offsets still count it."""
+def test_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     found = parsed(tmp_path, b"\xef\xbb\xbf" + record("a").encode() + b"\r\nbad\r\n")
 
     assert names(found) == ["a"]
@@ -225,8 +213,7 @@ def test_a_mark_of_windows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("year", "name"), [("0000", "x"), ("1969", "two\nlines"), ("9999", "x")])
-def test_times_of_no_age(tmp_path: Path, year: str, name: str) -> None:
-    """A line of a year without computers, forged or not, is quarantined: it must not be a day."""
+def test_implausible_times_are_quarantined(tmp_path: Path, year: str, name: str) -> None:
     text = record(name, time=f"{year}-12-31 23:59:59,999") + "\n" + record("b") + "\n"
     found = parsed(tmp_path, text, "America/New_York")
 
@@ -234,8 +221,9 @@ def test_times_of_no_age(tmp_path: Path, year: str, name: str) -> None:
     assert "no such time" in found.quarantine["reason"][0]
 
 
-def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be read is not kept: memory does not grow with what a small file unpacks to."""
+def test_memory_is_bounded_for_compressed_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1 << 18))
     monkeypatch.setattr(authorizer_log, "RECORD_BYTES_MAX", 1 << 18)
     path = tmp_path / "bomb.log.gz"
@@ -255,10 +243,9 @@ def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("size", [1, 50, 300])
-def test_blocks_and_parts_of_any_size(
+def test_block_size_does_not_matter(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a file is cut makes no difference; equal decisions of a minute are one row."""
     records = [record("a"), record("b\nx"), record("a"), "not a record", record("a"), record("c")]
     text = "".join(f"{each}\n" for each in records * 3)
     whole = parsed(tmp_path, text)

@@ -55,8 +55,7 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_binding_with_its_times(store: Path) -> None:
-    """A binding that came twice is two rows; what is older than the log has no begin."""
+def test_bindings_have_times(store: Path) -> None:
     found = change_log.read(store).sort("from_revision", "to_revision", nulls_last=True)
 
     assert found.select("binding_id", "from_revision", "to_revision").rows() == [
@@ -75,8 +74,7 @@ def test_every_binding_with_its_times(store: Path) -> None:
     )
 
 
-def test_a_log_with_a_gap_is_refused(store: Path) -> None:
-    """Which ACLs were in force is not known: a decision would be compared with wrong ones."""
+def test_log_with_a_gap_is_rejected(store: Path) -> None:
     connection = apsw.Connection(str(store))
     connection.execute("DELETE FROM change_log WHERE revision = 4")
     connection.close()
@@ -85,8 +83,7 @@ def test_a_log_with_a_gap_is_refused(store: Path) -> None:
         change_log.read(store)
 
 
-def test_a_database_of_others(tmp_path: Path) -> None:
-    """A database of another program is refused, and a damaged one."""
+def test_other_databases_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with apsw.Connection(str(path)) as connection:
         connection.execute("CREATE TABLE t (x)")

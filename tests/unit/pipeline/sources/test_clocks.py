@@ -40,8 +40,7 @@ def told(lag: dt.timedelta, ahead: dt.timedelta, zone: str = "UTC", form: str = 
 
 
 @pytest.mark.parametrize("form", ["Filebeat", "epoch", "cri", "prefix"])
-def test_a_constant_difference_is_a_zone(form: str) -> None:
-    """It says which of the two times counts, and the option."""
+def test_constant_difference_is_a_zone(form: str) -> None:
     found = told(MINUTE / 60, 8 * HOUR, form=form)
 
     assert "8:00 h ahead of" in found
@@ -58,12 +57,11 @@ def test_a_constant_difference_is_a_zone(form: str) -> None:
         (300 * HOUR, 0 * HOUR, "UTC"),
     ],
 )
-def test_lag_is_no_zone(lag: dt.timedelta, ahead: dt.timedelta, zone: str) -> None:
-    """A collector comes later than the record, by any time but quarter hours."""
+def test_lag_is_not_a_zone(lag: dt.timedelta, ahead: dt.timedelta, zone: str) -> None:
     assert told(lag, ahead, zone) == ""
 
 
-def test_zones_of_quarter_hours() -> None:
+def test_quarter_hour_zones() -> None:
     """Kathmandu is 5:45 h ahead; west of Greenwich records are behind."""
     assert "5:45 h ahead of" in told(MINUTE / 60, 5.75 * HOUR)
     assert "3:30 h behind" in told(MINUTE / 60, -3.5 * HOUR)

@@ -43,8 +43,7 @@ def line(info: dict[str, Any] | None = None, **changed: object) -> Any:
     return found.decided if isinstance(found, Once) else found
 
 
-def test_a_decision() -> None:
-    """An event says who asked for what, from where, and when."""
+def test_decision_event() -> None:
     (found,) = line()
 
     assert found[:9] == (
@@ -70,13 +69,11 @@ def test_a_decision() -> None:
         ({}, ""),
     ],
 )
-def test_what_granted_it(info: dict[str, Any], rule: str) -> None:
-    """The event names the kind of rule."""
+def test_granting_rule(info: dict[str, Any], rule: str) -> None:
     assert line({"granted": True, **info})[0].rule == rule
 
 
-def test_the_address_of_confluent_platform() -> None:
-    """Confluent Platform writes the address elsewhere, with a slash."""
+def test_address_in_confluent_platform() -> None:
     changed = event()["data"]
     del changed["clientAddress"]
     changed["requestMetadata"] = {"client_address": "/10.1.2.3"}
@@ -91,8 +88,7 @@ def test_the_address_of_confluent_platform() -> None:
         {"data": {"methodName": "mds.Authorize"}},
     ],
 )
-def test_what_is_no_decision_of_acls(changed: dict[str, Any]) -> None:
-    """Logins and methods of other services are left out."""
+def test_other_events_are_skipped(changed: dict[str, Any]) -> None:
     assert line(**changed) is None
 
 
@@ -100,8 +96,7 @@ def test_what_is_no_decision_of_acls(changed: dict[str, Any]) -> None:
     "changed",
     [{"time": "2021-01-01T12:34:56"}, {"time": None}, {"data": {"methodName": "kafka.Fetch"}}],
 )
-def test_what_cannot_be_read(changed: dict[str, Any]) -> None:
-    """A time without a zone, and an event without a decision, are errors, for quarantine."""
+def test_invalid_events_are_quarantined(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         line(**changed)
 
@@ -114,8 +109,7 @@ def test_what_cannot_be_read(changed: dict[str, Any]) -> None:
         ("elsewhere", "", ""),
     ],
 )
-def test_the_cluster_of_an_event(source: str, service: str, cluster: str) -> None:
-    """It is the id in the name of the service, or else of the sender."""
+def test_cluster_of_an_event(source: str, service: str, cluster: str) -> None:
     changed = event(source=source)
     changed["data"]["serviceName"] = service
 

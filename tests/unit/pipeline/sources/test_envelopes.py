@@ -38,13 +38,12 @@ KCAT = '{"topic":"t","partition":3,"offset":7,"ts":1,"key":null,"payload":"{\\"a
         ('{"log":"a b\\n"', PLAIN, ['{"log":"a b\\n"']),
     ],
 )
-def test_kinds(line: str, envelope: Envelope, contents: list[str]) -> None:
-    """Each is told by its form, and gives what it holds."""
+def test_envelope_kinds_are_detected(line: str, envelope: Envelope, contents: list[str]) -> None:
     assert next(iter(envelopes_of(line))) == envelope
     assert [each.content for each in unwrap(envelope, line)] == contents
 
 
-def test_long_lines_come_in_parts() -> None:
+def test_split_lines_are_joined() -> None:
     """Docker and container runtimes cut lines of 16 kB; Fluent Bit says whether one was."""
 
     def is_partial(envelope: Envelope, line: str) -> bool:
@@ -58,7 +57,7 @@ def test_long_lines_come_in_parts() -> None:
     assert not is_partial(Envelope(CRI), "2026-10-21T13:54:30.7Z stdout F a")
 
 
-def test_a_record_of_a_topic_has_a_name() -> None:
+def test_topic_records_have_positions() -> None:
     """Topic, partition and offset name it; Kafka Connect writes none of them."""
     envelope = Envelope(OBJECT, "payload")
     assert unwrap(envelope, KCAT)[0].identity == "t-3@7"
@@ -79,8 +78,7 @@ def test_a_record_of_a_topic_has_a_name() -> None:
         (Envelope(EXPORT), "MESSAGE"),
     ],
 )
-def test_other_lines(envelope: Envelope, line: str) -> None:
-    """A line that is of another kind than the file is refused with a reason."""
+def test_other_lines_are_rejected(envelope: Envelope, line: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         unwrap(envelope, line)
 
@@ -106,12 +104,10 @@ def test_lines_of_other_fields(envelope: Envelope, line: str) -> None:
         ("x" * 500 + "#1", None),
     ],
 )
-def test_prefixes(text: str, expected: tuple[str, str] | None) -> None:
-    """What stands before a record is cut off, with the quotes around it, and colours."""
+def test_prefixes_are_removed(text: str, expected: tuple[str, str] | None) -> None:
     assert without_prefix(r"#\d", text) == expected
 
 
-def test_further_lines_have_the_same_prefix() -> None:
-    """It may differ in its numbers: those of a time, or of a line."""
+def test_continued_lines_have_the_same_prefix() -> None:
     assert continuation("a.log-12:", "a.log-13:rest") == "rest"
     assert continuation("k-0 ", "j-0 rest") is None

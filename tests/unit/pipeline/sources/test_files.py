@@ -35,14 +35,12 @@ def test_files_folders_and_patterns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["nothing", "*.nothing"])
-def test_a_place_without_files(tmp_path: Path, place: str) -> None:
-    """A place that is not there is an error: a typing mistake must not look like a quiet day."""
+def test_missing_path_is_rejected(tmp_path: Path, place: str) -> None:
     with pytest.raises(Unreadable, match="no such file"):
         list_files([str(tmp_path / place)])
 
 
-def test_a_compressed_file_begins_as_it_did(tmp_path: Path) -> None:
-    """Compression changes the size and not the beginning."""
+def test_compression_keeps_the_identity(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LOG * 200)
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(LOG * 200))
 
@@ -55,8 +53,7 @@ def test_a_compressed_file_begins_as_it_did(tmp_path: Path) -> None:
     assert plain.source == packed.source == "authorizer-log"
 
 
-def test_a_log_in_which_nothing_was_written(tmp_path: Path) -> None:
-    """A log that was compressed empty, or holds a line break alone, says nothing and fails none."""
+def test_empty_logs_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(b""))
     (tmp_path / "b.log").write_bytes(b"\r\n")
 
@@ -64,8 +61,7 @@ def test_a_log_in_which_nothing_was_written(tmp_path: Path) -> None:
     assert identify(tmp_path / "b.log", "trail") is None
 
 
-def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be looked into is an error: it must not look like an empty folder."""
+def test_unreadable_folder_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shut").mkdir()
     scan = os.scandir
 
@@ -80,8 +76,7 @@ def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.Mon
         list_files([str(tmp_path)])
 
 
-def test_a_file_by_all_its_names(tmp_path: Path) -> None:
-    """A file is there once; a link to it gives way, and one that leads nowhere is told later."""
+def test_links_to_one_file_count_once(tmp_path: Path) -> None:
     (tmp_path / "b.log").write_bytes(LOG)
     (tmp_path / "a.log").symlink_to("b.log")
     (tmp_path / "lost.log").symlink_to("nothing")
@@ -93,8 +88,7 @@ def test_a_file_by_all_its_names(tmp_path: Path) -> None:
         identify(found[1])
 
 
-def test_utf_16_is_named(tmp_path: Path) -> None:
-    """PowerShell makes it of any command's output."""
+def test_utf_16_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes("[2026".encode("utf-16"))
 
@@ -102,8 +96,7 @@ def test_utf_16_is_named(tmp_path: Path) -> None:
         identify(path)
 
 
-def test_several_files_at_once(tmp_path: Path) -> None:
-    """A file that cannot be identified does not hide what the others are."""
+def test_one_failed_file_does_not_hide_others(tmp_path: Path) -> None:
     good, bad, empty = (tmp_path / name for name in ("good", "bad", "empty"))
     good.write_bytes(LOG)
     bad.write_text("nothing that is known\n")
@@ -115,8 +108,7 @@ def test_several_files_at_once(tmp_path: Path) -> None:
     assert [failure.partition(":")[0] for failure in found.failures] == [str(bad)]
 
 
-def test_the_state_of_a_file(tmp_path: Path) -> None:
-    """It is another one after a change; a file that is gone has one that no file has."""
+def test_file_state_changes(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("a")
     before = state_of(path)

@@ -39,8 +39,7 @@ def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.Monk
     assert found.quarantine.rows() == [(4, 1, "found b'x' expected: a, m or -", "x")]
 
 
-def test_a_range_has_its_own_lines(tmp_path: Path) -> None:
-    """A task that reads a range reads the lines that begin in it."""
+def test_range_has_its_own_lines(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a\nx\na\na\n")
 
@@ -58,7 +57,6 @@ def test_a_range_has_its_own_lines(tmp_path: Path) -> None:
         ROW._replace(resource_name=""),
     ],
 )
-def test_numbers_make_sense(row: Decided) -> None:
-    """Counts are positive, times are of this age and run forward, names are not empty."""
+def test_implausible_numbers_are_rejected(row: Decided) -> None:
     with pytest.raises(ValueError, match=r".+"):
         json_lines.check_row(row)

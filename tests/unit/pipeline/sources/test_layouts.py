@@ -30,8 +30,7 @@ MESSAGE = "Principal = User:a is Denied operation = READ"
         ("%d{COMPACT} %p %X{user} %m%n", f"20261021135430714 INFO x {MESSAGE}", "INFO"),
     ],
 )  # fmt: skip
-def test_patterns(pattern: str, line: str, level: str) -> None:
-    """Each conversion is found at its place, and the time is the same in all of them."""
+def test_layout_patterns(pattern: str, line: str, level: str) -> None:
     layout = compile_pattern(pattern)
 
     found = expression(layout).match(line)
@@ -56,8 +55,7 @@ def test_patterns(pattern: str, line: str, level: str) -> None:
         ("%d{yyyy-MM-dd hh} %m", "found 'h'; known are yyyy"),
     ],
 )
-def test_patterns_that_are_none(pattern: str, text: str) -> None:
-    """The error has what was found, and what is allowed."""
+def test_invalid_patterns_are_rejected(pattern: str, text: str) -> None:
     with pytest.raises(PipelineError) as raised:
         compile_pattern(pattern)
 
@@ -74,8 +72,7 @@ def test_patterns_that_are_none(pattern: str, text: str) -> None:
         (["2026-13-21 13:54:30"], [None], False),
     ],
 )
-def test_forms_of_iso_times(times: list[str], expected: list[str | None], *, is_utc: bool) -> None:
-    """A zone is applied; without one the option of the command counts. Seconds have a fraction."""
+def test_iso_time_formats(times: list[str], expected: list[str | None], *, is_utc: bool) -> None:
     found, utc = utc_texts(pl.Series(times), compile_pattern(layouts.KAFKA))
 
     assert (found.to_list(), utc) == (expected, is_utc)
@@ -102,6 +99,5 @@ def test_json_layouts(record: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("line", [b"{", b"{}", b'{"message": "m", "level": "INFO", "logger": "l"}'])
-def test_other_json(line: bytes) -> None:
-    """It needs a time, a level, a message and a logger."""
+def test_other_json_is_rejected(line: bytes) -> None:
     assert layouts.json_record(line) is None

@@ -63,9 +63,7 @@ def test_each_resource_is_a_decision() -> None:
     )
 
 
-def test_super_users_and_refusals() -> None:
-    """The policy's words say who is a super user; a refusal without an ACL is the default."""
-
+def test_super_users_and_denials() -> None:
     def actor(decision: str, text: str) -> dict[str, Any]:
         policy = {"decision": decision, "policy": {"desc": text}}
         return {"user": {"name": "a"}, "authorizations": [policy]}
@@ -75,8 +73,7 @@ def test_super_users_and_refusals() -> None:
     assert (denied.outcome, denied.rule) == ("DENIED", "DefaultDeny")
 
 
-def test_the_content_of_a_request_is_no_resource() -> None:
-    """An ACL that is being created is not what was asked for; the cluster is."""
+def test_request_content_is_not_a_resource() -> None:
     resources = [
         {"name": "create acl", "type": "acl_binding", "data": {}},
         {"name": "kafka-cluster", "type": "cluster"},
@@ -95,8 +92,7 @@ def test_the_content_of_a_request_is_no_resource() -> None:
         {"api": {"operation": "GET", "service": {"name": "Redpanda Admin HTTP Server"}}},
     ],
 )
-def test_what_is_no_decision(changed: dict[str, object]) -> None:
-    """Logins and requests to HTTP servers are left out."""
+def test_other_events_are_skipped(changed: dict[str, object]) -> None:
     assert line(**changed) is None
 
 
@@ -110,7 +106,6 @@ def test_what_is_no_decision(changed: dict[str, object]) -> None:
         {"time": "yesterday"},
     ],
 )
-def test_what_cannot_be_read(changed: dict[str, object]) -> None:
-    """A request that nobody knows, or no decision in it, is an error, for quarantine."""
+def test_invalid_events_are_quarantined(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         line(**changed)

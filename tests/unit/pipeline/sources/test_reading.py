@@ -38,8 +38,7 @@ def compressed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, st
     return path, request.param
 
 
-def test_blocks_are_the_file(compressed: tuple[Path, str]) -> None:
-    """Blocks make the whole file, each with its offset; a head is its beginning."""
+def test_blocks_form_the_file(compressed: tuple[Path, str]) -> None:
     path, how = compressed
     found = list(reading.blocks(path, how, size=1000))
 
@@ -49,8 +48,7 @@ def test_blocks_are_the_file(compressed: tuple[Path, str]) -> None:
     assert reading.head(path, how, 300) == DATA[:300]
 
 
-def test_several_frames_are_one_file(tmp_path: Path) -> None:
-    """A compressed file that was appended to is read to its end."""
+def test_concatenated_frames_are_read(tmp_path: Path) -> None:
     for how, pack in PACKERS.items():
         path = tmp_path / how
         path.write_bytes(pack(b"one") + pack(b"two"))
@@ -58,8 +56,7 @@ def test_several_frames_are_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("how", "pack"), PACKERS.items())
-def test_a_damaged_file_is_named(tmp_path: Path, how: str, pack: object) -> None:
-    """A file that is damaged inside is an error with its name."""
+def test_damaged_file_is_reported(tmp_path: Path, how: str, pack: object) -> None:
     assert callable(pack)
     path = tmp_path / "file"
     data = bytearray(pack(DATA))
@@ -71,10 +68,9 @@ def test_a_damaged_file_is_named(tmp_path: Path, how: str, pack: object) -> None
 
 
 @pytest.mark.parametrize(("how", "pack"), list(PACKERS.items())[:2])
-def test_what_stands_before_a_damage(
+def test_content_before_the_damage_is_read(
     tmp_path: Path, how: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    """Everything that can be unpacked is given before the error, and is enough for a head."""
     path = tmp_path / "file"
     whole = pack(b"one") + pack(random.Random(1).randbytes(600_000))
     path.write_bytes(whole[: len(whole) // 2])

@@ -16,7 +16,7 @@ def source_of(beginning: bytes) -> str | None:
     return found and found.source
 
 
-def test_threads_before_the_message_are_a_layout_of_their_own() -> None:
+def test_layout_with_thread_before_message() -> None:
     """It begins as Kafka's does, and no line of it could be read as that."""
     line = b"[2024-10-25 10:11:12,345] INFO [t-1] Principal = User:a (kafka.authorizer.logger)\n"
     found = form_of(line)
@@ -26,8 +26,7 @@ def test_threads_before_the_message_are_a_layout_of_their_own() -> None:
     assert found.layout.pattern == "[%d] %p [%t] %m (%c)%n"
 
 
-def test_a_first_line_in_parts() -> None:
-    """A container runtime cut it: alone no part tells anything."""
+def test_first_line_in_parts() -> None:
     prefix = b"2026-10-21T13:54:30.7Z stdout "
     found = form_of(
         prefix + b"P [2024-10-25 10:\n" + prefix + b"F 11:12,345] INFO Principal = "
@@ -55,8 +54,7 @@ def test_a_first_line_in_parts() -> None:
         (b"[[[[\n", None),
     ],
 )
-def test_the_first_line_that_tells(beginning: bytes, source: str | None) -> None:
-    """A file is what the first line says that says anything."""
+def test_first_recognised_line_decides(beginning: bytes, source: str | None) -> None:
     assert source_of(beginning) == source
 
 
@@ -73,6 +71,5 @@ def test_the_first_line_that_tells(beginning: bytes, source: str | None) -> None
         (b"hello\x00", "not text"),
     ],
 )
-def test_what_is_not_read_is_named(beginning: bytes, told: str) -> None:
-    """The error says what the file is, as far as it can be seen."""
+def test_unsupported_files_are_named(beginning: bytes, told: str) -> None:
     assert told in describe_unknown(beginning)

@@ -158,8 +158,7 @@ def parsed(folder: Path, lines: list[str], pattern: str = "") -> Parsed:
 
 
 @pytest.mark.parametrize("line", LAYOUTS)
-def test_every_layout_says_the_same(tmp_path: Path, line: Callable[[str], str]) -> None:
-    """Names may hold line breaks, and what the layout itself is made of."""
+def test_every_layout_is_read(tmp_path: Path, line: Callable[[str], str]) -> None:
     found = parsed(tmp_path, [line(message(name)) for name in NAMES * 3])
 
     assert sorted(found.decisions["resource_name"].to_list()) == sorted(NAMES)
@@ -169,8 +168,7 @@ def test_every_layout_says_the_same(tmp_path: Path, line: Callable[[str], str]) 
 
 
 @pytest.mark.parametrize("name", [*PREFIXED, *ENVELOPED])
-def test_every_envelope_says_the_same(tmp_path: Path, name: str) -> None:
-    """Whatever command or collector wrote the lines."""
+def test_every_envelope_is_read(tmp_path: Path, name: str) -> None:
     line = {**PREFIXED, **ENVELOPED}[name]
     other = line("KafkaServer id=1 started", "kafka.server.KafkaServer")
 
@@ -204,8 +202,7 @@ def test_several_records_in_a_line(tmp_path: Path) -> None:
     assert len(found.quarantine) == found.quarantined == 4
 
 
-def test_an_export_of_the_journal(tmp_path: Path) -> None:
-    """Lines of other fields are left out; a message in binary form is in quarantine."""
+def test_journal_export(tmp_path: Path) -> None:
     fields = ["__CURSOR=s=1", f"MESSAGE={kafka(message('x'))}", "_PID=7", ""]
 
     found = parsed(tmp_path, [*fields, *fields, "MESSAGE", "..."])
@@ -214,8 +211,7 @@ def test_an_export_of_the_journal(tmp_path: Path) -> None:
     assert "journalctl -o json" in found.quarantine["reason"][0]
 
 
-def test_a_line_with_another_prefix_is_no_part_of_a_name(tmp_path: Path) -> None:
-    """What a prefix has cut through cannot be put together for certain."""
+def test_line_with_another_prefix_ends_the_record(tmp_path: Path) -> None:
     lines = [f"k-0 {kafka(message('x'))}", "j-1 rest", f"k-0 {kafka(message('y'))}"]
 
     found = parsed(tmp_path, lines)
@@ -234,10 +230,9 @@ def test_a_line_with_another_prefix_is_no_part_of_a_name(tmp_path: Path) -> None
         (prefixed("k-0 kafka "), "k-0 kafka \tat kafka.X"),
     ],
 )
-def test_a_stack_trace_spoils_no_record_before_it(
+def test_stack_trace_does_not_affect_earlier_records(
     tmp_path: Path, line: Callable[[str], str], trace: str
 ) -> None:
-    """What ends with its logger is whole, also where a name has line breaks."""
     records = [line(message("a")), trace, trace, line(message("two\nlines")), trace]
 
     found = parsed(tmp_path, [*records, line(message("b"))])
@@ -248,8 +243,7 @@ def test_a_stack_trace_spoils_no_record_before_it(
 
 
 @pytest.mark.parametrize("prefix", ["", "k-0 kafka ", "MESSAGE="])
-def test_decisions_of_another_authorizer_are_refused_by_name(tmp_path: Path, prefix: str) -> None:
-    """Their rules are not ACLs, so that nothing could be said about any."""
+def test_other_authorizers_are_rejected(tmp_path: Path, prefix: str) -> None:
     path = tmp_path / "a.log"
     text = "[DENY] Auth request Write on Topic:orders by User svc-a"
     path.write_text(f"{prefix}{kafka(text, 'io.aiven.kafka.auth.AivenAclAuthorizer')}\n")
@@ -259,8 +253,7 @@ def test_decisions_of_another_authorizer_are_refused_by_name(tmp_path: Path, pre
 
 
 @pytest.mark.parametrize("line", LAYOUTS[1:])
-def test_other_lines(tmp_path: Path, line: Callable[..., str]) -> None:
-    """Lines of other loggers are left out, what is no record is in quarantine: all are counted."""
+def test_other_lines_are_counted(tmp_path: Path, line: Callable[..., str]) -> None:
     texts = [line("KafkaServer id=1 started", "kafka.server.KafkaServer"), line(message("a"))]
     texts += [line(message("b"))[: -len(" [data-plane-1]") - 60]]
 
@@ -271,8 +264,7 @@ def test_other_lines(tmp_path: Path, line: Callable[..., str]) -> None:
     assert found.quarantined == len(found.quarantine) >= 1
 
 
-def test_a_pattern_of_ones_own(tmp_path: Path) -> None:
-    """What is not recognised is read by the pattern that is given."""
+def test_custom_pattern(tmp_path: Path) -> None:
     lines = [f"21/10/2026 13:54:30.714;INFO;{message('orders')}"]
 
     found = parsed(tmp_path, lines, "%d{dd/MM/yyyy HH:mm:ss.SSS};%p;%m%n")
@@ -285,17 +277,16 @@ def test_a_pattern_of_ones_own(tmp_path: Path) -> None:
     ("outcome", "rule"),
     [("Allowed", "DefaultDeny"), ("Denied", "SuperUser"), ("Denied", "DefaultAllow")],
 )
-def test_rules_that_do_not_lead_to_the_outcome(
+def test_contradicting_rules_are_quarantined(
     tmp_path: Path, line: Callable[[str], str], outcome: str, rule: str
 ) -> None:
-    """No authorizer writes that: a name may have forged half of the line."""
     found = parsed(tmp_path, [line(message("a")), line(message("b", outcome, rule))])
 
     assert found.decisions["resource_name"].to_list() == ["a"]
     assert "does not lead to" in found.quarantine["reason"][0]
 
 
-def test_events_that_are_delivered_again(tmp_path: Path) -> None:
+def test_redelivered_events_count_once(tmp_path: Path) -> None:
     """Source and id name an event, in whatever record it comes; without an id each counts."""
 
     def event(number: int | None, offset: int) -> str:
@@ -328,8 +319,7 @@ def test_events_that_are_delivered_again(tmp_path: Path) -> None:
     assert (found.decisions["count"].to_list(), found.lines, found.ignored) == ([4], 6, 2)
 
 
-def test_records_of_a_topic_that_are_there_twice(tmp_path: Path) -> None:
-    """Topic, partition and offset name a record: one that was fetched again counts once."""
+def test_refetched_records_count_once(tmp_path: Path) -> None:
     lines = [
         json.dumps({"topic": "logs", "partition": 0, "offset": n, "payload": kafka(message("x"))})
         for n in (1, 2, 1)

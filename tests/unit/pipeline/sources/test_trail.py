@@ -30,8 +30,7 @@ def line(**changed: object) -> Any:
     return trail.line(json.dumps(event(**changed)).encode())
 
 
-def test_a_decision_keeps_its_count_and_times() -> None:
-    """An event that stands for several decisions says how many, from when to when."""
+def test_merged_decision_keeps_count_and_times() -> None:
     (found,) = line()
 
     assert isinstance(found, Decided)
@@ -43,7 +42,7 @@ def test_a_decision_keeps_its_count_and_times() -> None:
     assert (found.principal, found.rule, found.rule_binding) == ("User:alice", "DefaultDeny", "")
 
 
-def test_the_binding_is_written_as_kafka_writes_it() -> None:
+def test_binding_has_kafkas_format() -> None:
     """The ACL that decided is the same text as in kafka-authorizer.log."""
     binding = {
         "id": "x",
@@ -72,7 +71,7 @@ def test_the_binding_is_written_as_kafka_writes_it() -> None:
         ("ALLOWED", False, True, True),
     ],
 )
-def test_probes_are_what_kafka_logs_at_trace(
+def test_probes_match_kafkas_trace_messages(
     *, outcome: str, allowed: bool, denied: bool, probe: bool
 ) -> None:
     """A decision is a probe when Kafka would log this outcome of it at TRACE."""
@@ -82,13 +81,11 @@ def test_probes_are_what_kafka_logs_at_trace(
 
 
 @pytest.mark.parametrize("kind", ["change", "novel"])
-def test_other_events_are_no_decisions(kind: str) -> None:
-    """Changes, logins, and what a newer server tells besides, are counted and left out."""
+def test_other_events_are_skipped(kind: str) -> None:
     assert line(kind=kind) is None
 
 
-def test_dropped_decisions_are_told() -> None:
-    """The trail says itself how many decisions it has lost."""
+def test_dropped_decisions_are_reported() -> None:
     assert line(kind="dropped", count=7) == Missing(7)
 
 
@@ -103,14 +100,12 @@ def test_dropped_decisions_are_told() -> None:
         {"host": 7},
     ],
 )
-def test_what_is_no_event(changed: dict[str, object]) -> None:
-    """A value that no event has is an error, for quarantine."""
+def test_invalid_events_are_quarantined(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         line(**changed)
 
 
-def test_a_torn_line_is_quarantined_with_its_place(tmp_path: Path) -> None:
-    """A line that ends in its middle costs itself alone."""
+def test_truncated_line_is_quarantined(tmp_path: Path) -> None:
     good = json.dumps(event()).encode()
     path = tmp_path / "audit.jsonl"
     path.write_bytes(good + b"\n" + good[:50] + b"\n\n" + good + b"\n" + good[:9])
@@ -122,7 +117,7 @@ def test_a_torn_line_is_quarantined_with_its_place(tmp_path: Path) -> None:
     assert found.lines == 4
 
 
-def test_questions_for_a_prefix_are_left_out() -> None:
+def test_questions_on_types_are_skipped() -> None:
     """What was asked of any resource of a type says nothing of a name."""
     assert line(pattern_type="PREFIXED") is None
     assert line(reference_count=0) is None

@@ -19,8 +19,7 @@ SEEDS = range(1, 101)
 
 
 @pytest.mark.parametrize("seed", QUICK_SEEDS)
-def test_no_removal_that_the_truth_forbids(seed: int) -> None:
-    """Nor a proposal that takes access away, or gives more; most of what is unused goes."""
+def test_no_wrong_removal_is_proposed(seed: int) -> None:
     found = advice_on(seed)
 
     assert found.wrong == ()

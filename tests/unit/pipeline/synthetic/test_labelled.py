@@ -24,8 +24,7 @@ SEEDS = range(1, 13)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_labels_are_true(seed: int) -> None:
-    """What may go can go at once, and requests need what is needed."""
+def test_labels_are_correct(seed: int) -> None:
     cluster = cluster_of(quarter_of(seed))
     staying = [each for each in cluster.present() if each.label not in GOING]
 
@@ -48,8 +47,7 @@ def is_used(cluster: Cluster, grant: Grant) -> bool:
     return any(alone.allows(each.question) for each in cluster.requests)
 
 
-def test_a_score_tells_what_a_proposal_does() -> None:
-    """A grant that is needed is missing, and another one is wider than before."""
+def test_score_detects_wrong_proposals() -> None:
     cluster = cluster_of(Quarter(seed=1))
     present = [each.binding for each in cluster.present()]
     assert not score(cluster, present).does_harm
@@ -66,8 +64,7 @@ def test_a_score_tells_what_a_proposal_does() -> None:
     assert any("must stay (per quarter): " in line for line in without.lines())
 
 
-def test_files_are_those_of_the_seed(tmp_path: Path) -> None:
-    """The same seed writes the same bytes; another one does not."""
+def test_seed_determines_the_files(tmp_path: Path) -> None:
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         collect(cluster_of(quarter_of(seed)), tmp_path / name)
 

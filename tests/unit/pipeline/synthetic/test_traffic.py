@@ -20,8 +20,7 @@ def small() -> World:
     return world_of(SMALL)
 
 
-def test_answers_are_the_engines() -> None:
-    """Each question is answered as the set of ACLs answers it."""
+def test_answers_match_the_evaluator() -> None:
     world = small()
     snapshot = load((str(number), each) for number, each in enumerate(world.bindings))
 

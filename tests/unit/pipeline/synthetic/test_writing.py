@@ -29,8 +29,7 @@ def small() -> World:
 
 
 @pytest.mark.parametrize(("lines", "compressed"), [(1_001, ""), (1_001, ".gz"), (2, ".zst")])
-def test_a_log_holds_the_events_in_order(tmp_path: Path, lines: int, compressed: str) -> None:
-    """The files one after the other are the lines of all events; no file is empty."""
+def test_files_contain_the_events_in_order(tmp_path: Path, lines: int, compressed: str) -> None:
     log = Log(era="E", lines=lines, files=3, days=2, compressed=compressed)
 
     written = write_log(small(), tmp_path, log)

@@ -36,8 +36,7 @@ def access(**changed: object) -> pl.DataFrame:
     return pl.DataFrame([row])
 
 
-def test_a_column_that_is_missing_or_other() -> None:
-    """What is not as the schema says is refused, by name."""
+def test_wrong_columns_are_rejected() -> None:
     with pytest.raises(BrokenContract, match="new_access: the columns since are missing"):
         contents.as_frame("new_access", access().drop("since"))
     with pytest.raises(BrokenContract, match="new_access"):
@@ -52,8 +51,7 @@ def test_a_column_that_is_missing_or_other() -> None:
         ({"first_ts": NOON - dt.timedelta(days=1)}, "seen in the window"),
     ],
 )
-def test_rows_that_break_the_contract(changed: dict[str, object], reason: str) -> None:
-    """A rule of severity error names itself, the count and an example."""
+def test_contract_violations_are_reported(changed: dict[str, object], reason: str) -> None:
     rows = access(**changed).with_columns(cluster=pl.lit(""))
     rows = rows.cast(contents.empty("new_access").schema)
     with pytest.raises(BrokenContract, match=reason):
@@ -81,8 +79,7 @@ def test_warnings_are_counted() -> None:
     assert contents.check("decisions", rows) == {"principal has a type": 1}
 
 
-def test_a_damaged_file(tmp_path: Path) -> None:
-    """A file that is no Parquet is an error with the table's name."""
+def test_damaged_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "denied.parquet"
     path.write_bytes(b"PAR1 no")
 
@@ -90,8 +87,7 @@ def test_a_damaged_file(tmp_path: Path) -> None:
         contents.read_files("out", "denied", [str(path)])
 
 
-def test_a_column_that_came_later(tmp_path: Path) -> None:
-    """Files of an earlier release have not got it: it is null there, if that is allowed."""
+def test_missing_nullable_column_is_null(tmp_path: Path) -> None:
     rows = contents.empty("agreement")
     older = rows.drop(rows.columns[-1])
     contents.write(older, tmp_path / "a.parquet")
@@ -99,8 +95,7 @@ def test_a_column_that_came_later(tmp_path: Path) -> None:
     assert contents.scan("agreement", [str(tmp_path / "a.parquet")]).collect().equals(rows)
 
 
-def test_a_full_disk_is_named_and_gets_its_room_back(tmp_path: Path) -> None:
-    """The error has the folder and the cause; half a file is not left behind."""
+def test_full_disk_is_reported_and_cleaned_up(tmp_path: Path) -> None:
     target = tmp_path / "a.parquet"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))

@@ -76,8 +76,7 @@ def seen_by_others(out: Path) -> list[str]:
     return found
 
 
-def test_versions(tmp_path: Path) -> None:
-    """What is replaced is in the version before, and rows of no table are no error."""
+def test_replaced_tables_have_versions(tmp_path: Path) -> None:
     assert read(tmp_path, "denied").is_empty()
     changed(tmp_path, 1, "User:a")
     changed(tmp_path, 2, "User:b", "User:c")
@@ -88,8 +87,7 @@ def test_versions(tmp_path: Path) -> None:
     assert table.metadata().name == "denied"
 
 
-def test_partitions(tmp_path: Path) -> None:
-    """Readers of the format see by which column a table is partitioned, and its value in a file."""
+def test_tables_are_partitioned(tmp_path: Path) -> None:
     for day in (22, 23):
         change = Change(Tables(tmp_path))
         row = filled("decisions", day=dt.date(2026, 11, day))
@@ -120,11 +118,9 @@ def test_partitions(tmp_path: Path) -> None:
         ("files", ("file_id", "path", "topic_id"), None, "lacks the columns source, options, "),
     ],
 )
-def test_a_table_of_another_layout(
+def test_table_with_another_layout_is_rejected(
     tmp_path: Path, table: str, columns: tuple[str, ...], partitions: list[str] | None, found: str
 ) -> None:
-    """A table that another release partitioned, or wrote with other columns, is not read as ours,
-    nor changed."""
     folder = tmp_path / places.folder_of(table)
     write_deltalake(folder, pa.table({each: ["x"] for each in columns}), partition_by=partitions)
 
@@ -153,7 +149,7 @@ change.commit(checkpoint)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str) -> None:
+def test_killed_commit_is_atomic(tmp_path: Path, step: str) -> None:
     """After kill -9 between any two commits our readers find the old tables, or all the new; other
     readers find a whole version of each; the next change begins with what our readers found."""
     changed(tmp_path, 1, "User:old")
@@ -174,8 +170,7 @@ def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str) -> None:
     assert principals(tmp_path) == seen_by_others(tmp_path) == now
 
 
-def test_a_table_on_its_own(tmp_path: Path) -> None:
-    """What is no run's is visible at once, and undoes a run that was killed."""
+def test_independent_table_is_visible_at_once(tmp_path: Path) -> None:
     changed(tmp_path, 1, "User:old")
     subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path), "committed files"],
@@ -193,8 +188,7 @@ def test_a_table_on_its_own(tmp_path: Path) -> None:
     assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:newer"]
 
 
-def test_two_writers(tmp_path: Path) -> None:
-    """Where no lock keeps them apart, as in an object store, the second one fails."""
+def test_concurrent_writer_fails(tmp_path: Path) -> None:
     changed(tmp_path, 1, "User:old")
     first, second = (Change(Tables(tmp_path)) for _ in range(2))
     for change, name in ((first, "User:first"), (second, "User:second")):
@@ -208,8 +202,7 @@ def test_two_writers(tmp_path: Path) -> None:
     assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:first"]
 
 
-def test_a_change_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    """What was written goes with the failure: it may be a full disk that made it fail."""
+def test_failed_change_leaves_no_files(tmp_path: Path) -> None:
     changed(tmp_path, 1, "User:old")
     before = sorted(tmp_path.rglob("*"))
     change = Change(Tables(tmp_path))
@@ -221,8 +214,7 @@ def test_a_change_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert principals(tmp_path) == ["User:old"]
 
 
-def test_what_no_version_has_is_deleted_later(tmp_path: Path) -> None:
-    """A file of a killed run, or of an old version, stays for the readers of that version."""
+def test_unreferenced_files_are_deleted_later(tmp_path: Path) -> None:
     changed(tmp_path, 1, "User:old")
     change = Change(Tables(tmp_path))
     change.replace("denied", refusals("User:new"))
@@ -235,8 +227,7 @@ def test_what_no_version_has_is_deleted_later(tmp_path: Path) -> None:
     assert principals(tmp_path) == ["User:new"]
 
 
-def test_a_folder_with_any_name(tmp_path: Path) -> None:
-    """A folder may be called what a pattern, or a part of an address, looks like."""
+def test_folder_name_may_contain_special_characters(tmp_path: Path) -> None:
     for name in ("day=1/access[1] *?{a,b}", "50% é #1"):
         changed(tmp_path / name, 1, "User:a")
         changed(tmp_path / name, 2, "User:b")
@@ -246,8 +237,7 @@ def test_a_folder_with_any_name(tmp_path: Path) -> None:
             Tables(tmp_path / name)
 
 
-def test_a_log_of_versions_that_is_damaged(tmp_path: Path) -> None:
-    """It is told with the table."""
+def test_damaged_transaction_log_is_reported(tmp_path: Path) -> None:
     changed(tmp_path, 1, "User:a")
     (tmp_path / "gold" / "denied" / "_delta_log" / f"{0:020}.json").write_text("{")
 
@@ -273,8 +263,7 @@ def test_comments_and_statistics(tmp_path: Path) -> None:
     assert "User:" not in log.read_text()
 
 
-def test_times_of_statistics(tmp_path: Path) -> None:
-    """A part of a millisecond is in the range: a reader that asks for it does not pass over it."""
+def test_timestamps_in_statistics_are_rounded_outward(tmp_path: Path) -> None:
     at = NOON + dt.timedelta(microseconds=1)
     change = Change(Tables(tmp_path))
     change.replace("runs", runs(1).with_columns(finished=pl.lit(at).cast(pl.Datetime("us", "UTC"))))

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second process is told, and gives up after a while."""
+def test_second_writer_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locking, "WAIT_S", 1)
     told: list[str] = []
 
@@ -26,15 +25,13 @@ def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert told == ["another doorkeeper-pipeline is writing there: waiting for it"]
 
 
-def test_a_second_process_waits(tmp_path: Path) -> None:
-    """It goes on when the first one has ended."""
+def test_second_writer_waits(tmp_path: Path) -> None:
     with ExitStack() as first:
         first.enter_context(lock(tmp_path))
         with lock(tmp_path, lambda _: first.close()):
             pass
 
 
-def test_an_object_store_has_no_lock() -> None:
-    """Nothing is made under the name of an address."""
+def test_object_store_has_no_lock() -> None:
     with lock("s3a://bucket/access"), lock("s3a://bucket/access"):
         pass

@@ -47,8 +47,7 @@ def after(*files: SourceFile) -> list[dict[str, Any]]:
     return rows_of(compare([], files, UTC))
 
 
-def test_a_file_that_has_grown_is_read_as_itself() -> None:
-    """Growing changes size and time, not the id."""
+def test_grown_file_keeps_its_identity() -> None:
     known = after(file())
 
     ((file_id, _),) = compare(known, [file(beginning=b"beginning", mtime_ns=2)], UTC).read
@@ -56,8 +55,7 @@ def test_a_file_that_has_grown_is_read_as_itself() -> None:
     assert file_id == known[0]["file_id"]
 
 
-def test_a_rotated_log() -> None:
-    """The old file under its new name is not read again, the new one under the old name is."""
+def test_rotated_log_is_recognised() -> None:
     known = after(file(beginning=b"old", inode=5))
     rotated = file("/a.log.1", b"old", inode=5)
     fresh = file(beginning=b"new", inode=6, mtime_ns=9)
@@ -69,8 +67,7 @@ def test_a_rotated_log() -> None:
     assert work.moved[0]["file_id"] == known[0]["file_id"] != work.read[0][0]
 
 
-def test_a_rotated_log_that_grew_before() -> None:
-    """What was written between the last run and the rotation is read under the old id."""
+def test_rotated_log_that_grew_before() -> None:
     known = after(file(beginning=b"old", inode=5))
     rotated = file("/a.log.1", b"older", inode=5, mtime_ns=3)
     fresh = file(beginning=b"new", inode=6, mtime_ns=9)
@@ -80,8 +77,7 @@ def test_a_rotated_log_that_grew_before() -> None:
     assert {each.path: file_id for file_id, each in work.read}["/a.log.1"] == known[0]["file_id"]
 
 
-def test_a_compressed_log_is_no_second_file() -> None:
-    """Compression keeps the beginning, so what it said before is replaced."""
+def test_compressed_log_replaces_the_plain_one() -> None:
     known = after(file())
 
     ((file_id, _),) = compare(known, [file("/a.log.gz", how="gz", size=3, inode=9)], UTC).read
@@ -89,8 +85,7 @@ def test_a_compressed_log_is_no_second_file() -> None:
     assert file_id == known[0]["file_id"]
 
 
-def test_a_copy_is_a_second_file() -> None:
-    """Two files that begin alike are two: nothing is dropped silently."""
+def test_copy_is_a_second_file() -> None:
     known = after(file())
 
     work = compare(known, [file("/0.log", inode=2), file()], UTC)
@@ -100,8 +95,7 @@ def test_a_copy_is_a_second_file() -> None:
     assert len({file_id for file_id, _ in compare([], [file(), file("/b")], UTC).read}) == 2
 
 
-def test_another_zone_or_a_rebuild_reads_again() -> None:
-    """What changes how a file is read has it read again, under its id."""
+def test_changed_zone_or_rebuild_reads_again() -> None:
     known = after(file())
 
     for work in (

@@ -8,8 +8,7 @@ from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents
 
 
-def test_every_table_has_a_key_or_may_repeat_rows() -> None:
-    """Keys speak of columns that there are; the lines of a file may repeat."""
+def test_every_table_has_a_key_or_allows_duplicates() -> None:
     assert [name for name, table in TABLES.items() if not table.key] == [
         "distinct_decisions",
         "lines",
@@ -17,8 +16,7 @@ def test_every_table_has_a_key_or_may_repeat_rows() -> None:
     assert all(set(table.key) <= set(table.names) for table in TABLES.values())
 
 
-def test_rules_can_be_asked() -> None:
-    """Each rule is SQL over the columns of its table, and says yes or no."""
+def test_rules_are_valid_sql() -> None:
     assert sum(len(table.rules) for table in TABLES.values()) > 30
     for name, table in TABLES.items():
         for rule in table.rules:

@@ -16,14 +16,12 @@ from doorkeeper_pipeline.topics.addresses import TopicAddress, parse_topic
         ("kafka://[::1]:9092/t", "[::1]:9092", "t"),
     ],
 )
-def test_addresses(text: str, servers: str, topic: str) -> None:
-    """Servers and a topic; the text is the same again."""
+def test_topic_addresses(text: str, servers: str, topic: str) -> None:
     assert parse_topic(text) == TopicAddress(servers, topic)
     assert str(parse_topic(text)) == text
 
 
 @pytest.mark.parametrize("text", ["kafka://b/t", "kafka://b:9092/", "kafka://b:9092/t/u"])
-def test_others(text: str) -> None:
-    """Anything else is refused with the form that is expected."""
+def test_invalid_addresses_are_rejected(text: str) -> None:
     with pytest.raises(PipelineError, match=r"kafka://HOST:PORT,\.\.\./TOPIC"):
         parse_topic(text)

@@ -18,8 +18,7 @@ def marker_bytes(producer: int, offset: int, *, commits: bool) -> bytes:
     return offset.to_bytes(8) + data[8:]
 
 
-def test_records() -> None:
-    """Offsets count from the batch's own; the next one to read is behind the last batch."""
+def test_records_have_offsets() -> None:
     data = batch_bytes(b"a", b"b", base_offset=7) + batch_bytes(b"c" * 300, base_offset=20)
 
     found = read_records(data, ())
@@ -27,8 +26,7 @@ def test_records() -> None:
     assert found == ([Record(7, b"a"), Record(8, b"b"), Record(20, b"c" * 300)], 21)
 
 
-def test_a_batch_that_is_cut_off() -> None:
-    """A response may end inside of a batch: what is whole counts."""
+def test_truncated_batch_is_ignored() -> None:
     whole, second = batch_bytes(b"a"), batch_bytes(b"b", base_offset=1)
 
     for size in range(len(second)):
@@ -36,8 +34,7 @@ def test_a_batch_that_is_cut_off() -> None:
     assert read_records(b"", ()) == ([], -1)
 
 
-def test_aborted_transactions() -> None:
-    """Their records are left out until their marker; those of others, and later ones, are not."""
+def test_aborted_transactions_are_skipped() -> None:
     data = b"".join(
         (
             batch_bytes(b"bad", producer=(1, 0, 0), attributes=TRANSACTIONAL),
@@ -54,8 +51,7 @@ def test_aborted_transactions() -> None:
     assert behind == 5
 
 
-def test_a_damaged_batch() -> None:
-    """The checksum is compared, and the offset is told."""
+def test_damaged_batch_is_reported() -> None:
     data = bytearray(batch_bytes(b"value", base_offset=7))
     data[-2] ^= 1
 
@@ -63,8 +59,7 @@ def test_a_damaged_batch() -> None:
         read_records(bytes(data), ())
 
 
-def test_a_batch_of_an_old_release() -> None:
-    """Its format is named."""
+def test_old_batch_format_is_named() -> None:
     data = bytearray(batch_bytes(b"value"))
     data[16] = 1
 
@@ -72,7 +67,6 @@ def test_a_batch_of_an_old_release() -> None:
         read_records(bytes(data), ())
 
 
-def test_an_unknown_compression() -> None:
-    """It is named by its code."""
+def test_unknown_compression_is_named() -> None:
     with pytest.raises(Unreadable, match="compression 5: known are gzip, snappy, lz4 and zstd"):
         read_records(batch_bytes(b"value", attributes=5), ())

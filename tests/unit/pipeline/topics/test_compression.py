@@ -30,34 +30,30 @@ def pack_xerial(*blocks: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_each(name: str) -> None:
-    """What was compressed comes back."""
+def test_each_compression_round_trips(name: str) -> None:
     assert decompress(CODES[name], pack(name, DATA)) == DATA
     assert decompress(0, DATA) == DATA
 
 
-def test_snappy_of_java() -> None:
+def test_java_snappy_framing() -> None:
     """Java's clients send blocks, each after its length."""
     assert decompress(2, pack_xerial(DATA, b"more")) == DATA + b"more"
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_damaged(name: str) -> None:
-    """What is cut off is refused, and its compression is named."""
+def test_damaged_data_is_rejected(name: str) -> None:
     with pytest.raises(Unreadable, match=f"damaged {name}: "):
         decompress(CODES[name], pack(name, DATA)[:-20])
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that would unpack to very much is refused before it fills the memory."""
+def test_decompressed_size_is_limited(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compression, "BYTES_MAX", 1 << 20)
 
     with pytest.raises(Unreadable, match=r"claims 2097152 bytes|a batch of more than 1 MB"):
         decompress(CODES[name], pack(name, bytes(2 << 20)))
 
 
-def test_a_claimed_length() -> None:
-    """Snappy says its length first: one that the bytes cannot have allocates nothing."""
+def test_claimed_length_allocates_nothing() -> None:
     with pytest.raises(Unreadable, match="damaged snappy: it claims 268435455 bytes"):
         decompress(2, b"\xff\xff\xff\x7f" + b"\x00" * 10)

@@ -17,13 +17,11 @@ from doorkeeper_pipeline.topics.lines import RecordLines, as_line
         (b" \n", b""),
     ],
 )
-def test_values(value: bytes, line: bytes) -> None:
-    """An object of JSON is one line, a log's record has the lines that it has, blanks none."""
+def test_record_values_are_lines(value: bytes, line: bytes) -> None:
     assert as_line(value) == line
 
 
-def test_places() -> None:
-    """Each byte of the file belongs to the record that has it; empty ones are counted."""
+def test_record_positions() -> None:
     with RecordLines() as lines:
         lines.add([(3, b"ab"), (5, None), (9, b"c\nd")])
         lines.add([(12, b"e")])

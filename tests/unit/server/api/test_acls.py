@@ -43,8 +43,7 @@ def but(**fields: object) -> DescribeAclsRequest:
     return DescribeAclsRequest(**{**values, **fields})
 
 
-async def test_each_pattern_stands_once_and_everything_is_sorted() -> None:
-    """One row for a pattern; rows by type, name, pattern type; entries by principal, then host."""
+async def test_acls_are_grouped_by_pattern_and_sorted() -> None:
     node = await node_of(
         allow("bob", WRITE, topic("b")),
         deny("alice", READ, topic("a", PREFIXED)),
@@ -77,8 +76,7 @@ async def test_each_pattern_stands_once_and_everything_is_sorted() -> None:
     )
 
 
-async def test_version_0_sees_literal_patterns_only() -> None:
-    """Without a pattern type the filter is LITERAL."""
+async def test_version_0_sees_only_literal_patterns() -> None:
     node = await node_of(allow("bob", READ, topic("b")), allow("bob", READ, topic("c", PREFIXED)))
 
     answered = answer(describe_acls.API, but(pattern_type_filter=3), node, 0)
@@ -87,8 +85,7 @@ async def test_version_0_sees_literal_patterns_only() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 3])
-async def test_rows_that_are_kept_are_the_same(version: int) -> None:
-    """Encoded, since that is how they are kept."""
+async def test_cached_rows_equal_new_rows(version: int) -> None:
     node = await node_of(allow("bob", READ, topic("b")), allow("bob", READ, topic("c", PREFIXED)))
     authorizer = node.authorizer
     assert isinstance(authorizer, StandardAuthorizer)
@@ -171,7 +168,7 @@ async def test_create_acls_with_bad_names() -> None:
     ]
 
 
-async def test_what_no_answer_could_carry_is_not_created() -> None:
+async def test_unencodable_names_are_rejected() -> None:
     """Bytes that are no UTF-8 become characters of three bytes each."""
     node = await node_of()
     request = asking({"resource_name": "\ufffd" * 20_000}, {})

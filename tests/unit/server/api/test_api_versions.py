@@ -24,8 +24,7 @@ NAMED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("controller", [False, True])
-async def test_it_lists_what_the_registry_has(controller: Any) -> None:
-    """The answer is the registry, by key, for the kind of listener that was asked."""
+async def test_api_versions_lists_the_registry(controller: Any) -> None:
     node = await node_of()
 
     answered = answer(api_versions.API, ApiVersionsRequest(), node, 2, controller=controller)
@@ -40,8 +39,7 @@ async def test_it_lists_what_the_registry_has(controller: Any) -> None:
 
 
 @pytest.mark.parametrize(("release", "level"), [(None, 30), ("4.3", 30), ("4.4", 33)])
-async def test_features_come_from_version_3_on(release: str | None, level: int) -> None:
-    """metadata.version stands among the supported and the finalized ones, at the store's level."""
+async def test_features_are_included_from_version_3(release: str | None, level: int) -> None:
     node = await node_of()
     if release is not None:
         node.state = apply_at_once(node.state, release_change(release))
@@ -65,7 +63,7 @@ async def test_features_come_from_version_3_on(release: str | None, level: int) 
 
 @pytest.mark.parametrize("text", ["", " x", "x ", "-x", "x-", ".x", "a b", "x\n", "ä"])
 @pytest.mark.parametrize("field", NAMED)
-async def test_a_software_name_has_the_form_of_a_name(field: str, text: str) -> None:
+async def test_invalid_software_name_is_rejected(field: str, text: str) -> None:
     """A name or version of another form is 42 with nothing listed, in the request's version."""
     node = await node_of()
 
@@ -86,7 +84,7 @@ async def test_a_software_name_has_the_form_of_a_name(field: str, text: str) -> 
         (None, 1, 42),
     ],
 )
-async def test_a_misrouted_client_starts_again(
+async def test_misrouted_client_is_rejected(
     cluster_id: str | None, node_id: int, code: int
 ) -> None:
     """From v5 on another cluster or node is 129; one of the two alone is 42 (KIP-1242)."""
@@ -100,7 +98,7 @@ async def test_a_misrouted_client_starts_again(
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
-async def test_an_unknown_version_learns_the_known_range(version: int) -> None:
+async def test_unsupported_version_returns_the_supported_range(version: int) -> None:
     """35, and the range of ApiVersions alone."""
     node = await node_of()
 
@@ -114,7 +112,7 @@ async def test_an_unknown_version_learns_the_known_range(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_requests_after_the_login_are_refused(version: int) -> None:
+async def test_sasl_requests_after_login_are_rejected(version: int) -> None:
     """34, without mechanisms and with the broker's text, whoever asks."""
     node = await node_of()
     handshake, token = SaslHandshakeRequest(mechanism="PLAIN"), SaslAuthenticateRequest()

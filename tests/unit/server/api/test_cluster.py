@@ -42,8 +42,7 @@ from testkit.nodes import (
 UNASKED = -(2**31)
 
 
-async def test_anybody_may_ask_a_broker() -> None:
-    """Cluster id, controller and nodes without a permission, and without a word in the audit."""
+async def test_describe_cluster_requires_no_permission() -> None:
     node = await node_of()
 
     answered = answer(describe_cluster.API, DescribeClusterRequest(), node, 2, user="nobody")
@@ -62,7 +61,7 @@ async def test_anybody_may_ask_a_broker() -> None:
     ("user", "mask", "level"), [("admin", 8096, "DEBUG"), ("alice", 1 << 8, "DEBUG"),
                                 ("nobody", 0, "INFO")]
 )  # fmt: skip
-async def test_the_mask_needs_describe_on_the_cluster(user: str, mask: int, level: str) -> None:
+async def test_authorized_operations_require_describe(user: str, mask: int, level: str) -> None:
     """0 for a caller that may not describe the cluster; that denial is audited."""
     node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
@@ -83,8 +82,9 @@ async def test_the_mask_needs_describe_on_the_cluster(user: str, mask: int, leve
         (-1, "CONTROLLER", 115, "Unsupported endpoint type -1"),
     ],
 )
-async def test_a_listener_answers_its_own_kind(wanted: int, own: str, code: int, text: str) -> None:
-    """Another endpoint type is refused, and nothing else is told."""
+async def test_other_endpoint_types_are_rejected(
+    wanted: int, own: str, code: int, text: str
+) -> None:
     node = await node_of()
     request = DescribeClusterRequest(endpoint_type=wanted)
     if code == 114:
@@ -96,7 +96,7 @@ async def test_a_listener_answers_its_own_kind(wanted: int, own: str, code: int,
     assert (refused.cluster_id, refused.brokers) == ("", ())
 
 
-async def test_a_controller_asks_for_alter() -> None:
+async def test_controller_listener_requires_alter() -> None:
     """31 for the whole request, before the endpoint type is looked at."""
     node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
     request = DescribeClusterRequest(endpoint_type=9)
@@ -178,7 +178,7 @@ LOG = asked(("__cluster_metadata", (0,)))
 
 
 @pytest.mark.parametrize("version", [0, 2])
-async def test_quorum_is_led_by_the_controller(version: int) -> None:
+async def test_quorum_leader_is_the_controller(version: int) -> None:
     """The log ends after the newest revision; the leader fetched now, with listeners from v2."""
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), properties=WITH_CONTROLLERS)
     node.state = replace(node.state, revision=17)
@@ -195,7 +195,7 @@ async def test_quorum_is_led_by_the_controller(version: int) -> None:
     assert listeners == (expected if version >= 2 else [])
 
 
-async def test_quorum_is_observed_by_other_nodes() -> None:
+async def test_quorum_observers_are_other_nodes() -> None:
     """This node knows its own offset; that of a third is -1."""
     node = await node_of(secured=False, properties=WITH_CONTROLLERS)
     node.state = replace(
@@ -254,7 +254,7 @@ def update(level: int, kind: int = UPGRADE, name: str = "metadata.version") -> F
 
 @pytest.mark.parametrize(("release", "level"), [("4.3", 30), ("4.4", 33)])
 @pytest.mark.parametrize("kind", [UPGRADE, SAFE, UNSAFE])
-async def test_update_to_the_present_feature_level(release: str, level: int, kind: int) -> None:
+async def test_update_to_the_current_feature_level(release: str, level: int, kind: int) -> None:
     """With a row in version 1, without one in version 2; a check and an update alike."""
     node = await follower(release)
     for only in (False, True):

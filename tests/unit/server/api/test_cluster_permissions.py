@@ -39,8 +39,7 @@ def codes(value: Any) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", NEEDS)
-async def test_without_it_every_code_is_31(name: str) -> None:
-    """At the top and in every row; the denial is audited. With it nothing is refused so."""
+async def test_missing_permission_returns_31_everywhere(name: str) -> None:
     (api,) = (api for api in APIS.values() if api.name == name)
     declared = tree(f"{name}Request", api.max_version)
     frame = declared.build(Filling(sparse=False).record(declared))

@@ -39,8 +39,7 @@ def told(response: Any) -> list[tuple[int, str | None]]:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_a_change_is_handed_on(version: int) -> None:
-    """Brokers, the cluster and topics together; the answers stand where the request has them."""
+async def test_changes_are_submitted_in_request_order(version: int) -> None:
     node = await node_of()
     request = asking(
         resource(BROKER, "1", ASKED),
@@ -92,14 +91,16 @@ async def test_a_change_is_handed_on(version: int) -> None:
          "levels of loggers are changed by doorkeeper.log.levels of the broker"),
     ],
 )  # fmt: skip
-async def test_what_is_refused(refused: AlterConfigsResource, code: int, text: str) -> None:
+async def test_invalid_changes_are_rejected(
+    refused: AlterConfigsResource, code: int, text: str
+) -> None:
     """Each resource alone, with a broker's text."""
     node = await node_of()
 
     assert told(answer(incremental_alter_configs.API, asking(refused), node, 1)) == [(code, text)]
 
 
-async def test_who_may_not_is_told_as_by_a_broker() -> None:
+async def test_unauthorized_changes_are_rejected() -> None:
     """31, 29 and 30 with their texts, for loggers none; faults of a broker's keys come first."""
     node = await node_of()
     request = asking(
@@ -125,8 +126,7 @@ async def test_who_may_not_is_told_as_by_a_broker() -> None:
 
 
 @pytest.mark.parametrize("key", ["num.artitions", "doorkeeper.nothing", "listeners"])
-async def test_what_only_we_refuse_is_told_to_those_who_may(key: str) -> None:
-    """A broker has no fault to find in these keys, and tells others that they may not."""
+async def test_unsupported_keys_are_reported_to_authorized_callers(key: str) -> None:
     request = asking(resource(BROKER, "1", (key, SET, "5")))
     node = await node_of()
 
@@ -167,8 +167,7 @@ async def test_alter_configs_replaces_all_keys(version: int) -> None:
     assert (row.error_code, row.resource_type, row.resource_name) == (0, 4, "1")
 
 
-async def test_alter_configs_refusals() -> None:
-    """A null is refused, and so is a key that needs a restart, and who may not."""
+async def test_alter_configs_rejections() -> None:
     node = await node_of()
 
     (null,) = answer(alter_configs.API, replacing(4, "1", max_connections=None), node, 2).responses
@@ -183,8 +182,7 @@ async def test_alter_configs_refusals() -> None:
     assert (denied.error_code, denied.error_message) == (29, "Topic authorization failed.")
 
 
-def test_a_stock_text_is_told_where_a_broker_tells_it() -> None:
-    """Only of those who may not; elsewhere the code says enough."""
+def test_error_texts_match_the_broker() -> None:
     text = "Cluster authorization failed."
 
     assert code_and_text(Verbatim(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text)) == (31, text)

@@ -52,8 +52,7 @@ def values(result: Any) -> dict[str, str | None]:
     return {row.name: row.value for row in result.configs}
 
 
-async def test_a_topic_tells_what_was_given_over_the_defaults() -> None:
-    """All settings but internal ones; given ones in one spelling."""
+async def test_topic_configs_override_defaults() -> None:
     configs = {"retention.ms": " 5 ", "preallocate": "TRUE", "cleanup.policy": "compact, delete"}
     node = await node_of(topics=[a_topic("orders", configs=configs)])
 
@@ -71,8 +70,7 @@ async def test_a_topic_tells_what_was_given_over_the_defaults() -> None:
     }
 
 
-async def test_the_broker_tells_its_configuration_without_secrets() -> None:
-    """What is secret, or not declared, is null and marked."""
+async def test_broker_configs_hide_secrets() -> None:
     properties = "super.users=User:x\nnum.partitions=3\nauthorizer.class.name=\n"
     node = await node_of(properties=properties)
 
@@ -102,8 +100,7 @@ async def test_the_broker_tells_its_configuration_without_secrets() -> None:
         (GROUP, "", 42, "Group name must not be empty"),
     ],
 )
-async def test_resources_that_are_none(kind: int, name: str, code: int, text: str) -> None:
-    """Each result alone, with the broker's text and no settings."""
+async def test_invalid_resources_are_rejected(kind: int, name: str, code: int, text: str) -> None:
     node = await node_of(topics=[a_topic("orders")])
 
     wrong, right = answer(
@@ -115,7 +112,7 @@ async def test_resources_that_are_none(kind: int, name: str, code: int, text: st
     assert right.error_code == 0
 
 
-async def test_loggers_tell_their_levels() -> None:
+async def test_logger_levels_are_described() -> None:
     """By logger, in Kafka's names of levels."""
     properties = "doorkeeper.log.levels=kafka.authorizer.logger=DEBUG,doorkeeper.net=TRACE\n"
     node = await node_of(properties=properties)
@@ -130,7 +127,7 @@ async def test_loggers_tell_their_levels() -> None:
     assert {row.config_source for row in result.configs} == {6}
 
 
-async def test_groups_and_client_metrics_tell_their_own_values() -> None:
+async def test_group_and_client_metrics_configs_are_described() -> None:
     """With their sources, before the server's; lists without what they repeat."""
     node = await node_of()
     session = "consumer.session.timeout.ms"
@@ -157,7 +154,7 @@ async def test_groups_and_client_metrics_tell_their_own_values() -> None:
     assert rows["interval.ms"].config_source == 5
 
 
-async def test_each_type_has_its_own_permission() -> None:
+async def test_each_resource_type_has_its_permission() -> None:
     """Refusals come last, in their order; each mention of a resource is asked about."""
     node = await node_of(
         allow("alice", DESCRIBE_CONFIGS, topic("orders")), topics=[a_topic("orders")]
@@ -191,7 +188,7 @@ async def test_each_type_has_its_own_permission() -> None:
 
 
 @pytest.mark.parametrize("kind", [0, 64])
-async def test_an_unknown_type_refuses_the_whole_request(kind: int) -> None:
+async def test_unknown_type_rejects_the_request(kind: int) -> None:
     """42 with the stock text in every row."""
     node = await node_of(topics=[a_topic("orders")])
 

@@ -67,8 +67,7 @@ REQUEST = AlterUserScramCredentialsRequest(
 )
 
 
-async def test_users_are_altered_as_they_are_named() -> None:
-    """Everyone who is named has one row, in the order in which they are named."""
+async def test_altered_users_have_one_row() -> None:
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
 
     found = outcome(alter_user_scram_credentials.API, REQUEST, node, 0, user="alice")
@@ -91,8 +90,7 @@ async def test_users_are_altered_as_they_are_named() -> None:
     )
 
 
-async def test_what_is_as_good_as_the_password_is_never_shown() -> None:
-    """Neither the message nor what goes to the shell shows the salted password in its repr."""
+async def test_salted_password_is_hidden_in_repr() -> None:
     node = await node_of()
 
     shown = repr(REQUEST) + repr(outcome(alter_user_scram_credentials.API, REQUEST, node, 0))
@@ -126,8 +124,7 @@ def asking(*names: str) -> DescribeUserScramCredentialsRequest:
 
 
 @pytest.mark.parametrize("users", [None, ()])
-async def test_no_users_are_all_users(users: tuple[()] | None) -> None:
-    """Null and an empty list ask for everyone; ALTER implies DESCRIBE."""
+async def test_no_users_means_all_users(users: tuple[()] | None) -> None:
     request = DescribeUserScramCredentialsRequest(users=users)
 
     found = answer(
@@ -138,7 +135,7 @@ async def test_no_users_are_all_users(users: tuple[()] | None) -> None:
     assert found.results == (ALICE, BOB)
 
 
-async def test_each_user_is_answered_once() -> None:
+async def test_each_user_is_described_once() -> None:
     """Who is named twice has 92, who is unknown 91, and both say whom they mean."""
     found = answer(
         describe_user_scram_credentials.API,
@@ -189,8 +186,7 @@ async def answered(log: StateLog, request: AlterClientQuotasRequest, version: in
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_quotas_are_set_deleted_and_refused(version: int) -> None:
-    """Each entity has its own row, in the order of the request."""
+async def test_quotas_are_set_deleted_and_rejected(version: int) -> None:
     log = StateLog(MemoryStore())
     await log.start()
     request = altering(
@@ -264,18 +260,16 @@ def filtering(
         ([("ip", 2, None), ("client-id", 2, None)], 42, COMBINED),
     ],
 )
-async def test_what_is_wrong_with_the_filter_is_told(
+async def test_invalid_filters_are_rejected(
     components: list[tuple[str, int, str | None]], code: int, text: str
 ) -> None:
-    """The first fault counts, component by component, and the combination last."""
     found = answer(describe_client_quotas.API, filtering(*components), await node_of(), 1)
 
     assert (found.error_code, found.error_message, found.entries) == (code, text, None)
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_what_the_filter_selects_is_answered(version: int) -> None:
-    """Each entity with its quotas; a missing name is the default entity."""
+async def test_filter_selects_entities(version: int) -> None:
     node = await node_of()
     both = entity_of([("user", "alice"), ("client-id", None)])
     rows = [

@@ -69,8 +69,7 @@ def times(answer: CreateDelegationTokenResponse) -> set[int]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_caller_gets_a_token_of_its_own(version: int) -> None:
-    """It needs no permission."""
+async def test_caller_creates_its_own_token(version: int) -> None:
     made = asked(
         create_delegation_token.API, wanting(CAROL, max_lifetime_ms=77), await node_of(), version
     )
@@ -79,8 +78,7 @@ async def test_a_caller_gets_a_token_of_its_own(version: int) -> None:
     assert arguments(made)[0] == NewToken(ALICE, ALICE, (CAROL,), 77)
 
 
-async def test_a_token_for_somebody_else_needs_a_permission() -> None:
-    """CREATE_TOKENS on the user by its whole principal; its name alone grants nothing."""
+async def test_token_for_another_owner_requires_create_tokens() -> None:
     granted = await node_of(allow("bob", AclOperation.CREATE_TOKENS, user("User:alice")))
     by_name = await node_of(allow("bob", AclOperation.CREATE_TOKENS, user("alice")))
 
@@ -101,8 +99,7 @@ async def test_a_token_for_somebody_else_needs_a_permission() -> None:
     assert len(granted.lines()) == len(by_name.lines()) == 1
 
 
-async def test_a_name_without_a_type_fails() -> None:
-    """As inside a broker, which then names ANONYMOUS."""
+async def test_owner_without_type_fails() -> None:
     request = wanting(owner_principal_type=None, owner_principal_name="bob")
 
     answer = asked(create_delegation_token.API, request, await node_of(), 3)
@@ -113,8 +110,7 @@ async def test_a_name_without_a_type_fails() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_only_users_renew(version: int) -> None:
-    """That is asked before there must be a secret; on a controller listener after it."""
+async def test_renewers_must_be_users(version: int) -> None:
     node = await node_of()
     node.tokens.is_enabled = False
     request = wanting(CAROL, Principal("Group", "admins"))
@@ -130,8 +126,7 @@ async def test_only_users_renew(version: int) -> None:
 
 
 @pytest.mark.parametrize("circumstances", NOT_ALLOWED)
-async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, Any]) -> None:
-    """Before any permission is looked at."""
+async def test_unauthenticated_callers_are_rejected_first(circumstances: dict[str, Any]) -> None:
     node = await node_of()
     node.tokens.is_enabled = False
 
@@ -144,7 +139,7 @@ async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_response_has_the_token(version: int) -> None:
+async def test_response_contains_the_token(version: int) -> None:
     """With its HMAC; from version 3 on with who asked for it."""
     made = asked(create_delegation_token.API, wanting(), await node_of(), version)
 
@@ -160,7 +155,7 @@ async def test_the_response_has_the_token(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_names_that_no_answer_carries_are_refused(version: int) -> None:
+async def test_unencodable_names_are_rejected(version: int) -> None:
     """A byte that is no UTF-8 is read as a character of three: no token is made with it."""
     grown = Principal("User", "\ufffd" * 10_923)
     longest = Principal("User", "x" * 32_767)
@@ -200,8 +195,7 @@ def ids(answer: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("caller", [ALICE, BOB, CAROL])
-async def test_whom_a_token_concerns_sees_it(caller: Principal) -> None:
-    """The owner, who asked for it, and who may renew it; nobody has to be asked."""
+async def test_owner_requester_and_renewers_see_a_token(caller: Principal) -> None:
     node = await world()
 
     assert ids(asked(describe_delegation_token.API, owners(caller), node, 3, caller)) == [
@@ -210,8 +204,7 @@ async def test_whom_a_token_concerns_sees_it(caller: Principal) -> None:
     assert node.lines() == []
 
 
-async def test_others_need_a_permission() -> None:
-    """DESCRIBE on the token's id, else DESCRIBE_TOKENS on the owner's whole principal."""
+async def test_other_callers_require_describe() -> None:
     node = await world(
         allow("by-id", AclOperation.DESCRIBE, token(OTHER.token_id)),
         allow("by-owner", AclOperation.DESCRIBE_TOKENS, user("User:dave")),
@@ -226,8 +219,7 @@ async def test_others_need_a_permission() -> None:
     assert seen == [[OTHER.token_id], [OTHER.token_id], [], []]
 
 
-async def test_owners_narrow_what_is_told() -> None:
-    """None asks for all, an empty list for none; one of them must be concerned."""
+async def test_owner_filter_limits_the_response() -> None:
     node = await world()
     admin = Principal("User", "admin")
 
@@ -267,8 +259,7 @@ class CountedName(str):
 
 
 @pytest.mark.parametrize("owner_count", [1, 1_000])
-async def test_many_owners_cost_no_more_than_few(owner_count: int) -> None:
-    """A hostile request names many owners; each name in the tokens is looked at once."""
+async def test_many_owners_do_not_slow_the_request(owner_count: int) -> None:
     node = await world()
     renewers = tuple(Principal("User", CountedName(f"renewer-{n}")) for n in range(20))
     many = [replace(TOKEN, token_id=f"id-{n}", owner=DAVE, renewers=renewers) for n in range(200)]
@@ -281,7 +272,7 @@ async def test_many_owners_cost_no_more_than_few(owner_count: int) -> None:
 
 
 @pytest.mark.parametrize("request_", [ALL, owners()])
-async def test_refusals_before_any_token_is_looked_at(
+async def test_describe_rejections_precede_token_lookup(
     request_: DescribeDelegationTokenRequest,
 ) -> None:
     """64 for who may not ask here, before 61 for a node without a secret."""
@@ -296,8 +287,7 @@ async def test_refusals_before_any_token_is_looked_at(
     assert asked(describe_delegation_token.API, request_, node, 3).error_code == 61
 
 
-async def test_a_controller_fails() -> None:
-    """It lists the describe_delegation_token.API and does not know it."""
+async def test_controller_does_not_support_describe() -> None:
     answer = asked(describe_delegation_token.API, ALL, await world(), 3, controller=True)
 
     assert (answer.error_code, answer.tokens) == (-1, ())
@@ -333,7 +323,7 @@ async def test_renewal_and_expiration_are_submitted(
 
 @ALTERATIONS
 @pytest.mark.parametrize("code", [62, 63, 66])
-async def test_a_refused_alteration_has_no_time(
+async def test_rejected_alteration_has_no_time(
     api: Api, request_: Any, change: type[Any], code: int
 ) -> None:
     """A broker's controller leaves it at 0."""
@@ -344,7 +334,7 @@ async def test_a_refused_alteration_has_no_time(
 
 @ALTERATIONS
 @pytest.mark.parametrize("circumstances", [*NOT_ALLOWED, None])
-async def test_refusals_before_any_token_is_looked_for(
+async def test_alteration_rejections_precede_token_lookup(
     api: Api, request_: Any, change: type[Any], circumstances: dict[str, Any] | None
 ) -> None:
     """64 and -1 as the time for who may not ask here, before 61 for a node without a secret."""

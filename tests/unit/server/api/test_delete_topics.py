@@ -48,8 +48,7 @@ async def world(*bindings: Any, **fields: Any) -> ANode:
     return await node_of(*bindings, topics=[ORDERS, INVOICES], **fields)
 
 
-async def test_topics_are_deleted_by_name_and_by_id() -> None:
-    """Rows of success tell both."""
+async def test_topics_are_deleted_by_name_and_id() -> None:
     node = await world()
 
     made = outcome(API, asking("orders", INVOICES.topic_id), node, 6)
@@ -63,7 +62,7 @@ async def test_topics_are_deleted_by_name_and_by_id() -> None:
     ]
 
 
-async def test_what_cannot_be_asked() -> None:
+async def test_invalid_deletions_are_rejected() -> None:
     """Nothing, both at once, and what occurs twice: 42 with the controller's texts."""
     node = await world()
     both = DeleteTopicState(name="orders", topic_id=b"\7" * 16)
@@ -80,8 +79,7 @@ async def test_what_cannot_be_asked() -> None:
     ]
 
 
-async def test_a_name_whose_id_was_asked_too_is_refused_once() -> None:
-    """One row for both, and nothing is deleted."""
+async def test_topic_named_by_name_and_id_is_rejected_once() -> None:
     node = await world()
 
     refused = answer(API, asking("orders", ORDERS.topic_id), node, 6)
@@ -90,8 +88,7 @@ async def test_a_name_whose_id_was_asked_too_is_refused_once() -> None:
     assert rows_of(refused) == [("orders", ORDERS.topic_id, 42, text)]
 
 
-async def test_delete_on_the_cluster_or_on_the_topic() -> None:
-    """The cluster is asked quietly, and then no topic; DELETE on a topic implies DESCRIBE."""
+async def test_delete_is_required_on_cluster_or_topic() -> None:
     node = await world(allow("alice", DELETE, topic("orders")), allow("bob", DELETE, CLUSTER))
 
     by_alice = outcome(API, asking("orders"), node, 6, user="alice")
@@ -109,7 +106,7 @@ async def test_delete_on_the_cluster_or_on_the_topic() -> None:
     assert node.lines() == ["DEBUG Allowed DELETE Cluster:LITERAL:kafka-cluster 1"]
 
 
-async def test_names_and_existence_need_describe() -> None:
+async def test_names_and_existence_require_describe() -> None:
     """Without DESCRIBE 29 for all, and no name for an id; with it the name, and 3 for none."""
     node = await world(
         *(allow("alice", DESCRIBE, topic(name)) for name in ("orders", "invoices", "nope"))
@@ -129,7 +126,7 @@ async def test_names_and_existence_need_describe() -> None:
 
 
 @pytest.mark.parametrize(("version", "code"), [(2, 42), (3, 73), (6, 73)])
-async def test_deletion_can_be_disabled(version: int, code: int) -> None:
+async def test_topic_deletion_can_be_disabled(version: int, code: int) -> None:
     """Every row has the same code, which is older than it could say before v3."""
     node = await world(properties="delete.topic.enable=false\n")
     request = DeleteTopicsRequest(
@@ -145,7 +142,7 @@ async def test_deletion_can_be_disabled(version: int, code: int) -> None:
     ]
 
 
-async def test_a_timeout_of_nothing_strikes() -> None:
+async def test_zero_timeout_is_rejected() -> None:
     """7 in every row, after the rights were looked at, also for a caller without rights."""
     node = await world()
 

@@ -47,8 +47,7 @@ async def world(*bindings: Any, **fields: Any) -> ANode:
     return await node_of(*bindings, topics=topics, **fields)
 
 
-async def test_no_names_means_all() -> None:
-    """Those that may be described; others are left out, but audited as denials."""
+async def test_empty_list_means_all_topics() -> None:
     node = await world(allow("alice", DESCRIBE, topic("b")))
 
     answered = answer(API, asking(), node, 0, user="alice")
@@ -62,7 +61,7 @@ async def test_no_names_means_all() -> None:
     ]
 
 
-async def test_named_refusals_come_last_on_every_page() -> None:
+async def test_denied_topics_come_last_on_every_page() -> None:
     """29, no id, no mask; whatever fits the page."""
     node = await world(allow("alice", DESCRIBE, topic("b")))
 
@@ -97,7 +96,7 @@ async def test_pages_join_without_gap_or_overlap() -> None:
     ("limit", "properties", "partitions"),
     [(0, "", 1), (-5, "", 1), (5, "max.request.partition.size.limit=2\n", 2), (5, "", 5)],
 )
-async def test_the_size_of_a_page_has_bounds(limit: int, properties: str, partitions: int) -> None:
+async def test_page_size_is_bounded(limit: int, properties: str, partitions: int) -> None:
     """At least 1, at most what the server allows."""
     node = await world(properties=properties)
 
@@ -107,7 +106,7 @@ async def test_the_size_of_a_page_has_bounds(limit: int, properties: str, partit
 
 
 @pytest.mark.parametrize("cursor", [("zz", 0), ("b", -1)])
-async def test_bad_cursors_are_refused(cursor: tuple[str, int]) -> None:
+async def test_invalid_cursors_are_rejected(cursor: tuple[str, int]) -> None:
     """42 in every row asked for; without rows the answer is empty."""
     node = await world()
 
@@ -117,7 +116,7 @@ async def test_bad_cursors_are_refused(cursor: tuple[str, int]) -> None:
     assert answer(API, asking(cursor=("b", -1)), node, 0).topics == ()
 
 
-async def test_topics_are_sorted_and_named_once() -> None:
+async def test_topics_are_sorted_and_unique() -> None:
     """Missing names stand among the others, with 3 or 17; masks are always computed."""
     node = await world()
 

@@ -48,7 +48,7 @@ async def test_unknown_groups(version: int, code: int, text: str | None, mask: i
     assert row.authorized_operations == mask
 
 
-async def test_refused_groups_come_first() -> None:
+async def test_denied_groups_come_first() -> None:
     """30 and nothing else, also for groups that do not exist; the rest in the request's order."""
     node = await node_of(
         allow("alice", DESCRIBE, group("b")),
@@ -72,7 +72,7 @@ async def test_refused_groups_come_first() -> None:
     ]
 
 
-async def test_another_node_shows_groups() -> None:
+async def test_other_nodes_are_not_the_coordinator() -> None:
     """A node that does not, says 16 of each that the caller may describe, found or not."""
     node = await node_of(allow("alice", DESCRIBE, group("g")), allow("alice", DESCRIBE, group("h")))
     node.coordinator_id = 0
@@ -114,8 +114,7 @@ def new_group(**fields: Any) -> Group:
 
 
 @EVERY_API
-async def test_other_groups_are_not_found(api: Any, name: str, version: int) -> None:
-    """Refused ones first, then an empty id, then the rest in the order of the request."""
+async def test_other_group_types_are_not_found(api: Any, name: str, version: int) -> None:
     node = await node_of(
         *(allow("alice", DESCRIBE, group(each)) for each in ("classic", "absent")),
         allow("alice", DESCRIBE, group("*")),
@@ -141,7 +140,7 @@ async def test_other_groups_are_not_found(api: Any, name: str, version: int) -> 
 
 
 @EVERY_API
-async def test_one_node_shows_groups(api: Any, name: str, version: int) -> None:
+async def test_only_the_coordinator_describes_groups(api: Any, name: str, version: int) -> None:
     """The others answer 16, but 30 where the caller may not describe the group."""
     node = await node_of(allow("alice", DESCRIBE, group(name)))
     node.coordinator_id = 2
@@ -151,8 +150,7 @@ async def test_one_node_shows_groups(api: Any, name: str, version: int) -> None:
     assert [(row.group_id, row.error_code) for row in rows] == [("other", 30), (name, 16)]
 
 
-async def test_a_consumer_group_is_described() -> None:
-    """Members have what they shall have; topics that do not exist are left out."""
+async def test_consumer_group_is_described() -> None:
     node = await node_of(
         allow("alice", DESCRIBE, group("g")),
         allow("alice", DESCRIBE, topic("t")),
@@ -174,7 +172,7 @@ async def test_a_consumer_group_is_described() -> None:
     assert member.target_assignment == member.assignment
 
 
-async def test_a_refused_topic_refuses_its_group() -> None:
+async def test_denied_topic_hides_its_group() -> None:
     """With 29 and a text; the other groups are shown."""
     node = await node_of(
         allow("alice", DESCRIBE, group("*")),

@@ -72,8 +72,7 @@ async def test_list_groups_filters_ignore_case(
     assert (answered.error_code, names(answered)) == (0, listed)
 
 
-async def test_list_groups_needs_describe() -> None:
-    """The cluster shows all, else each group is asked about; denials stay at TRACE."""
+async def test_list_groups_requires_describe() -> None:
     node = await world(allow("bob", DESCRIBE, CLUSTER), allow("alice", DESCRIBE, group("b")))
 
     assert names(answer(list_groups.API, ListGroupsRequest(), node, 5, user="bob")) == [
@@ -119,7 +118,7 @@ async def test_groups_are_deleted(version: int) -> None:
     ]
 
 
-async def test_deleting_nothing_submits_nothing() -> None:
+async def test_empty_deletion_submits_nothing() -> None:
     """Nor on a node that is not the coordinator, which answers 16 behind the rights."""
     node = await node_of(allow("alice", DELETE, group("g")))
     other = DeleteGroupsRequest(groups_names=("other",))
@@ -135,8 +134,7 @@ async def test_deleting_nothing_submits_nothing() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 5])
-async def test_nobody_is_a_member(version: int) -> None:
-    """Nobody can join a group here, so that each member is unknown."""
+async def test_leaving_members_are_unknown(version: int) -> None:
     member = MemberIdentity(member_id="m", group_instance_id=None)
     named: Any = {"members": (member,)} if version >= 3 else {"member_id": "m"}
     request = LeaveGroupRequest(group_id="g", **named)
@@ -151,10 +149,9 @@ async def test_nobody_is_a_member(version: int) -> None:
     ("user", "group_id", "coordinator", "code"),
     [("alice", "g", 1, 30), ("admin", "", 2, 24), ("admin", "g", 2, 16)],
 )
-async def test_leaving_is_refused_as_a_whole(
+async def test_leave_group_rejections(
     user: str, group_id: str, coordinator: int, code: int
 ) -> None:
-    """They have no members."""
     node = await node_of()
     node.coordinator_id = coordinator
     request = LeaveGroupRequest(group_id=group_id, members=(MemberIdentity(member_id="m"),))
@@ -184,7 +181,7 @@ async def test_join_group_has_no_coordinator(version: int) -> None:
     assert node.lines() == ["DEBUG Allowed READ Group:LITERAL:payments 1"]
 
 
-async def test_join_group_needs_read() -> None:
+async def test_join_group_requires_read() -> None:
     """Without READ on the group the answer is 30, without the member's id."""
     node = await node_of()
 
@@ -199,8 +196,7 @@ SHARE_KEY = "share:Sme7FWb4QrOTXBzRGIxEOw:0"
 
 
 @pytest.mark.parametrize(("version", "text"), [(0, ""), (1, "NONE")])
-async def test_find_coordinator_of_one_key(version: int, text: str) -> None:
-    """This node, at once; the text of success is literally NONE."""
+async def test_find_coordinator_for_one_key(version: int, text: str) -> None:
     node = await node_of()
 
     found = answer(find_coordinator.API, FindCoordinatorRequest(key="g"), node, version)
@@ -210,8 +206,7 @@ async def test_find_coordinator_of_one_key(version: int, text: str) -> None:
 
 
 @pytest.mark.parametrize("version", [4, 6])
-async def test_find_coordinator_of_several_keys(version: int) -> None:
-    """A row for each key, in order, with empty texts; refused ones have no node."""
+async def test_find_coordinator_for_several_keys(version: int) -> None:
     node = await node_of(allow("alice", DESCRIBE, group("g")))
     request = FindCoordinatorRequest(coordinator_keys=("h", "g"))
 
@@ -238,8 +233,7 @@ async def test_find_coordinator_of_several_keys(version: int) -> None:
         (7, 42, LONG_TEXT),
     ],
 )
-async def test_find_coordinator_refusals(key_type: int, code: int, text: str) -> None:
-    """The stock text of the code, and no node."""
+async def test_find_coordinator_rejections(key_type: int, code: int, text: str) -> None:
     node = await node_of()
     request = FindCoordinatorRequest(key="x", key_type=key_type)
 
@@ -260,7 +254,7 @@ async def test_find_coordinator_refusals(key_type: int, code: int, text: str) ->
         (6, "nobody", SHARE_KEY, 31, "Cluster authorization failed."),
     ],
 )
-async def test_find_coordinator_of_share_groups(
+async def test_find_coordinator_for_share_groups(
     version: int, user: str, key: str, code: int, text: str
 ) -> None:
     """From v6, with CLUSTER_ACTION on the cluster, and keys of three parts."""

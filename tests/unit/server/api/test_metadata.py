@@ -62,8 +62,7 @@ async def world(*bindings: Any, **fields: Any) -> ANode:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 7, 10, 13])
-async def test_every_version_tells_nodes_and_partitions(version: int) -> None:
-    """The node's address, and a leader, replicas and in-sync replicas for each partition."""
+async def test_every_version_returns_nodes_and_partitions(version: int) -> None:
     node = await world()
 
     answered = answer(API, asking("orders", allow_auto_topic_creation=True), node, version)
@@ -90,7 +89,7 @@ async def test_every_version_tells_nodes_and_partitions(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 13])
-async def test_a_fenced_node_is_not_listed_and_out_of_sync(version: int) -> None:
+async def test_fenced_node_is_unlisted_and_out_of_sync(version: int) -> None:
     """The next replica leads, and none is error 5; version 0 omits the node everywhere.
 
     As observed of a cluster of 4.3.1 whose nodes were killed.
@@ -129,8 +128,7 @@ async def test_all_topics_or_none(
     assert [row.name for row in answer(API, request_, node, version).topics] == names
 
 
-async def test_all_topics_leaves_out_what_may_not_be_described() -> None:
-    """Without an error, and audited at TRACE only."""
+async def test_all_topics_excludes_undescribable_topics() -> None:
     node = await world()
 
     answered = answer(API, asking(topics=None), node, 12, user="alice")
@@ -142,7 +140,7 @@ async def test_all_topics_leaves_out_what_may_not_be_described() -> None:
     ]
 
 
-async def test_a_named_topic_without_describe_is_refused_whether_it_exists_or_not() -> None:
+async def test_named_topic_without_describe_is_denied() -> None:
     """29, the name, a zero id, nothing else; each distinct name is asked once."""
     node = await world()
 
@@ -208,8 +206,7 @@ async def test_missing_topics_follow_existing_ones() -> None:
     assert [row.name for row in answered.topics if row.is_internal] == ["__consumer_offsets"]
 
 
-async def test_masks_are_computed_for_topics_that_may_be_described() -> None:
-    """Also for a missing one; never for a refused one or an unknown id, nor unasked."""
+async def test_authorized_operations_of_describable_topics() -> None:
     node = await world(allow("alice", READ, topic("missing")))
     request = asking("orders", "missing", "hidden", include_topic_authorized_operations=True)
 
@@ -226,8 +223,7 @@ async def test_masks_are_computed_for_topics_that_may_be_described() -> None:
     assert unasked.topics[0].topic_authorized_operations == UNASKED
 
 
-async def test_a_missing_topic_is_created_and_answered_as_missing() -> None:
-    """With the server's defaults; the answer does not wait. An illegal name is not created."""
+async def test_missing_topic_is_auto_created() -> None:
     node = await world(properties="num.partitions=4\n")
 
     made = outcome(API, asking("new", "a b", "orders", allow_auto_topic_creation=True), node, 4)
@@ -246,7 +242,9 @@ async def test_a_missing_topic_is_created_and_answered_as_missing() -> None:
         ("", {"allow_auto_topic_creation": False}),
     ],
 )
-async def test_both_sides_must_want_the_creation(properties: str, fields: dict[str, Any]) -> None:
+async def test_auto_creation_requires_client_and_server(
+    properties: str, fields: dict[str, Any]
+) -> None:
     """The server and, from v4 on, the client."""
     node = await world(properties=properties)
 
@@ -261,7 +259,7 @@ async def test_both_sides_must_want_the_creation(properties: str, fields: dict[s
         (allow("alice", READ, topic("new")), []),
     ],
 )
-async def test_creating_needs_create(binding: Any, created: list[str]) -> None:
+async def test_auto_creation_requires_create(binding: Any, created: list[str]) -> None:
     """On the cluster, asked quietly, else on the topic; without it 29 and nothing is created."""
     node = await world(binding, allow("alice", DESCRIBE, topic("new")))
     request = asking("new", allow_auto_topic_creation=True)

@@ -99,7 +99,7 @@ async def test_all_topics(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2, 8])
-async def test_the_group_is_asked_first(version: int) -> None:
+async def test_group_permission_is_checked_first(version: int) -> None:
     """30 for the group; in version 1 in every row."""
     node = await world(allow("alice", DESCRIBE, topic("a")))
 
@@ -111,7 +111,7 @@ async def test_the_group_is_asked_first(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [9, 10])
-async def test_refused_topics_come_last(version: int) -> None:
+async def test_denied_topics_come_last(version: int) -> None:
     """29 without DESCRIBE, 100 for an unknown id; an unknown name may be described or not."""
     node = await world(allow("alice", DESCRIBE, group("g")), allow("alice", DESCRIBE, topic("a")))
     asked = asking(version, ("b", (0,)), ("x", (0,)), ("a", (1,)))
@@ -130,10 +130,9 @@ async def test_refused_topics_come_last(version: int) -> None:
     [(None, -1, 0), ("m-1", 1, 0), ("m-1", 3, 113), ("m", 3, 25), (None, 3, 25)],
 )
 @pytest.mark.parametrize("topics", [(), (("a", (1,)),)])
-async def test_members_of_a_group(
+async def test_members_fetch_offsets(
     member_id: str | None, epoch: int, code: int, topics: Any
 ) -> None:
-    """A group of the new protocol knows its members; a classic one answers any."""
     for group_type in ("consumer", "classic"):
         node = await world(groups=[a_group("g", group_type=group_type)])
         asked = asking(9, *topics, member_id=member_id, member_epoch=epoch)
@@ -145,7 +144,7 @@ async def test_members_of_a_group(
 
 
 @pytest.mark.parametrize("version", [1, 2, 8])
-async def test_other_nodes_refuse_groups(version: int) -> None:
+async def test_other_nodes_are_not_the_coordinator(version: int) -> None:
     """16, behind the rights; version 1 has it in the rows that could be answered."""
     node = await world(allow("alice", DESCRIBE, group("g")), allow("alice", DESCRIBE, topic("a")))
     node.coordinator_id = 2
@@ -157,7 +156,7 @@ async def test_other_nodes_refuse_groups(version: int) -> None:
     assert found == (in_rows if version == 1 else (16, []))
 
 
-async def test_an_offset_in_a_transaction_is_not_stable() -> None:
+async def test_pending_transactional_offset_is_unstable() -> None:
     """88 for those that ask for stable offsets; others get the committed one."""
     node = await node_of(topics=[a_topic("orders")])
 

@@ -64,8 +64,7 @@ async def world(*bindings: Any) -> ANode:
 
 
 @pytest.mark.parametrize("version", [2, 9, 10])
-async def test_offsets_are_stored(version: int) -> None:
-    """The update has a row for each partition, and the member; rows have the ids of topics."""
+async def test_offsets_are_committed(version: int) -> None:
     node = await world()
     member = {"generation_id_or_member_epoch": 3, "member_id": "m"}
 
@@ -84,7 +83,7 @@ async def test_offsets_are_stored(version: int) -> None:
     assert keys == ([A.topic_id, B.topic_id] if version >= 10 else ["a", "b"])
 
 
-async def test_the_group_is_asked_first() -> None:
+async def test_group_permission_is_checked_first() -> None:
     """Without READ on it 30 in every row, and no topic is asked about."""
     node = await world(allow("alice", READ, topic("a")))
 
@@ -94,8 +93,7 @@ async def test_the_group_is_asked_first() -> None:
     assert node.lines() == ["INFO Denied READ Group:LITERAL:g 1"]
 
 
-async def test_refused_places_come_first() -> None:
-    """Denied topics, absent ones, and absent partitions; the others are tried."""
+async def test_denied_partitions_come_first() -> None:
     node = await world(allow("alice", READ, group("g")), allow("alice", READ, topic("a")))
     asked = asking(("a", 0), ("b", 0), ("a", 2), ("absent", 0), ("a", -1), ("a", 1))
 
@@ -127,7 +125,7 @@ async def test_unknown_ids() -> None:
     assert node.lines() == ["DEBUG Allowed READ Group:LITERAL:g 1"]
 
 
-async def test_other_nodes_refuse_what_they_could_try() -> None:
+async def test_other_nodes_are_not_the_coordinator() -> None:
     """16; what is refused before has its own code."""
     node = await world()
     node.coordinator_id = 2
@@ -138,8 +136,7 @@ async def test_other_nodes_refuse_what_they_could_try() -> None:
     ]
 
 
-async def test_a_failed_change_is_the_error_of_each_row() -> None:
-    """Of those that were tried."""
+async def test_failed_commit_sets_each_row() -> None:
     node = await world()
     made = outcome(
         offset_commit.API, asking(("a", 0), ("b", 7), generation_id_or_member_epoch=4), node, 8
@@ -184,8 +181,7 @@ async def node_with_topics(*bindings: Any) -> ANode:
     return await node_of(*bindings, topics=[a_topic("a", 2), a_topic("b")])
 
 
-async def test_refused_deletions_come_first() -> None:
-    """Denied topics, absent ones, and absent partitions; the others are tried."""
+async def test_denied_deletions_come_first() -> None:
     node = await node_with_topics(
         allow("alice", DELETE, group("g")), allow("alice", READ, topic("a"))
     )
@@ -211,10 +207,9 @@ async def test_refused_deletions_come_first() -> None:
     ("user", "group_id", "coordinator", "code"),
     [("alice", "g", 1, 30), ("admin", "", 1, 24), ("admin", "g", 2, 16), ("admin", "", 2, 24)],
 )
-async def test_deletions_are_refused_as_a_whole(
+async def test_offset_deletion_rejections(
     user: str, group_id: str, coordinator: int, code: int
 ) -> None:
-    """They have no rows."""
     node = await node_with_topics()
     node.coordinator_id = coordinator
 

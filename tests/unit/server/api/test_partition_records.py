@@ -85,7 +85,7 @@ async def test_offsets_by_time(time: int, version: int, row: tuple[int, int, int
     assert rows_of(found) == [("a", 0, *row)]
 
 
-async def test_partitions_that_cannot_be_asked() -> None:
+async def test_invalid_partitions_are_rejected() -> None:
     """Absent ones are 3; one that is named twice is 42, once; refused topics come last."""
     node = await node_of(allow("alice", DESCRIBE, topic("a")), topics=[a_topic("a"), a_topic("b")])
     asked = asking(("b", 0, -1), ("a", 1, -1), ("a", 0, -1), ("a", 0, -2))
@@ -117,7 +117,7 @@ def epoch_request(*names: str, epoch: int = 0, current: int = -1) -> OffsetForLe
         (0, -2, (74, -1, -1)),
     ],
 )
-async def test_offsets_by_leader_epoch(
+async def test_offsets_for_leader_epoch(
     epoch: int, current: int, found: tuple[int, int, int]
 ) -> None:
     """Code, epoch and end: epoch 0 and those before it end at 0, later ones are unknown."""
@@ -131,8 +131,7 @@ async def test_offsets_by_leader_epoch(
     assert (row.error_code, row.leader_epoch, row.end_offset) == found
 
 
-async def test_offsets_by_leader_epoch_need_a_permission() -> None:
-    """CLUSTER_ACTION shows all topics, DESCRIBE one; refused topics come last."""
+async def test_offsets_for_leader_epoch_require_permission() -> None:
     node = await node_of(
         allow("alice", DESCRIBE, topic("b")),
         allow("bob", AclOperation.CLUSTER_ACTION, CLUSTER),
@@ -196,7 +195,7 @@ async def test_records_are_deleted(
     assert asked_of(await world(), name, index, offset) == found
 
 
-async def test_only_the_leader_deletes() -> None:
+async def test_only_the_leader_deletes_records() -> None:
     """Another node answers 6."""
     node = await world()
     node.node_id = 2

@@ -27,8 +27,7 @@ READ_TOPIC = Need(READ, TOPIC, log_if_allowed=True, log_if_denied=True, refusal=
 *_, DESCRIBE_CLUSTER = needs(3)
 
 
-async def test_one_question() -> None:
-    """The cluster where no name is given; a quiet denial stays at TRACE."""
+async def test_single_permission_check() -> None:
     node = await node_of(allow("alice", READ, topic("a")))
 
     assert is_allowed(node, ALICE, READ_TOPIC, "a")
@@ -41,8 +40,7 @@ async def test_one_question() -> None:
     ]
 
 
-async def test_names_are_asked_once_with_their_count() -> None:
-    """In their order, in one call."""
+async def test_names_are_checked_once_with_their_count() -> None:
     node = await node_of(allow("alice", READ, topic("a")))
 
     assert allowed_names(node, ALICE, READ_TOPIC, ["b", "a", "b"]) == {"a"}
@@ -54,8 +52,7 @@ async def test_names_are_asked_once_with_their_count() -> None:
     assert node.lines() == []
 
 
-async def test_masks_contain_what_is_implied() -> None:
-    """ALLOW DELETE sets DESCRIBE too; probes are no access, so they stay at TRACE."""
+async def test_masks_include_implied_operations() -> None:
     node = await node_of(allow("alice", DELETE, topic("a")))
 
     masks = authorized_operations(node, ALICE, TOPIC, ["a", "b", "a"])
@@ -70,10 +67,9 @@ async def test_masks_contain_what_is_implied() -> None:
     ("resource_type", "mask"),
     [(ResourceType.TOPIC, 3576), (ResourceType.GROUP, 3400), (ResourceType.CLUSTER, 8096)],
 )
-async def test_without_an_authorizer_everything_is_allowed(
+async def test_without_authorizer_everything_is_allowed(
     resource_type: ResourceType, mask: int
 ) -> None:
-    """Every question, every name, every supported operation."""
     node = await node_of(secured=False)
 
     assert is_allowed(node, ALICE, READ_TOPIC, "a")
@@ -82,7 +78,7 @@ async def test_without_an_authorizer_everything_is_allowed(
     require_on_cluster(node, ALICE, ALTER)
 
 
-async def test_a_requirement_that_is_not_met_is_an_answer() -> None:
+async def test_missing_permission_is_an_error_response() -> None:
     """31 with the broker's text, which describes the request and names the operation."""
     node = await node_of()
 

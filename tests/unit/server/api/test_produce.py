@@ -68,7 +68,7 @@ async def a_node() -> ANode:
 
 
 @pytest.mark.parametrize("version", [0, 8, 12])
-async def test_each_partition_is_refused_by_its_own_reason(version: int) -> None:
+async def test_each_partition_has_its_own_error(version: int) -> None:
     """29 without WRITE, 3 where there is no such partition, 44 where a broker would write."""
     node = await a_node()
     request = produced(data("secret", 0), data("orders", 1, 2, 0), data("gone", 0))
@@ -89,7 +89,7 @@ async def test_each_partition_is_refused_by_its_own_reason(version: int) -> None
     ]
 
 
-async def test_version_13_names_topics_by_id() -> None:
+async def test_version_13_identifies_topics_by_id() -> None:
     """100 for an id that nothing has; WRITE is asked of the name that the id stands for."""
     node = await a_node()
     ids = [a_topic(name).topic_id for name in ("orders", "secret")]
@@ -106,7 +106,7 @@ async def test_version_13_names_topics_by_id() -> None:
     ("user", "transactional_id", "code"),
     [("alice", "tx-1", 44), ("bob", "tx-1", 53), ("alice", "tx-2", 53), ("admin", None, 53)],
 )
-async def test_transactional_records_need_write_on_the_transaction(
+async def test_transactional_records_require_write_on_the_transaction(
     user: str, transactional_id: str | None, code: int
 ) -> None:
     """And an id at all; without both each partition has 53, and no topic is asked about."""
@@ -132,8 +132,7 @@ async def test_transactional_records_need_write_on_the_transaction(
         bytes(8) + b"\xff" * 4 + batch(transactional=False)[12:] + batch(transactional=True),
     ],
 )
-async def test_other_records_ask_for_no_transaction(records: bytes | None) -> None:
-    """An id alone asks for nothing: the flag of the batches counts, up to a corrupt one."""
+async def test_other_records_need_no_transaction(records: bytes | None) -> None:
     node = await a_node()
     request = produced(data("orders", 0, records=records), transactional_id="tx-2")
 
@@ -143,8 +142,7 @@ async def test_other_records_ask_for_no_transaction(records: bytes | None) -> No
     assert node.lines() == ["DEBUG Allowed WRITE Topic:LITERAL:orders 1"]
 
 
-async def test_the_refusal_names_the_switch_of_a_fixture() -> None:
-    """A test whose producer is refused learns what to set, here and in a configuration."""
+async def test_error_text_names_the_test_fixture() -> None:
     node = await a_node()
 
     response = answer(produce.API, produced(data("orders", 0)), node, 9, "alice")
@@ -154,7 +152,7 @@ async def test_the_refusal_names_the_switch_of_a_fixture() -> None:
     assert "doorkeeper.test.broker=true" in text
 
 
-async def test_no_answer_is_sent_where_none_is_wanted() -> None:
+async def test_no_response_with_acks_0() -> None:
     """With acks 0 errors close the connection: the refusal has no form; and without any nothing."""
     node = await a_node()
     denied = produced(data("orders", 0, records=batch(transactional=True)), acks=0)
@@ -215,8 +213,7 @@ async def test_list_transactions_returns_unknown_states() -> None:
 @pytest.mark.parametrize(
     ("pattern", "code"), [(None, 0), ("", 0), ("a.*", 0), ("(", 128), ("a" + "(" * 9_999, 128)]
 )
-async def test_transactions_by_pattern(pattern: str | None, code: int) -> None:
-    """What is none is refused."""
+async def test_list_transactions_by_pattern(pattern: str | None, code: int) -> None:
     request = ListTransactionsRequest(transactional_id_pattern=pattern)
 
     assert answer(list_transactions.API, request, await node_of(), 2).error_code == code
@@ -230,8 +227,7 @@ def ask(node: ANode, user: str, version: int = 5, **fields: Any) -> tuple[int, i
     return response.error_code, response.producer_id, response.producer_epoch
 
 
-async def test_producer_ids_need_write_or_idempotent_write() -> None:
-    """IDEMPOTENT_WRITE on the cluster, or WRITE on any topic; the first denial is not audited."""
+async def test_producer_ids_require_write_or_idempotent_write() -> None:
     node = await node_of(
         allow("alice", WRITE, topic("a")),
         allow("bob", AclOperation.IDEMPOTENT_WRITE, CLUSTER),
@@ -256,14 +252,15 @@ async def test_producer_ids_need_write_or_idempotent_write() -> None:
         ({"transactional_id": "tx", "producer_id": 1, "producer_epoch": 1}, 35),
     ],
 )
-async def test_producer_ids_of_transactions_are_refused(fields: dict[str, Any], code: int) -> None:
-    """The permission comes first, then the id and its epoch, then the time-out."""
+async def test_producer_ids_for_transactions_are_rejected(
+    fields: dict[str, Any], code: int
+) -> None:
     node = await node_of(allow("alice", WRITE, TX))
 
     assert ask(node, "alice", **fields) == (code, -1, -1)
 
 
-async def test_an_empty_transactional_id_is_invalid() -> None:
+async def test_empty_transactional_id_is_invalid() -> None:
     """With 42, for a caller who may write every id."""
     node = await node_of()
 

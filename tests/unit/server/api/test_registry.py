@@ -58,15 +58,13 @@ def test_every_handler_is_registered() -> None:
     ] == (list(MODULES))
 
 
-def test_a_key_has_one_handler() -> None:
-    """Two claims stop the import, and name both."""
+def test_key_has_one_handler() -> None:
     with pytest.raises(RegisteredTwice, match="key 3: Metadata and Metadata"):
         ApiTable([APIS[3], APIS[3]])
 
 
 @pytest.mark.parametrize("each", ALL, ids=names)
-def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
-    """An error in a request that decodes to nothing much is answered, and never leaks a text."""
+def test_every_error_can_be_encoded_in_every_version(each: Api) -> None:
     for version in range(each.min_version, each.max_version + 1):
         request, _ = each.request.decode(sample(each).encode(version), 0, version)
 
@@ -76,7 +74,7 @@ def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
         assert b"secret" not in refused.encode(version)
 
 
-def test_some_are_served_only_where_that_is_asked_for() -> None:
+def test_optional_apis_are_served_on_request() -> None:
     """JoinGroup, for an old librdkafka; never on listeners for controllers."""
     added = {each.api_key for each in apis(optional=True).ranges(controller=False)} - set(APIS)
 
@@ -86,8 +84,7 @@ def test_some_are_served_only_where_that_is_asked_for() -> None:
     assert apis(optional=True).ranges(controller=True) == APIS.ranges(controller=True)
 
 
-def test_a_package_adds_apis_to_one_table() -> None:
-    """A new API, and ones instead of others, are added; others do not change."""
+def test_package_adds_apis_to_the_table() -> None:
     listed = {each.api_key: each for each in APIS.ranges(controller=False)}
     fetch = replace(APIS[3], key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
     metadata, produce = (replace(APIS[key], max_version=2, in_thread=False) for key in (3, 0))
@@ -104,8 +101,7 @@ def test_a_package_adds_apis_to_one_table() -> None:
         APIS.with_apis([fetch, fetch])
 
 
-def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
-    """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
+def test_controller_listeners_serve_what_kafka_tools_need() -> None:
     assert [each.api_key for each in APIS.ranges(controller=True)] == [
         17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
         46, 49, 51, 55, 57, 60, 64,
@@ -146,7 +142,7 @@ def refused(key: int, version: int, values: Values, node: ANode, user: str = "al
     return found
 
 
-def test_every_api_has_a_handler_or_a_refusal() -> None:
+def test_every_api_has_a_handler_or_an_error() -> None:
     """All keys that Kafka 4.4 knows, by the names and headers that they have here."""
     assert set(REFUSED) | set(registry.APIS) == set(API_NAMES) - REMOVED
     assert api_of(3) is None
@@ -154,7 +150,7 @@ def test_every_api_has_a_handler_or_a_refusal() -> None:
 
 
 @pytest.mark.parametrize("key", REFUSED)
-async def test_a_super_user_is_refused_by_version_alone(key: int) -> None:
+async def test_unserved_api_returns_unsupported_version_to_super_users(key: int) -> None:
     """With 35 at the top, or in every row; the text names the API where there is room for one."""
     versions = REFUSED[key].messages[0].versions
     node = await node_of()
@@ -187,7 +183,7 @@ CLUSTER_ONLY = [
 
 
 @pytest.mark.parametrize("key", CLUSTER_ONLY)
-async def test_who_lacks_the_permission_on_the_cluster_is_denied(key: int) -> None:
+async def test_unserved_api_requires_the_cluster_permission(key: int) -> None:
     """With 31, and the operation in the text; with the permission the answer is 35."""
     [row] = REQUIRED[key]
     operation = AclOperation[row.operation]
@@ -205,7 +201,7 @@ async def test_who_lacks_the_permission_on_the_cluster_is_denied(key: int) -> No
     assert set(found("error_code", passed)) == {35}
 
 
-async def test_rows_are_denied_one_by_one() -> None:
+async def test_unserved_rows_are_authorized_individually() -> None:
     """A denied topic has 29, in all of its partitions; the others 35; nothing is left out."""
     node = await node_of(
         allow("alice", WRITE, transaction("t")),
@@ -229,7 +225,7 @@ async def test_rows_are_denied_one_by_one() -> None:
     ]
 
 
-async def test_denied_rows_are_shown_in_place_of_an_error_at_the_top() -> None:
+async def test_denied_rows_replace_the_top_level_error() -> None:
     """Fetch has a code of its own since version 7: 35 where nothing is denied."""
     node = await node_of(allow("alice", READ, topic("orders")), topics=[a_topic("orders")])
     ids = {"orders": a_topic("orders").topic_id}
@@ -254,8 +250,7 @@ async def test_denied_rows_are_shown_in_place_of_an_error_at_the_top() -> None:
     assert by_id["error_code"] == 35
 
 
-async def test_a_follower_needs_cluster_action() -> None:
-    """Whatever the version names the replica by; a consumer does not."""
+async def test_follower_fetch_requires_cluster_action() -> None:
     node = await node_of(allow("alice", READ, topic("orders")))
     topics = [{"topic": "orders", "partitions": [{"partition": 0}]}]
 
@@ -275,8 +270,7 @@ async def test_one_denied_topic_denies_a_heartbeat() -> None:
 
 
 @pytest.mark.parametrize("key", REFUSED)
-def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
-    """Wherever it is cut: the connection then ends, as for any API."""
+def test_truncated_request_is_malformed(key: int) -> None:
     api = api_of(key)
     assert api is not None
     version = api.max_version
@@ -287,8 +281,7 @@ def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
             api.request.decode(whole[:size], 0, version)
 
 
-async def test_either_of_two_permissions_will_do() -> None:
-    """WriteTxnMarkers takes ALTER or CLUSTER_ACTION; the denial of the first is quiet."""
+async def test_either_of_two_permissions_is_sufficient() -> None:
     topics = [{"name": "a", "partition_indexes": [4]}]
     asked: Values = {"markers": [{"producer_id": 9, "topics": topics}]}
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
@@ -302,8 +295,7 @@ async def test_either_of_two_permissions_will_do() -> None:
     assert [line.split()[0] for line in nothing.lines()] == ["TRACE", "INFO"]
 
 
-def test_a_capped_table_has_the_versions_of_a_release() -> None:
-    """Of APIs that a package adds too; what no version is left of is absent; one caps no others."""
+def test_version_cap_limits_each_api() -> None:
     table = APIS.capped(TEST_API_VERSIONS.parse("2.8"))
     fetch = replace(APIS[3], key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
     heartbeat = replace(APIS[3], key=68, name="ConsumerGroupHeartbeat", max_version=1)
@@ -319,7 +311,7 @@ def test_a_capped_table_has_the_versions_of_a_release() -> None:
     assert APIS[29].max_version == 3
 
 
-def test_a_capped_table_refuses_what_its_release_had() -> None:
+def test_version_cap_applies_to_unserved_apis() -> None:
     """Of the APIs without a handler: Fetch up to version 12 in 2.8, and none that came later."""
     table = APIS.capped(TEST_API_VERSIONS.parse("2.8"))
 
@@ -332,9 +324,7 @@ def test_a_capped_table_refuses_what_its_release_had() -> None:
 
 
 @pytest.mark.parametrize(("text", "listed"), [("2.8", [(18, 0, 3)]), ("2.3", [])])
-def test_a_capped_table_names_its_own_range_of_api_versions(
-    text: str, listed: list[tuple[int, int, int]]
-) -> None:
+def test_version_cap_applies_to_api_versions(text: str, listed: list[tuple[int, int, int]]) -> None:
     """Beside 35; a broker before 2.4 named nothing (KIP-511)."""
     api = APIS.capped(TEST_API_VERSIONS.parse(text))[18]
 

@@ -63,7 +63,7 @@ def rows_of(response: Any) -> list[tuple[str, int, int, str | None]]:
 
 
 @pytest.mark.parametrize(("version", "may_resize"), [(0, True), (1, False)])
-async def test_partitions_are_moved(version: int, may_resize: object) -> None:
+async def test_reassignment_is_submitted(version: int, may_resize: object) -> None:
     """Version 0 may change the number of replicas; the rows have the order of the request."""
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER), topics=[a_topic("a", 2)])
     node.listed = brokers_of(1, 2)
@@ -88,7 +88,7 @@ async def test_partitions_are_moved(version: int, may_resize: object) -> None:
     assert (found.error_code, found.error_message) == (0, None)
 
 
-async def test_without_time_nothing_is_moved() -> None:
+async def test_zero_timeout_rejects_reassignment() -> None:
     """7 for the request and in every row."""
     node = await node_of(topics=[a_topic("a", 2)])
     request = AlterPartitionReassignmentsRequest(topics=TOPICS, timeout_ms=0)
@@ -101,8 +101,7 @@ async def test_without_time_nothing_is_moved() -> None:
 ONE = ListPartitionReassignmentsTopics(name="a", partition_indexes=(0, 9))
 
 
-async def test_no_partition_is_on_its_way() -> None:
-    """Neither of all topics nor of those that are named."""
+async def test_no_reassignments_are_in_progress() -> None:
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), topics=[a_topic("a")])
 
     for topics in (None, (ONE,)):
@@ -130,8 +129,7 @@ def elections_of(response: Any) -> list[tuple[str, int, int]]:
 
 
 @pytest.mark.parametrize(("kind", "codes"), [(0, [84, 80, 80]), (1, [84, 84, 83])])
-async def test_leaders_are_not_elected(kind: int, codes: list[int]) -> None:
-    """Of the preferred broker, and of any where there is no leader."""
+async def test_leader_election_is_not_needed(kind: int, codes: list[int]) -> None:
     asked = TopicPartitions(topic="a", partitions=(0, 1, 2))
     request = ElectLeadersRequest(topic_partitions=(asked,), election_type=kind)
 
@@ -149,8 +147,7 @@ async def test_leaders_are_not_elected(kind: int, codes: list[int]) -> None:
     assert found.error_code == 0
 
 
-async def test_all_partitions_are_those_that_need_an_election() -> None:
-    """A topic without any has an empty row."""
+async def test_election_for_all_partitions() -> None:
     node = await world()
 
     found = answer(elect_leaders.API, ElectLeadersRequest(topic_partitions=None), node, 1)
@@ -158,7 +155,7 @@ async def test_all_partitions_are_those_that_need_an_election() -> None:
     assert elections_of(found) == [("a", 1, 80), ("a", 2, 80)]
 
 
-async def test_an_election_of_an_unknown_type() -> None:
+async def test_unknown_election_type_is_rejected() -> None:
     """42 for the whole request."""
     request = ElectLeadersRequest(topic_partitions=(), election_type=2)
 
@@ -185,8 +182,7 @@ async def test_log_dirs_are_described(version: int) -> None:
     assert (refused.error_code, refused.results) == (31 if version >= 3 else 0, ())
 
 
-async def test_partitions_stay_in_their_folder() -> None:
-    """Absent partitions, those of other nodes, and other folders are refused."""
+async def test_replicas_cannot_change_log_dirs() -> None:
     topics = [a_topic("a"), a_topic("b", assignments=((7,),)), a_topic("c")]
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER), topics=topics)
     here = str(node.settings[DATA_DIR].absolute())

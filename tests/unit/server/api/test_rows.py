@@ -67,7 +67,7 @@ class CachedRows:
 @pytest.mark.parametrize(
     "pattern_type", [PatternType.ANY, PatternType.MATCH, PatternType.LITERAL, PatternType.PREFIXED]
 )
-def test_cached_rows_give_the_response_that_is_built_without_them(
+def test_cached_rows_give_the_same_response(
     version: int, resource_type: ResourceType, pattern_type: PatternType
 ) -> None:
     """In both layouts; version 0, whose rows have no pattern type, describes literals only."""
@@ -86,22 +86,16 @@ def test_cached_rows_give_the_response_that_is_built_without_them(
         wanted(operation=AclOperation.UNKNOWN),
     ],
 )
-def test_other_questions_are_for_the_authorizer(asked: AclBindingFilter) -> None:
-    """Whoever asks for single ACLs, or with what nobody knows."""
+def test_other_filters_go_to_the_authorizer(asked: AclBindingFilter) -> None:
     assert CachedRows(load(numbered(WORLD))).rows.description(asked) is None
 
 
-def test_a_plug_in_has_no_rows() -> None:
-    """Its ACLs are its own."""
+def test_plug_in_has_no_cached_rows() -> None:
     assert AclRows(lambda: None).description(ANY_BINDING) is None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Few of them and many, so that rows move singly and all together; some are taken back.
-
-    Whoever asks asks again behind so few changes that they are known, or so many that they are not.
-    """
+def test_cached_rows_follow_any_changes(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr("doorkeeper.server.api.acl_chunks.CHUNK", 8)
     monkeypatch.setattr("doorkeeper.acls.snapshot.STEPS_MAX", 3)
     monkeypatch.setattr("doorkeeper.acls.snapshot.PATTERNS_MAX", 40)
@@ -137,8 +131,7 @@ def many(count: int, user: str = "alice") -> list[AclBinding]:
     return [allow(user, READ, topic(f"t-{number:05}")) for number in range(count)]
 
 
-def test_few_acls_are_described_at_once() -> None:
-    """Others need not be answered in between."""
+def test_few_acls_are_described_immediately() -> None:
     few, one_topic, all_topics = (
         CachedRows(load(numbered(bindings))).rows.description(ANY_BINDING)
         for bindings in (
@@ -156,8 +149,7 @@ def test_few_acls_are_described_at_once() -> None:
     assert all_topics.is_long
 
 
-def test_a_long_description_comes_in_pieces() -> None:
-    """So many that others are answered some dozens of times, and none of them is long."""
+def test_long_description_is_sliced() -> None:
     kept = CachedRows(load(numbered(many(40 * SLICE_ITEMS))))
     answer = kept.rows.description(ANY_BINDING)
     assert answer is not None
@@ -165,8 +157,7 @@ def test_a_long_description_comes_in_pieces() -> None:
     assert sum(1 for _ in answer.chunks(3)) > 2 * 40
 
 
-def test_a_description_is_of_one_state() -> None:
-    """Whatever is changed, and asked, between its pieces."""
+def test_description_is_of_one_state() -> None:
     chance = random.Random(1)
     world = many(30 * SLICE_ITEMS)
     kept = CachedRows(load(numbered(world)))
@@ -188,7 +179,7 @@ def test_a_description_is_of_one_state() -> None:
     assert kept.agrees()
 
 
-def test_what_does_not_fit_spoils_nothing() -> None:
+def test_oversized_row_fails_alone() -> None:
     """A name of 40,000 bytes has no place in an answer: not in the second one either."""
     too_long = allow("alice", READ, topic("x" * 40_000))
     kept = CachedRows(load(numbered([*many(3), too_long])))
@@ -203,8 +194,7 @@ def test_what_does_not_fit_spoils_nothing() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_a_row_of_very_many_acls(version: int) -> None:
-    """It is put together from pieces too."""
+def test_row_with_many_acls(version: int) -> None:
     users = [allow(f"user-{number % 500}", READ, topic("t"), str(number)) for number in range(3000)]
     kept = CachedRows(load(numbered([*users, *many(3)])))
 
@@ -221,8 +211,7 @@ def test_a_row_of_very_many_acls(version: int) -> None:
         wanted(name="t", host="1"),
     ],
 )
-def test_a_name_with_very_many_acls(asked: AclBindingFilter) -> None:
-    """All who have a right on one pattern: others are answered meanwhile."""
+def test_pattern_with_many_acls_is_sliced(asked: AclBindingFilter) -> None:
     users = [allow(f"user-{number}", READ, topic("t"), str(number)) for number in range(3000)]
     others = [allow(f"user-{number}", WRITE, topic("to", PREFIXED)) for number in range(500)]
     kept = CachedRows(load(numbered([*users, *others, *many(3), *WORLD])))
@@ -246,8 +235,7 @@ def described_all(kept: CachedRows) -> Slices[bytearray]:
     return answer.chunks(3)
 
 
-def test_what_a_client_that_left_had_begun_is_continued() -> None:
-    """By the next description, which finishes its rows."""
+def test_abandoned_build_is_resumed() -> None:
     kept = CachedRows(load(numbered(many(2_000, "alice"))))
     whole = steps_of(described_all(CachedRows(kept.snapshot)))
     begun = described_all(kept)
@@ -259,8 +247,7 @@ def test_what_a_client_that_left_had_begun_is_continued() -> None:
     assert kept.agrees()
 
 
-def test_two_descriptions_share_a_build() -> None:
-    """Whichever of them goes on, both are right, and nothing is built twice."""
+def test_concurrent_descriptions_share_a_build() -> None:
     kept = CachedRows(load(numbered(many(2_000, "alice"))))
     whole = steps_of(described_all(CachedRows(kept.snapshot)))
     bodies: list[bytes] = []

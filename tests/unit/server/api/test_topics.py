@@ -55,8 +55,7 @@ def rows_of(response: Any, version: int = 7) -> list[tuple[str, int, str | None]
     return [(row.name, row.error_code, row.error_message) for row in rows]
 
 
-async def test_a_topic_is_stored_with_what_was_given() -> None:
-    """Name, partitions, replication factor, settings, and a new id, which the answer tells."""
+async def test_topic_is_stored_as_requested() -> None:
     node = await node_of()
 
     made = outcome(create_topics.API, asking(wanting("orders", 3, retention__ms=" 5 ")), node, 7)
@@ -80,7 +79,7 @@ async def test_a_topic_is_stored_with_what_was_given() -> None:
     assert (default.value, default.config_source) == ("1073741824", 5)
 
 
-async def test_create_on_the_cluster_or_on_the_topic() -> None:
+async def test_create_is_required_on_cluster_or_topic() -> None:
     """The cluster is asked quietly, and then no topic; others get 29, after those to be created."""
     node = await node_of(allow("alice", CREATE, topic("b")), allow("bob", CREATE, CLUSTER))
 
@@ -103,8 +102,7 @@ async def test_create_on_the_cluster_or_on_the_topic() -> None:
     assert (row.num_partitions, row.replication_factor, row.configs) == (-1, -1, ())
 
 
-async def test_topics_that_cannot_be_created() -> None:
-    """Duplicates, the controllers' log, existing topics, and names that collide."""
+async def test_invalid_topics_are_rejected() -> None:
     node = await node_of(topics=[a_topic("a.b")])
     names = ("d", "d", "__cluster_metadata", "a.b", "a_b")
 
@@ -118,7 +116,7 @@ async def test_topics_that_cannot_be_created() -> None:
     ]
 
 
-async def test_a_timeout_of_zero_refuses_what_would_be_created() -> None:
+async def test_zero_timeout_rejects_creation() -> None:
     """7 in every row after the permissions; where no row would be created each keeps its error."""
     node = await node_of()
     topics = (wanting("a"), wanting("d"), wanting("d"))
@@ -138,7 +136,7 @@ async def test_a_timeout_of_zero_refuses_what_would_be_created() -> None:
         ((10_000,), "Unable to perform excessively large batch operation."),
     ],
 )
-async def test_too_much_at_once_refuses_everything(sizes: tuple[int, ...], text: str) -> None:
+async def test_excessive_request_is_rejected(sizes: tuple[int, ...], text: str) -> None:
     """44 in every row: partitions are counted, then the records of a controller."""
     node = await node_of()
     topics = [wanting(f"t{index}", size) for index, size in enumerate(sizes)]
@@ -148,8 +146,7 @@ async def test_too_much_at_once_refuses_everything(sizes: tuple[int, ...], text:
     assert rows_of(refused) == [(each.name, 44, text) for each in topics]
 
 
-async def test_what_became_of_the_change_stands_in_the_rows() -> None:
-    """A topic that somebody else made meanwhile, or that could not be stored, is an error."""
+async def test_result_of_the_change_is_in_the_rows() -> None:
     node = await node_of()
     made = outcome(create_topics.API, asking(wanting("a b"), wanting("a"), wanting("b")), node, 7)
 
@@ -181,8 +178,7 @@ async def world(*bindings: Any) -> ANode:
 
 
 @pytest.mark.parametrize("version", [0, 3])
-async def test_partitions_are_asked_for(version: int) -> None:
-    """The rows say what became of each; brokers that the caller names must be there."""
+async def test_partitions_are_created(version: int) -> None:
     node = await world()
     rows = (
         CreatePartitionsTopic(name="a", count=3, assignments=None),
@@ -202,7 +198,7 @@ async def test_partitions_are_asked_for(version: int) -> None:
     assert partition_rows(made.respond(errors), version) == [("a", 0, None), ("b", 39, text)]
 
 
-async def test_a_caller_needs_alter_on_the_topic() -> None:
+async def test_create_partitions_requires_alter() -> None:
     """29 whether the topic exists or not; a name that occurs twice is refused once, unasked."""
     node = await world(allow("alice", ALTER, topic("a")))
 
@@ -240,7 +236,7 @@ async def test_create_partitions_validate_only() -> None:
     ]
 
 
-async def test_create_partitions_without_time() -> None:
+async def test_zero_timeout_rejects_create_partitions() -> None:
     """7 in every row, unless none is left to be tried."""
     node = await world()
 

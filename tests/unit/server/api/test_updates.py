@@ -151,8 +151,7 @@ def deleting(topic: str, *partitions: int, group_id: str = "g") -> Any:
     return deletion_messages.OffsetDeleteRequest(group_id=group_id, topics=(asked,))
 
 
-async def test_topics(node: Node) -> None:
-    """Created, grown, moved, created by Metadata, deleted; once more each is refused."""
+async def test_topics_are_created_changed_and_deleted(node: Node) -> None:
     topic_id = await create_topic(node)
     grow = CreatePartitionsRequest(
         topics=(CreatePartitionsTopic(name="a", count=3, assignments=None),), timeout_ms=9
@@ -177,8 +176,7 @@ async def test_topics(node: Node) -> None:
     assert node.plans == 6
 
 
-async def test_offsets_and_groups_come_and_go(node: Node) -> None:
-    """A group stays without offsets until it is deleted."""
+async def test_offsets_and_groups_are_created_and_deleted(node: Node) -> None:
     topic_id = await create_topic(node, partitions=2)
     committed = await node.change(offset_commit.API, committing(topic_id, 0, 1))
     assert partitions_in(committed) == [0, 0]
@@ -191,8 +189,7 @@ async def test_offsets_and_groups_come_and_go(node: Node) -> None:
     assert node.plans == 4
 
 
-async def test_a_topic_takes_its_offsets_along(node: Node) -> None:
-    """In the revision of its deletion; those of other topics stay."""
+async def test_topic_deletion_removes_its_offsets(node: Node) -> None:
     first, second = await create_topic(node), await create_topic(node, "b")
     for topic_id in (first, second):
         await node.change(offset_commit.API, committing(topic_id, 0))
@@ -205,8 +202,7 @@ async def test_a_topic_takes_its_offsets_along(node: Node) -> None:
     assert node.log.state.revision == revision + 1
 
 
-async def test_groups_with_members_are_known(node: Node) -> None:
-    """Their members refuse commits, and they cannot be deleted."""
+async def test_groups_with_members_cannot_be_changed(node: Node) -> None:
     groups = {"g": a_group("g"), "idle": a_group("idle", "Empty", members=())}
     topic_id = await create_topic(node)
     node.log.amend(live_groups=groups)

@@ -51,8 +51,7 @@ async def opened(port: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_server_starts_and_ends(tmp_path: Path) -> None:
-    """All listeners take connections, at the addresses that are told; afterwards none does."""
+async def test_server_starts_and_stops(tmp_path: Path) -> None:
     async with assembly(tmp_path, STANDARD) as server:
         await server.start()
         ports = {name: int(a.rpartition(":")[2]) for name, a in server.addresses.items()}
@@ -65,7 +64,7 @@ async def test_a_server_starts_and_ends(tmp_path: Path) -> None:
         assert not await connects(port)
 
 
-async def test_the_release_of_a_store_is_that_of_the_configuration(tmp_path: Path) -> None:
+async def test_release_of_store_and_configuration_must_match(tmp_path: Path) -> None:
     """A store from before releases follows 4.3: a server that names 4.4 does not start on it."""
     await fill(tmp_path / "data", adding(1))
 
@@ -102,10 +101,9 @@ async def begun(waits: dict[str, asyncio.Future[None]]) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_listener_opens_when_its_own_awaitable_completes(
+async def test_listener_opens_when_its_future_completes(
     tmp_path: Path, held: dict[str, asyncio.Future[None]]
 ) -> None:
-    """One that is ready takes connections while another still refuses them."""
     async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
         starting = asyncio.ensure_future(server.start())
         await begun(held)
@@ -123,10 +121,9 @@ async def test_a_listener_opens_when_its_own_awaitable_completes(
         assert await connects(plaintext)
 
 
-async def test_an_awaitable_that_fails_stops_the_start(
+async def test_failed_future_stops_the_start(
     tmp_path: Path, held: dict[str, asyncio.Future[None]]
 ) -> None:
-    """The start fails with one line, and what was open is closed."""
     async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
         starting = asyncio.ensure_future(server.start())
         await begun(held)

@@ -33,8 +33,7 @@ def opened(**audit: object) -> AuditLog | None:
     )
 
 
-async def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
-    """The start is refused with the key and the folder."""
+async def test_unusable_folder_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "f").touch()
 
     with pytest.raises(StartError, match=r"doorkeeper\.audit\.dir: .*cannot be written"):
@@ -58,9 +57,7 @@ async def test_decisions_are_recorded(tmp_path: Path, decisions: str, kinds: int
     assert [event.get("rule") for event in events] == ["SuperUser"] * kinds + [None]
 
 
-async def test_only_what_is_kept_elsewhere_is_reported() -> None:
-    """The changes of the standard authorizer are in the state log, which the audit log follows."""
-
+async def test_only_unlogged_changes_are_reported() -> None:
     class Reports:
         records_decisions = False
 

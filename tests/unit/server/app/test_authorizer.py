@@ -54,8 +54,7 @@ def made(text: str) -> Authorizer | None:
         (f"{STANDARD}\nsuper.users=admin", "line 2: super.users: "),
     ],
 )
-def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
-    """The line names the file, the line in it, and the key."""
+def test_invalid_authorizer_is_reported_in_one_line(text: str, said: str) -> None:
     with pytest.raises(StartError) as caught:
         made(text)
 
@@ -64,16 +63,14 @@ def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
     assert problem.partition(" line ")[0].endswith("server.properties")
 
 
-def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its error is told in one line with its class."""
+def test_plug_in_errors_are_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorkeeper.server.app.authorizer.authorizer_class", lambda name: Broken)
 
     with pytest.raises(StartError, match=r"=x\.Y: OSError: no licence"):
         made("authorizer.class.name=x.Y")
 
 
-def test_what_an_authorizer_learns_of_the_server() -> None:
-    """Endpoints in order, the one between nodes, and which may open early."""
+def test_authorizer_receives_endpoints() -> None:
     settings = settings_of(
         "node.id=7\nlisteners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
         "controller.listener.names=CONTROLLER"
@@ -104,8 +101,7 @@ class RefusesItsKeys(StandardAuthorizer):
         raise OSError("and it does not close either")
 
 
-def test_one_that_refuses_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once; the line is its own, on one line."""
+def test_authorizer_that_rejects_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "doorkeeper.server.app.authorizer.authorizer_class", lambda name: RefusesItsKeys
     )
@@ -116,8 +112,7 @@ def test_one_that_refuses_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("error", [OSError(), asyncio.CancelledError()])
-async def test_a_start_that_raises(error: BaseException) -> None:
-    """It is one line, with the error's class where it has no text; also where it is cancelled."""
+async def test_start_error_is_one_line(error: BaseException) -> None:
     settings = settings_of("authorizer.class.name=x.Y")
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
 
@@ -131,8 +126,7 @@ async def test_a_start_that_raises(error: BaseException) -> None:
     assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
 
 
-def test_the_authorizer_log_may_be_a_file(tmp_path: Path) -> None:
-    """Lines go to the log or to the configured file; one that cannot be opened stops the start."""
+def test_authorizer_log_can_be_a_file(tmp_path: Path) -> None:
     usual, log = CollectedAuthorizerLog(), Log()
     files: list[AuthorizerFile] = []
     path = tmp_path / "authorizer.log"

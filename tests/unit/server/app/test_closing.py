@@ -28,8 +28,7 @@ class Stays(StandardAuthorizer):
                 time.sleep(0)
 
 
-def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
-    """The log names it, and who called goes on."""
+def test_hanging_close_times_out(tmp_path: Path) -> None:
     with readable_logs(tmp_path / "log") as log:
         close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.2)
 
@@ -41,8 +40,7 @@ def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
     assert "TookTooLong: it took longer than 0.2 s" in line["exception"]
 
 
-def test_a_thread_that_stays_is_named(tmp_path: Path) -> None:
-    """With the authorizer that it belongs to."""
+def test_remaining_thread_is_named(tmp_path: Path) -> None:
     end = threading.Event()
     staying = threading.Thread(target=end.wait, name="policy-refresh")
     staying.start()

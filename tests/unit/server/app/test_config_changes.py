@@ -32,8 +32,7 @@ def super_users(server: Running) -> frozenset[str]:
     return frozenset(authorizer.policy.super_users)
 
 
-async def test_a_change_counts_at_once_and_after_a_restart(tmp_path: Path) -> None:
-    """This node's value before the cluster's before the file's; deleting one brings the next."""
+async def test_change_applies_immediately_and_after_restart(tmp_path: Path) -> None:
     async with running(tmp_path, "super.users=User:file") as server:
         assert await server.alter("", ("super.users", SET, "User:cluster")) == [None]
         assert super_users(server) == {"User:cluster"}
@@ -57,8 +56,7 @@ async def test_a_change_counts_at_once_and_after_a_restart(tmp_path: Path) -> No
     ]
 
 
-async def test_what_is_wrong_is_refused_as_a_whole(tmp_path: Path) -> None:
-    """The good key beside the wrong one stays as it was, in use and in the store."""
+async def test_invalid_change_is_rejected_as_a_whole(tmp_path: Path) -> None:
     async with running(tmp_path, "super.users=User:file") as server:
         good = ("max.connections", SET, "7")
         assert await server.alter("1", good, ("super.users", SET, "alice")) == [
@@ -86,8 +84,7 @@ async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
     assert query(tmp_path / "data", "SELECT * FROM change_log WHERE kind = 'config'") == []
 
 
-async def test_a_plug_in_takes_its_own_keys(tmp_path: Path) -> None:
-    """It hears only of keys that it names, and of a refusal nobody hears."""
+async def test_plug_in_receives_its_own_keys(tmp_path: Path) -> None:
     async with running(tmp_path, "", PLUGIN) as server:
         assert await server.alter("", (MOOD, SET, "good")) == [None]
         assert await server.alter("", ("max.connections", SET, "9")) == [None]
@@ -101,7 +98,7 @@ async def test_a_plug_in_takes_its_own_keys(tmp_path: Path) -> None:
         assert server.assembly.authorizer.moods == [None, "good"]
 
 
-async def test_a_plug_in_that_breaks_its_word_leaves_the_old_state(tmp_path: Path) -> None:
+async def test_failed_plug_in_keeps_the_old_state(tmp_path: Path) -> None:
     """It accepted the value and failed to use it: the answer is -1, the store has the old one."""
     async with running(tmp_path, "", PLUGIN) as server:
         await server.alter("1", (MOOD, SET, "good"))
@@ -115,8 +112,7 @@ async def test_a_plug_in_that_breaks_its_word_leaves_the_old_state(tmp_path: Pat
     ]
 
 
-async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path) -> None:
-    """Each is judged on what the one before it left; none is lost."""
+async def test_concurrent_changes_are_serialized(tmp_path: Path) -> None:
     async with running(tmp_path, "") as server:
         changes = [server.alter("1", (f"com.example.{n}", SET, "x")) for n in range(20)]
 
@@ -126,8 +122,7 @@ async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path
         assert not server.assembly.config_changes.turn.locked()
 
 
-async def test_values_of_other_nodes_are_used(tmp_path: Path) -> None:
-    """Those of the cluster and those that another node gives this one; not those of a third."""
+async def test_values_from_other_nodes_are_used(tmp_path: Path) -> None:
     database = Database()
     async with (
         running(tmp_path, "", store=ScriptedStore(database, 5)) as server,
@@ -148,8 +143,7 @@ async def test_values_of_other_nodes_are_used(tmp_path: Path) -> None:
     assert len(keys) == 2
 
 
-async def test_a_value_of_another_node_that_does_not_fit_has_no_effect(tmp_path: Path) -> None:
-    """It is logged; the next one is used all the same."""
+async def test_invalid_value_from_another_node_is_ignored(tmp_path: Path) -> None:
     database = Database()
     async with (
         running(tmp_path, "", store=ScriptedStore(database, 5)) as server,
@@ -168,8 +162,7 @@ async def test_a_value_of_another_node_that_does_not_fit_has_no_effect(tmp_path:
     assert events[-1] == "keys changed by another node"
 
 
-async def test_a_state_that_is_read_anew_is_used(tmp_path: Path) -> None:
-    """Where the log of changes was pruned, values are compared with those in use."""
+async def test_reloaded_state_is_used(tmp_path: Path) -> None:
     database = Database()
     async with (
         running(tmp_path, "", store=ScriptedStore(database, 5)) as server,

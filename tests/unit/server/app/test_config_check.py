@@ -27,7 +27,7 @@ def problems(file: Path, text: str, *overrides: str) -> list[str]:
     return [each.replace(str(file), "F") for each in caught.value.problems]
 
 
-def test_what_is_right_passes(tmp_path: Path) -> None:
+def test_valid_configuration_passes(tmp_path: Path) -> None:
     """Kafka's authorizer and no groups are right; super users are the authorizer's affair."""
     assert not problems_of(settings_of(f"{STANDARD}super.users=User:a").entries)
     assert not problems_of(settings_of("super.users=a").entries)
@@ -36,8 +36,7 @@ def test_what_is_right_passes(tmp_path: Path) -> None:
     assert check_configuration(file, ()).settings.node_id == 7
 
 
-def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
-    """Keys, escapes, overrides and super users, each with its file and line."""
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     told = problems(
         tmp_path / "server.properties",
         f"num.partitions=x\nbroker.rack=\\u00zz\n{STANDARD}super.users=a;User:b;c\n"
@@ -67,8 +66,7 @@ sasl.enabled.mechanisms=PLAIN,OAUTHBEARER
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
-def test_what_doors_need_is_looked_at(tmp_path: Path) -> None:
-    """Mechanisms, TLS and builders, of every listener in one round, each with its place."""
+def test_listener_requirements_are_checked(tmp_path: Path) -> None:
     told = problems(
         tmp_path / "server.properties",
         f"{SASL}listener.name.a.plain.sasl.jaas.config={PLAIN} required user_a=hush;\n"
@@ -95,8 +93,9 @@ def test_what_doors_need_is_looked_at(tmp_path: Path) -> None:
         ("broker.rack=\\u00zz", ""),
     ],
 )
-def test_doors_are_looked_at_beside_wrong_keys(tmp_path: Path, wrong: str, listeners: str) -> None:
-    """In the same round, but for doors that a wrong key is about: what is told might follow."""
+def test_listeners_are_checked_together_with_wrong_keys(
+    tmp_path: Path, wrong: str, listeners: str
+) -> None:
     told = problems(
         tmp_path / "server.properties",
         "listeners=A://localhost:0,B://localhost:0\n"
@@ -112,8 +111,7 @@ def test_doors_are_looked_at_beside_wrong_keys(tmp_path: Path, wrong: str, liste
     assert [each for each in told if each.startswith("F line 7")]
 
 
-def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
-    """Files of TLS that are none stop the start; a database that is away does not matter yet."""
+def test_shared_store_requirements_are_checked(tmp_path: Path) -> None:
     file, ca = tmp_path / "F", tmp_path / "ca.pem"
     ca.write_text("nothing")
     url = "postgresql://u:s3cret@127.0.0.1:1/d"
@@ -129,8 +127,7 @@ def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
     assert check_configuration(file, ()).settings.store is not None
 
 
-def test_the_file_of_clusters_is_checked(tmp_path: Path) -> None:
-    """Its fault has its file and line; nothing is connected."""
+def test_clusters_file_is_checked(tmp_path: Path) -> None:
     file = tmp_path / "clusters.yaml"
     file.write_text("clusters:\n  - {name: a, bootstrap: 'k:1', scop: everything}\n")
 
@@ -141,8 +138,7 @@ def test_the_file_of_clusters_is_checked(tmp_path: Path) -> None:
     assert fault.endswith("; did you mean scope?")
 
 
-def test_a_cluster_of_another_store_is_named(tmp_path: Path) -> None:
-    """The store in the data folder tells who it is; before the first start nobody knows."""
+def test_cluster_of_another_store_is_reported(tmp_path: Path) -> None:
     file, data = tmp_path / "clusters.yaml", tmp_path / "data"
     rest = "mode: enforce, scope: everything"
     keys = f"{STANDARD}doorkeeper.clusters.file={file}\ndoorkeeper.data.dir={data}\n"
@@ -169,8 +165,7 @@ def test_a_cluster_of_another_store_is_named(tmp_path: Path) -> None:
     assert warnings() == [told]
 
 
-def test_acknowledgement_by_clusters_needs_clusters(tmp_path: Path) -> None:
-    """Without a file it would wait for nothing, and acknowledge what no broker enforces."""
+def test_acknowledgement_by_clusters_requires_clusters(tmp_path: Path) -> None:
     told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.acknowledge=clusters\n")
 
     assert told == ["F line 2: doorkeeper.acknowledge: clusters needs doorkeeper.clusters.file"]

@@ -11,8 +11,7 @@ LISTENER = "listeners=PLAINTEXT://localhost:0"
 USERS, EVERYONE = "super.users", "allow.everyone.if.no.acl.found"
 
 
-def test_nodes_with_one_file_share_the_rows() -> None:
-    """Only a node whose value differs has a row; it keeps it when it has the others' value."""
+def test_nodes_with_equal_files_share_rows() -> None:
     one = load(None, [LISTENER, "node.id=1", "super.users=User:a"]).settings
     two = load(None, [LISTENER, "node.id=2", "super.users=User:a"]).settings
     other = load(None, [LISTENER, "node.id=2", "super.users=User:b"]).settings
@@ -29,8 +28,7 @@ def test_nodes_with_one_file_share_the_rows() -> None:
     assert settings_of(state.settings, "2") == {USERS: "User:a", EVERYONE: "false"}
 
 
-def test_what_is_not_known_is_not_guessed() -> None:
-    """Without rows, and where several nodes differ."""
+def test_unknown_settings_are_not_guessed() -> None:
     shared = [StoredSetting("", USERS, "User:a"), StoredSetting("", EVERYONE, "true")]
     nodes = [StoredSetting("1", USERS, "User:b"), StoredSetting("2", USERS, "User:c")]
     assert settings_of([], None) is None

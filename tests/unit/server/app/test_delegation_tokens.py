@@ -118,8 +118,7 @@ NEW = NewToken(ALICE, BOB, (CAROL,), -1)
 ID_HMAC = hmac_of(SECRET, "id")
 
 
-async def test_a_token_is_there_when_the_store_has_it() -> None:
-    """Not before; the store gets neither HMAC nor secret."""
+async def test_token_exists_once_stored() -> None:
     async with world() as here:
         asked = await here.asked(NEW)
         assert not asked.done()
@@ -147,8 +146,7 @@ async def test_a_token_is_there_when_the_store_has_it() -> None:
     assert SECRET not in repr(entry)
 
 
-async def test_a_token_logs_in_as_its_owner_until_it_is_gone() -> None:
-    """One that has expired does until it is swept, as on a broker; a failed commit ends nothing."""
+async def test_token_authenticates_until_deleted() -> None:
     async with world(stored("id", expiry_ms=NOW - 1)) as here:
         login = TokenLogin(ALICE, ID_HMAC, NOW - 1)
         assert here.tokens.login("id") == login
@@ -161,8 +159,7 @@ async def test_a_token_logs_in_as_its_owner_until_it_is_gone() -> None:
         assert here.tokens.login("id") is None
 
 
-async def test_a_renewal_and_an_end_are_found_by_the_hmac() -> None:
-    """Of stored and new tokens; an end now is now, and the token is gone."""
+async def test_tokens_are_found_by_hmac() -> None:
     async with world(stored("id")) as here:
         new = await here.done(NEW)
         for hmac in (ID_HMAC, new.hmac):
@@ -174,8 +171,7 @@ async def test_a_renewal_and_an_end_are_found_by_the_hmac() -> None:
         assert here.live() == []
 
 
-async def test_a_refusal_changes_nothing() -> None:
-    """It is answered at once: an unknown HMAC, somebody else, a token that has expired."""
+async def test_rejection_changes_nothing() -> None:
     old_hmac = hmac_of(SECRET, "old")
     codes: dict[TokenWish, int] = {
         Renewal(b"other", -1, ALICE): 62,
@@ -190,8 +186,7 @@ async def test_a_refusal_changes_nothing() -> None:
         assert here.store.waiting == []
 
 
-async def test_without_a_secret_there_are_none() -> None:
-    """Those of the store are kept, and named in the log."""
+async def test_tokens_are_disabled_without_a_secret() -> None:
     async with world(stored("id"), text="") as here:
         assert not here.tokens.is_enabled
         assert here.live() == []
@@ -202,8 +197,7 @@ async def test_without_a_secret_there_are_none() -> None:
         assert "no delegation.token.secret.key" in line.event
 
 
-async def test_tokens_of_another_secret_are_as_good_as_absent() -> None:
-    """Their ids are logged once; they come back with their secret."""
+async def test_tokens_of_another_secret_are_ignored() -> None:
     async with world(stored("old", secret="second-one"), stored("id")) as here:
         assert here.ids() == ["id"]
         assert here.tokens.login("old") is None
@@ -219,8 +213,7 @@ async def test_tokens_of_another_secret_are_as_good_as_absent() -> None:
         assert "second-one" not in str(here.log.lines)
 
 
-async def test_new_times_count_at_once() -> None:
-    """For tokens that are issued or renewed from then on."""
+async def test_changed_lifetimes_apply_immediately() -> None:
     async with world(stored("id")) as here:
         here.tokens.use(settings_of(TEXT + "delegation.token.expiry.time.ms=5"))
 
@@ -228,8 +221,7 @@ async def test_new_times_count_at_once() -> None:
         assert (await here.done(Renewal(ID_HMAC, -1, ALICE))).token.expiry_ms == NOW + 5
 
 
-async def test_what_has_expired_is_swept_away() -> None:
-    """Of every secret, in changes of a bounded size, by the server itself."""
+async def test_expired_tokens_are_deleted() -> None:
     others = [
         stored(f"other-{number}", secret="second-one", expiry_ms=NOW - 1) for number in range(3)
     ]
@@ -252,8 +244,7 @@ async def test_what_has_expired_is_swept_away() -> None:
         assert logged[0] == {"id": "other-0", "owner": "User:alice"}
 
 
-async def test_a_sweep_that_is_not_stored_is_logged() -> None:
-    """It is tried again after the interval, and until then no token is called expired."""
+async def test_failed_deletion_is_logged() -> None:
     async with world(stored("id", expiry_ms=NOW - 1)) as here:
         here.tokens.sweep()
         await turns()
@@ -265,8 +256,7 @@ async def test_a_sweep_that_is_not_stored_is_logged() -> None:
         assert here.ids() == ["id"]
 
 
-async def test_a_token_that_was_renewed_in_the_meantime_is_not_swept() -> None:
-    """What is expired is looked at again on the state in which it would be deleted."""
+async def test_renewed_token_is_not_deleted() -> None:
     async with world(stored("id", expiry_ms=NOW - 1)) as here:
         renewed = stored("id", expiry_ms=NOW + 99)
         renewing = here.state_log.submit(lambda _state: (edit(TOKEN, set=[renewed]), None), SERVER)
@@ -280,8 +270,7 @@ async def test_a_token_that_was_renewed_in_the_meantime_is_not_swept() -> None:
         assert [each.expiry_ms for each in here.live()] == [NOW + 99]
 
 
-async def test_the_sweep_comes_by_itself() -> None:
-    """After each interval, and with another interval when that changes."""
+async def test_expired_tokens_are_deleted_periodically() -> None:
     async with world(stored("id", expiry_ms=NOW - 1)) as here:
         deleted = asyncio.Event()
         here.state_log.subscribe(lambda _committed: deleted.set())
@@ -296,8 +285,7 @@ async def test_the_sweep_comes_by_itself() -> None:
         assert here.ids() == []
 
 
-async def test_tokens_are_those_of_the_state() -> None:
-    """Whatever changes it: one of another secret does not count, one that is gone is gone."""
+async def test_tokens_follow_the_state() -> None:
     async with world(stored("ours"), stored("gone")) as here:
         assert here.ids() == ["gone", "ours"]
         renewed = stored("ours", expiry_ms=NOW + 99)

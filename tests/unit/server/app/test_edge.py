@@ -21,8 +21,7 @@ org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="a";
 """
 
 
-def test_every_configured_limit_arrives() -> None:
-    """Each limit that has a key gets the key's value."""
+def test_every_configured_limit_is_used() -> None:
     configured = {name: reason.key.name for name, reason in REASONS.items() if reason.key}
     assert set(configured.values()) <= KEYS.keys()
     numbers = set(configured.values()) - {"max.connections.per.ip.overrides"}
@@ -35,8 +34,7 @@ def test_every_configured_limit_arrives() -> None:
     assert {getattr(limits, name) for name in configured} == {7}
 
 
-async def test_listeners_become_specs() -> None:
-    """Address, mechanisms, users and limits of a listener arrive at the edge."""
+async def test_listeners_are_configured() -> None:
     sasl, controller = [
         options_of(each, await offers_of(each)) for each in settings_of(SASL).listeners
     ]

@@ -47,8 +47,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path / "data")
 
 
-async def test_a_hash_is_recorded_after_changes(world: World) -> None:
-    """Once for each interval with changes; what is recorded is what verify compares."""
+async def test_hash_is_recorded_after_changes(world: World) -> None:
     world.records.start()
     await world.add()
     await until(lambda: world.recorded == [1])
@@ -62,8 +61,7 @@ async def test_a_hash_is_recorded_after_changes(world: World) -> None:
     assert world.recorded == [1, 2]
 
 
-async def test_the_last_changes_are_recorded_at_the_end(tmp_path: Path) -> None:
-    """Nothing is, if there were none; a store that is away is one warning."""
+async def test_last_hash_is_recorded_at_shutdown(tmp_path: Path) -> None:
     world = World(tmp_path / "data", interval_s=3600)
     world.records.start()
     await world.records.record()

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.options import ConnectionSecurity
 
 
-def test_the_keys_of_tls_are_the_listeners_own(tmp_path: Path) -> None:
-    """Each listener that speaks TLS has a context of its keys; a wrong one names its whole key."""
+def test_listeners_use_their_own_tls_keys(tmp_path: Path) -> None:
     server = world().server.write_pem(tmp_path / "server.pem")
     a, b = settings_of(
         f"""
@@ -88,8 +87,7 @@ async def name_of(offers: ConnectionSecurity) -> str:
     return step.authorization_id
 
 
-async def test_what_has_not_changed_goes_on(log: RecordingLogger) -> None:
-    """Only what is new starts; a bound of sessions is new without a start."""
+async def test_unchanged_listeners_continue(log: RecordingLogger) -> None:
     doors = ServerSecurity(NO_SOURCES, log)
     await prepared(doors, settings("", "b"))
     offers = await prepared(
@@ -104,8 +102,7 @@ async def test_what_has_not_changed_goes_on(log: RecordingLogger) -> None:
     assert sorted(EVENTS[4:]) == ["c closes", "first closes"]
 
 
-async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> None:
-    """It lets in, and is refreshed, until the last connection that began with it has gone."""
+async def test_resources_in_use_stay_open(log: RecordingLogger) -> None:
     doors = ServerSecurity(NO_SOURCES, log)
     held = (await prepared(doors, settings("old")))["A"]
     new = (await prepared(doors, settings("new")))["A"]
@@ -124,8 +121,7 @@ async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> No
 
 
 @pytest.mark.parametrize("second", ["wrong", "lame", "broken"])
-async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str) -> None:
-    """Every problem is told, and what was started is closed."""
+async def test_problem_keeps_the_old_listeners(log: RecordingLogger, second: str) -> None:
     doors = ServerSecurity(NO_SOURCES, log)
     await prepared(doors, settings("", "", ""))
     EVENTS.clear()
@@ -141,8 +137,7 @@ async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str)
     await doors.close()
 
 
-async def test_the_watch_goes_on(log: RecordingLogger) -> None:
-    """What a refresh raises is told by its kind, once; the next refresh is made."""
+async def test_refresh_errors_do_not_stop_the_watch(log: RecordingLogger) -> None:
     doors = ServerSecurity(NO_SOURCES, log)
     offers = await prepared(doors, settings("a"))
     FAULTS.append(RuntimeError("hush"))

@@ -49,8 +49,7 @@ def node_of(
     )
 
 
-async def test_addresses_are_those_that_clients_dial() -> None:
-    """The bound port and the machine's name fill in what the configuration leaves open."""
+async def test_advertised_addresses_are_completed() -> None:
     settings = settings_of(TEXT)
     node = node_of(settings)
 
@@ -69,8 +68,7 @@ OTHERS = (
 )
 
 
-async def test_all_nodes_that_live_are_listed() -> None:
-    """By id, each where it has the listener; this one as it is, whatever others have read of it."""
+async def test_live_nodes_are_listed_by_id() -> None:
     settings = settings_of(TEXT)
     node = node_of(settings)
     node.advertise(settings.listeners[0], 31000, "host.example")
@@ -88,8 +86,7 @@ async def test_all_nodes_that_live_are_listed() -> None:
     assert [each.node_id for each in node.brokers("ALL")] == [7]
 
 
-async def test_a_node_that_does_not_live_is_fenced() -> None:
-    """It is registered, but not listed among those that live, nor the controller."""
+async def test_inactive_node_is_fenced() -> None:
     settings = settings_of(TEXT)
     node = node_of(settings)
     node.advertise(settings.listeners[0], 31000, "host.example")
@@ -102,8 +99,7 @@ async def test_a_node_that_does_not_live_is_fenced() -> None:
     assert node.controller_id == 7
 
 
-async def test_the_lowest_id_is_controller_and_shows_groups() -> None:
-    """One node shows the groups; when it is gone, the next one does."""
+async def test_lowest_live_id_is_the_controller() -> None:
     log = log_of()
     log.amend(live_groups={"g": a_group("g")})
     node = node_of(settings_of(TEXT), log=log)
@@ -117,8 +113,7 @@ async def test_the_lowest_id_is_controller_and_shows_groups() -> None:
     assert list(node.groups) == ["g"]
 
 
-async def test_a_node_says_what_others_shall_know() -> None:
-    """Its addresses by listener, its rack, and the fingerprint of its secret."""
+async def test_node_registration() -> None:
     settings = settings_of(TEXT)
     node = node_of(settings)
     for listener in settings.listeners:
@@ -129,8 +124,7 @@ async def test_a_node_says_what_others_shall_know() -> None:
     )
 
 
-async def test_other_addresses_and_other_nodes_are_another_state() -> None:
-    """Answers with these are repeated while the state is the same object."""
+async def test_changed_nodes_make_another_state() -> None:
     settings = settings_of(TEXT)
     node = node_of(settings)
     states = [node.state]
@@ -144,7 +138,7 @@ async def test_other_addresses_and_other_nodes_are_another_state() -> None:
     assert node.state is node.state
 
 
-async def test_ids_of_topics_are_random_uuids() -> None:
+async def test_topic_ids_are_random_uuids() -> None:
     """They are of version 4; one whose text would begin with a hyphen is drawn again."""
     drawn = iter([b"\xf8" * 16, b"\xfb" * 16, b"\xff" * 16])
     node = node_of(settings_of(""), lambda size: next(drawn))

@@ -60,8 +60,7 @@ class World:
         return [name for name, (ok, _) in self.verdicts().items() if not ok]
 
 
-def test_a_server_where_all_is_well_is_ready() -> None:
-    """Each check says so."""
+def test_healthy_server_is_ready() -> None:
     assert World().verdicts() == {
         "serving": (True, "serving"),
         "listeners": (True, "open"),
@@ -71,8 +70,7 @@ def test_a_server_where_all_is_well_is_ready() -> None:
     }
 
 
-def test_each_check_fails_by_itself() -> None:
-    """One thing that is wrong is one check that says no."""
+def test_each_check_fails_alone() -> None:
     draining, closed, loading, keyless = World(), World(), World(), World()
     draining.is_draining = True
     closed.is_open = False
@@ -85,8 +83,7 @@ def test_each_check_fails_by_itself() -> None:
     assert keyless.wrong() == ["tls"]
 
 
-def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
-    """What is wrong is told at once, and counts when what the node knows is too old."""
+def test_unavailable_shared_store_is_tolerated_temporarily() -> None:
     world = World()
     world.unavailable = "no route to host"
     world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=6, age_s=59.9)
@@ -100,8 +97,7 @@ def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
     assert world.wrong() == ["store"]
 
 
-def test_a_node_that_denies_everybody_is_not_ready() -> None:
-    """Its maximum age may be shorter than the one of readiness."""
+def test_node_that_denies_everything_is_not_ready() -> None:
     world = World()
     world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=4, age_s=5.0)
     world.state = replace(EMPTY, stale=True)
@@ -112,8 +108,7 @@ def test_a_node_that_denies_everybody_is_not_ready() -> None:
     )
 
 
-def test_an_own_store_that_is_lost_is_not_tolerated() -> None:
-    """It does not come back by itself: the reason is told, and the node is not ready."""
+def test_lost_embedded_store_is_not_tolerated() -> None:
     world = World()
     world.unavailable, world.is_lost = "data/doorkeeper.db was removed", True
 
@@ -123,8 +118,7 @@ def test_an_own_store_that_is_lost_is_not_tolerated() -> None:
     )
 
 
-async def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path) -> None:
-    """As a problem of the start, and of a check without a start."""
+async def test_unusable_files_stop_the_start(tmp_path: Path) -> None:
     settings = HttpSettings(host="127.0.0.1", port=0, tokens_file=tmp_path / "tokens")
 
     with pytest.raises(StartError, match="tokens: No such file"):

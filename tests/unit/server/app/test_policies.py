@@ -63,14 +63,12 @@ def test_policies_are_loaded() -> None:
         ("unheard-of", "found no entry point of this name in doorkeeper.create_topic_policies"),
     ],
 )
-def test_other_classes_are_refused(name: str, text: str) -> None:
-    """In one line that begins with the key."""
+def test_other_classes_are_rejected(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=rf"^{CREATE_TOPIC.key}={name}: .*{text}"):
         policy_of(CREATE_TOPIC, {CREATE_TOPIC.key: name})
 
 
-def test_a_refused_configuration_keeps_its_text() -> None:
-    """A ValueError is the policy's own; another exception is named."""
+def test_policy_error_text_is_kept() -> None:
     with pytest.raises(ValueError, match=r"^invalid literal for int"):
         policy_of(ALTER_CONFIG, {ALTER_CONFIG.key: f"{HERE}.Configured", "policy.limit": "x"})
     with pytest.raises(ValueError, match=rf"^{ALTER_CONFIG.key}=.*Raising: LookupError: no luck$"):

@@ -18,7 +18,7 @@ from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersion
 from testkit.serving import Serving, creation
 
 
-def test_it_says_that_it_started_and_stops_on_a_signal(tmp_path: Path) -> None:
+def test_start_line_and_stop_on_signal(tmp_path: Path) -> None:
     """One line has addresses, ids, ACLs and time; SIGINT, like SIGTERM, ends with status 0."""
     with Serving(tmp_path) as server:
         line = server.line("started")
@@ -35,8 +35,7 @@ def test_it_says_that_it_started_and_stops_on_a_signal(tmp_path: Path) -> None:
     assert line["ms"] > 0
 
 
-def test_the_service_manager_is_told(tmp_path: Path) -> None:
-    """READY after the start and after a reload, RELOADING before it, STOPPING at the end."""
+def test_service_manager_is_notified(tmp_path: Path) -> None:
     address = str(tmp_path / "notify")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as manager:
         manager.settimeout(60)
@@ -56,9 +55,7 @@ def test_the_service_manager_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unbuffered", [False, True])
-def test_print_of_a_plug_in_writes_whole_lines(*, unbuffered: bool) -> None:
-    """Each printed line is one write, so that it cannot split a line of the log."""
-
+def test_plug_in_output_is_written_in_whole_lines(*, unbuffered: bool) -> None:
     class Raw(io.RawIOBase):
         writes: ClassVar[list[bytes]] = []
 
@@ -80,8 +77,7 @@ def test_print_of_a_plug_in_writes_whole_lines(*, unbuffered: bool) -> None:
     assert Raw.writes == [b"decided ALLOWED\n", b"x" * 4_000 + b"\n"]
 
 
-def test_a_signal_during_the_start_ends_it(tmp_path: Path) -> None:
-    """An authorizer that never becomes ready does not keep the process."""
+def test_signal_during_start_ends_the_process(tmp_path: Path) -> None:
     plug_in = tmp_path / "plug_in.py"
     plug_in.write_text(
         "import asyncio\n"
@@ -103,7 +99,7 @@ def test_a_signal_during_the_start_ends_it(tmp_path: Path) -> None:
         assert server.of("started") == []
 
 
-def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+def test_second_signal_ends_immediately(tmp_path: Path) -> None:
     """While a stop waits for a change that never ends, another signal gives status 128 + 15."""
     plug_in = tmp_path / "plug_in.py"
     plug_in.write_text(
@@ -135,8 +131,7 @@ def ignores_sighup(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it asks Linux")
-def test_sighup_never_ends_a_process_that_starts(tmp_path: Path) -> None:
-    """From long before the server takes the signal; it may come at any time."""
+def test_sighup_during_start_is_ignored(tmp_path: Path) -> None:
     with Serving(tmp_path) as server:
         while not ignores_sighup(server.process.pid):
             assert server.process.poll() is None

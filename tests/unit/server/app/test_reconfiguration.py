@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_which_keys_are_reloaded() -> None:
-    """Those that say so, with whatever stands before them."""
+def test_reloadable_keys() -> None:
     assert is_reloaded("listener.name.x.plain.sasl.jaas.config")
     assert is_reloaded("max.connections")
     assert not is_reloaded("listeners")
@@ -26,8 +25,7 @@ def test_which_keys_are_reloaded() -> None:
     assert is_reloaded("listener.name.x.plain.com.example.key")
 
 
-async def test_a_plug_ins_keys_are_reloaded(tmp_path: Path) -> None:
-    """Its own, and no others; what it refuses changes nothing."""
+async def test_plug_in_keys_are_reloaded(tmp_path: Path) -> None:
     async with running(tmp_path, "com.example.mood=one\nsuper.users=User:a\n", PLUGIN) as server:
         text = server.file.read_text()
         server.file.write_text(text.replace("=one", "=two").replace("User:a", "User:b"))
@@ -48,8 +46,7 @@ async def test_a_plug_ins_keys_are_reloaded(tmp_path: Path) -> None:
         assert told == ["reloaded", "changed keys that need a restart", *["not reloaded"] * 3]
 
 
-async def test_one_that_does_not_name_its_keys(tmp_path: Path) -> None:
-    """Nothing changes, and the log says whose fault it is, on both ways."""
+async def test_plug_in_without_reloadable_keys(tmp_path: Path) -> None:
     plugin = "testkit.reconfigured.Reticent"
     async with running(tmp_path, "super.users=User:a\n", plugin) as server:
         server.file.write_text(server.file.read_text().replace("User:a", "User:b"))
@@ -62,10 +59,9 @@ async def test_one_that_does_not_name_its_keys(tmp_path: Path) -> None:
         assert (line["event"], line["authorizer"]) == ("not reloaded", plugin)
 
 
-async def test_hosts_are_looked_up_beside_the_loop(
+async def test_host_lookup_does_not_block_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name server that does not answer holds up nobody, by either way."""
     looked_up = []
 
     def lookup(_limits: object) -> dict[str, int]:

@@ -70,8 +70,7 @@ def users(assembly: Assembly) -> dict[str, str]:
     return {name.removeprefix("user_"): text for name, text in options.items()}
 
 
-async def test_what_decisions_depend_on_is_in_the_history(tmp_path: Path) -> None:
-    """Once for each value; a file that is read again with the same values is no change."""
+async def test_decision_settings_are_in_the_history(tmp_path: Path) -> None:
     given = f'{JAAS} user_a="1";\nsuper.users='
     async with running(tmp_path, f"{given}User:a") as server:
         log = server.assembly.log
@@ -89,8 +88,7 @@ async def test_what_decisions_depend_on_is_in_the_history(tmp_path: Path) -> Non
         await until(lambda: server.assembly.log.state.revision == 3)
 
 
-async def test_users_super_users_and_levels(tmp_path: Path) -> None:
-    """All of them are as in the new file, at once."""
+async def test_users_super_users_and_levels_are_reloaded(tmp_path: Path) -> None:
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
         await server.reload(
             f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
@@ -105,8 +103,7 @@ async def test_users_super_users_and_levels(tmp_path: Path) -> None:
         assert server.events() == ["reloaded"]
 
 
-async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
-    """Neither a wrong key nor a wrong super user takes effect in part."""
+async def test_invalid_file_changes_nothing(tmp_path: Path) -> None:
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
         await server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
         await server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
@@ -119,8 +116,7 @@ async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
         assert all(event.startswith("not reloaded ") for event in events)
 
 
-async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
-    """The second waits for the first, and finds what that one left."""
+async def test_last_of_two_reloads_is_used(tmp_path: Path) -> None:
     async with running(tmp_path, f'{JAAS} user_a="1";') as server:
         first = asyncio.ensure_future(server.reload(f'{JAAS} user_b="2";'))
         await asyncio.sleep(0)
@@ -130,8 +126,7 @@ async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
         assert server.events() == ["reloaded", "reloaded"]
 
 
-async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None:
-    """A server that stops cancels it; whoever changes keys has their turn then."""
+async def test_cancelled_reload_changes_nothing(tmp_path: Path) -> None:
     async with running(tmp_path, f'{JAAS} user_a="1";') as server:
         reloading = asyncio.ensure_future(server.reload(f'{JAAS} user_b="2";'))
         await asyncio.sleep(0)
@@ -142,8 +137,7 @@ async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None
         assert not server.assembly.config_changes.turn.locked()
 
 
-async def test_keys_that_need_a_restart_keep_their_values(tmp_path: Path) -> None:
-    """Also in their texts, which are described; they are named in the log."""
+async def test_keys_that_need_a_restart_are_unchanged(tmp_path: Path) -> None:
     async with running(tmp_path, f'{JAAS} user_a="1";\nnum.partitions=1') as server:
         await server.reload(
             f'{JAAS} user_a="1";\nnum.partitions=2\ndoorkeeper.log.levels=root=WARN'

@@ -22,8 +22,7 @@ def listening(address: str) -> socket.socket:
 
 
 @pytest.mark.parametrize("kind", ["path", "abstract"])
-def test_each_change_is_a_datagram(kind: str, tmp_path: Path) -> None:
-    """In systemd's form; a reload carries the time of the monotonic clock in microseconds."""
+def test_notifications_are_datagrams(kind: str, tmp_path: Path) -> None:
     name = str(tmp_path / "notify") if kind == "path" else f"@{tmp_path}"
     with closing(listening(name.replace("@", "\0", 1))) as receiving:
         manager = ServiceManager(name)
@@ -40,8 +39,7 @@ def test_each_change_is_a_datagram(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", [None, "", "/nowhere/notify", "x" * 200])
-def test_without_a_manager_nothing_happens(address: str | None) -> None:
-    """No variable, nothing listening, an address that is too long: the server goes on."""
+def test_without_service_manager_nothing_is_sent(address: str | None) -> None:
     manager = ServiceManager(address)
 
     manager.ready()

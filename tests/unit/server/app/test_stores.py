@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("line", "level"), [("", 33), ("doorkeeper.kafka.release=4.3\n", 30)])
-async def test_a_new_store_follows_the_release_of_the_configuration(
+async def test_new_store_follows_the_configured_release(
     tmp_path: Path, line: str, level: int
 ) -> None:
-    """The newest without the key; it is no revision, and another key does not change it."""
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n{line}")
     await (await open_store(settings)).aclose()
 
@@ -37,7 +36,7 @@ async def test_a_new_store_follows_the_release_of_the_configuration(
 
 
 @pytest.mark.parametrize(("expected", "levels"), [("4.4", []), ("4.4", [30]), ("4.3", [33])])
-def test_a_store_of_another_release_is_refused(expected: str, levels: list[int]) -> None:
+def test_store_of_another_release_is_rejected(expected: str, levels: list[int]) -> None:
     """The text names both releases, and the command; a store without a level follows 4.3."""
     features = [StoredFeature("metadata.version", level) for level in levels]
     other = {"4.3": "4.4", "4.4": "4.3"}[expected]
@@ -49,8 +48,7 @@ def test_a_store_of_another_release_is_refused(expected: str, levels: list[int])
     check_release(settings_of(""), features)
 
 
-async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Path) -> None:
-    """Only the command creates it."""
+async def test_store_is_not_created_if_disabled(tmp_path: Path) -> None:
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\ndoorkeeper.store.create=false\n")
 
     for make_store in (True, False):
@@ -60,8 +58,7 @@ async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_the_identity_is_pinned() -> None:
-    """In the data folder, unless a key says otherwise; of a shared store too, by default."""
+def test_location_of_the_identity_file() -> None:
     shared = "node.id=7\ndoorkeeper.store=postgresql://u@h/d\n"
 
     assert identity_file_of(settings_of("")) == Path("data/doorkeeper.identity")
@@ -72,8 +69,7 @@ def test_where_the_identity_is_pinned() -> None:
     assert identity_file_of(with_folder) == Path("d/doorkeeper.node-7.identity")
 
 
-async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
-    """By its place, without who logs in there and with what."""
+async def test_unreachable_shared_store_is_named(tmp_path: Path) -> None:
     place = f"127.0.0.1:{free_port()}"
     text = f"node.id=1\ndoorkeeper.store=postgresql://me:s3cret@{place}/acls\n"
 
@@ -84,8 +80,7 @@ async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) ->
     assert "s3cret" not in str(caught.value)
 
 
-async def test_a_created_store_is_said_loudly(tmp_path: Path) -> None:
-    """A warning with its place, its ids and the remedy; a start that finds its store is quiet."""
+async def test_created_store_is_logged(tmp_path: Path) -> None:
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n")
     ids = []
     with structlog.testing.capture_logs() as lines:
@@ -102,10 +97,9 @@ async def test_a_created_store_is_said_loudly(tmp_path: Path) -> None:
 
 
 @pytest.mark.interop
-async def test_a_node_of_a_shared_store_takes_no_empty_database(
+async def test_node_of_a_shared_store_rejects_an_empty_database(
     database: Database, tmp_path: Path
 ) -> None:
-    """By default it knows its store after a restart; a command and a key create none."""
     text = f"node.id=7\ndoorkeeper.data.dir={tmp_path}\ndoorkeeper.store={database.url()}\n"
     for refused in (
         open_store(settings_of(text), make_store=False, is_node=False),

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixture) -> None:
-    """A percent sign in a name is no format."""
+def test_lines_are_logged_at_kafkas_level(caplog: pytest.LogCaptureFixture) -> None:
     audit = StandardLibraryLog()
     with caplog.at_level(DEBUG, "kafka.authorizer.logger"):
         audit.write(INFO, "topic %s")
@@ -20,8 +19,7 @@ def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixtu
     assert caplog.record_tuples == [("kafka.authorizer.logger", logging.INFO, "topic %s")]
 
 
-def test_the_loggers_level_decides(caplog: pytest.LogCaptureFixture) -> None:
-    """Also when it is changed later."""
+def test_logger_level_applies(caplog: pytest.LogCaptureFixture) -> None:
     audit = StandardLibraryLog()
 
     with caplog.at_level(INFO, "kafka.authorizer.logger"):

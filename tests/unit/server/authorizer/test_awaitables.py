@@ -34,8 +34,7 @@ async def coroutine() -> int:
     return 7
 
 
-async def test_all_kinds_are_taken() -> None:
-    """Coroutines, futures of the loop, of threads, and what has __await__."""
+async def test_all_awaitables_are_accepted() -> None:
     ours: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     of_thread: concurrent.futures.Future[int] = concurrent.futures.Future()
     waiting = [asyncio.ensure_future(result_of(each)) for each in (ours, of_thread)]
@@ -47,8 +46,7 @@ async def test_all_kinds_are_taken() -> None:
     assert await result_of(coroutine()) == await result_of(Later()) == 7
 
 
-async def test_a_complete_future_of_a_thread_is_complete_at_once() -> None:
-    """Result or exception, without a turn of the loop; a cancelled one is cancelled."""
+async def test_completed_thread_future_is_immediate() -> None:
     good, bad, given_up = (concurrent.futures.Future[int]() for _ in range(3))
     good.set_result(7)
     bad.set_exception(OSError("gone"))
@@ -62,14 +60,12 @@ async def test_a_complete_future_of_a_thread_is_complete_at_once() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [coroutine]])
-async def test_what_cannot_be_awaited_is_an_exception(odd: Any) -> None:
-    """The text shows what was found."""
+async def test_non_awaitable_is_an_error(odd: Any) -> None:
     with pytest.raises(TypeError, match="expected: an awaitable"):
         await result_of(odd)
 
 
-async def test_a_future_of_another_loop_is_an_exception() -> None:
-    """Waiting for it would never end."""
+async def test_future_of_another_loop_is_an_error() -> None:
     other = asyncio.new_event_loop()
     try:
         with pytest.raises(ValueError, match="another event loop"):
@@ -79,9 +75,7 @@ async def test_a_future_of_another_loop_is_an_exception() -> None:
 
 
 @pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()])
-async def test_a_coroutine_cannot_end_the_process(end: BaseException) -> None:
-    """What it raises is an error like any other."""
-
+async def test_coroutine_cannot_end_the_process(end: BaseException) -> None:
     async def ends() -> None:
         raise end
 
@@ -89,8 +83,7 @@ async def test_a_coroutine_cannot_end_the_process(end: BaseException) -> None:
         await result_of(ends())
 
 
-async def test_forgotten_failures_are_nobodys_surprise() -> None:
-    """Neither one that has failed nor one that fails later is reported when it is collected."""
+async def test_unretrieved_failures_are_not_reported() -> None:
     loop = asyncio.get_running_loop()
     failed, later = loop.create_future(), loop.create_future()
     given_up = loop.create_future()
@@ -129,8 +122,7 @@ async def test_no_items_have_no_results() -> None:
     assert await results() == Results([], [], 0)
 
 
-async def test_results_come_in_order_whatever_completes_first() -> None:
-    """Items completed backwards, by loop, thread and coroutine, are answered in order."""
+async def test_results_are_in_item_order() -> None:
     loop = asyncio.get_running_loop()
     first, second = loop.create_future(), loop.create_future()
     third: concurrent.futures.Future[AclCreateResult] = concurrent.futures.Future()
@@ -148,7 +140,7 @@ async def test_results_come_in_order_whatever_completes_first() -> None:
     assert codes(await waiting) == [44, 0, 41, 42]
 
 
-async def test_an_item_that_fails_is_an_error_of_ours() -> None:
+async def test_failed_item_does_not_affect_others() -> None:
     """-1 for that item alone, and what was found is kept; an ApiError is its own answer."""
     refused = ApiError(ErrorCode.INVALID_REQUEST, "no")
     boom = RuntimeError("boom")
@@ -174,7 +166,7 @@ async def test_an_item_that_fails_is_an_error_of_ours() -> None:
     ]
 
 
-async def test_items_that_take_too_long_are_timed_out() -> None:
+async def test_slow_items_time_out() -> None:
     """After the time, those that are complete have their results, the others 7; all in order."""
     never: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
 
@@ -188,8 +180,7 @@ async def test_items_that_take_too_long_are_timed_out() -> None:
     gc.collect()  # a late failure that nothing asked for would be reported here
 
 
-async def test_items_that_share_a_future_share_its_fate() -> None:
-    """Each has its result in its place, and each that fails counts."""
+async def test_shared_future_completes_all_its_items() -> None:
     loop = asyncio.get_running_loop()
     shared, broken = completed(OK), failed(ValueError("broken"))
     late: asyncio.Future[AclCreateResult] = loop.create_future()
@@ -201,9 +192,7 @@ async def test_items_that_share_a_future_share_its_fate() -> None:
     assert found.timed_out == 2
 
 
-async def test_a_coroutine_given_twice_is_awaited_once() -> None:
-    """Its second item fails: only futures can be shared."""
-
+async def test_reused_coroutine_fails() -> None:
     async def created() -> AclCreateResult:
         return OK
 
@@ -212,9 +201,7 @@ async def test_a_coroutine_given_twice_is_awaited_once() -> None:
     assert codes(await results(twice, twice)) == [0, -1]
 
 
-async def test_what_waits_is_looked_at_now_and_then() -> None:
-    """A future that calls nothing back is noticed, like one that another thread completes."""
-
+async def test_pending_futures_are_polled() -> None:
     class Silent(asyncio.Future[Any]):
         def add_done_callback(self, *_: Any, **__: Any) -> None: ...
 

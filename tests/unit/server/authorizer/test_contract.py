@@ -54,7 +54,7 @@ class Plugin(Authorizer):
         return [allow("alice", READ, topic("a"))]
 
 
-def test_a_plugin_has_the_contracts_defaults() -> None:
+def test_plug_in_has_contract_defaults() -> None:
     """It configures and closes without a word, counts -1, and is asked for "some" through acls."""
     plugin = Plugin()
     plugin.configure({"any": "thing"})
@@ -85,7 +85,7 @@ class Asked(Plugin):
         ]
 
 
-def test_masks_ask_for_every_supported_operation_quietly() -> None:
+def test_masks_check_all_operations_without_logging() -> None:
     """One call for all resources; nothing of it is logged, and a repeated resource is answered."""
     plugin, orders, readers = Asked(), topic("orders"), group("readers")
 
@@ -101,8 +101,7 @@ def test_masks_ask_for_every_supported_operation_quietly() -> None:
     assert plugin.authorized_operations(request_of("alice"), []) == []
 
 
-async def test_a_result_that_is_known_is_complete() -> None:
-    """Where there is nothing to wait for, nobody waits; on other threads than the loop's too."""
+async def test_known_result_is_complete() -> None:
     result = AclCreateResult()
 
     here: Any = completed(result)
@@ -113,9 +112,7 @@ async def test_a_result_that_is_known_is_complete() -> None:
 
 
 @pytest.mark.parametrize("answer", [True, None, "ALLOWED", 1])
-def test_the_defaults_take_the_two_results_only(answer: Any) -> None:
-    """Anything else is a mistake that they do not hide behind an empty mask, or behind ACLs."""
-
+def test_defaults_accept_only_the_two_results(answer: Any) -> None:
     class Odd(Plugin):
         def authorize(self, context: Any, actions: Sequence[Action]) -> Any:
             return [answer for _ in actions]
@@ -171,12 +168,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def test_the_contract_stays() -> None:
-    """Of a version nothing goes, changes its name or its place; what is new comes last.
-
-    Whoever must change these tables raises AUTHORIZER_CONTRACT_VERSION:
-    docs/reference/authorizer-contract.md.
-    """
+def test_contract_is_stable() -> None:
     assert plugins.AUTHORIZER_CONTRACT_VERSION == (2, 0)
     assert set(plugins.__all__) >= NAMES
     for name, parameters in METHODS.items():

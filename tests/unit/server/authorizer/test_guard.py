@@ -124,7 +124,7 @@ def test_decisions_and_faults_are_counted() -> None:
     ],
     ids=repr,
 )
-def test_other_answers_allow_nothing(answers: Any) -> None:
+def test_invalid_results_deny(answers: Any) -> None:
     """Whatever is not one of the two results for each action fails the request with -1."""
     with pytest.raises(AuthorizerFault) as caught:
         guarded(gives(answers)).authorize(ALICE, TWO)
@@ -158,7 +158,7 @@ REFUSAL = (ErrorCode.POLICY_VIOLATION, "not on Sundays")
         (ApiError(*REFUSAL), REFUSAL, 0),
     ],
 )
-async def test_what_it_raises_is_answered_and_named(
+async def test_exceptions_are_reported(
     error: BaseException, answer: tuple[ErrorCode, str | None], faults: int
 ) -> None:
     """An ApiError keeps its code and text and is no fault; anything else is -1 without one."""
@@ -172,14 +172,12 @@ async def test_what_it_raises_is_answered_and_named(
         assert guard.faults == faults
 
 
-def test_an_interrupt_is_not_the_plug_ins() -> None:
-    """Ctrl-C in the middle of a call still ends the process."""
+def test_keyboard_interrupt_is_passed_on() -> None:
     with pytest.raises(KeyboardInterrupt):
         guarded(raises(KeyboardInterrupt())).authorize(ALICE, TWO)
 
 
-def test_a_decision_that_is_not_known_yet_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
-    """It passes from every read, so that the request waits; a count is unknown meanwhile."""
+def test_pending_decision_is_not_a_fault(caplog: pytest.LogCaptureFixture) -> None:
     pending = DecisionPending(Future[None]())
     guard = guarded(raises(pending))
 
@@ -208,15 +206,12 @@ def test_acls_are_read_once() -> None:
 
 
 @pytest.mark.parametrize("found", [None, 7, ["orders"], [BINDING, None], [tuple(BINDING)]])
-def test_acls_are_bindings(found: Any) -> None:
-    """Anything else among them fails the request as a whole."""
+def test_invalid_acls_fail_the_request(found: Any) -> None:
     with pytest.raises(AuthorizerFault):
         guarded(gives(found)).acls(ANY_BINDING)
 
 
-async def test_one_awaitable_for_each_item() -> None:
-    """Too few, too many, or what cannot be counted: a fault; coroutines complain of nothing."""
-
+async def test_awaitable_count_must_match() -> None:
     async def later() -> None: ...
 
     for answer in (None, 7, [], [later(), later()]):
@@ -228,15 +223,14 @@ async def test_one_awaitable_for_each_item() -> None:
 
 
 @pytest.mark.parametrize("masks", [None, [], [True], [1.0], [1 << AclOperation.CREATE_TOKENS]])
-def test_masks_are_numbers_of_supported_operations(masks: Any) -> None:
+def test_masks_must_be_supported_operations(masks: Any) -> None:
     """One for each resource, without bits that its type does not have."""
     with pytest.raises(AuthorizerFault):
         guarded(gives(masks)).authorized_operations(ALICE, [ORDERS])
     assert guarded(gives([1 << READ])).authorized_operations(ALICE, [ORDERS]) == [1 << READ]
 
 
-def test_a_type_is_answered_by_one_result() -> None:
-    """True is no result."""
+def test_resource_type_check_returns_one_result() -> None:
     ask = (ALICE, READ, ResourceType.TOPIC)
 
     assert guarded(gives(DENIED)).authorize_by_resource_type(*ask) is DENIED
@@ -244,7 +238,7 @@ def test_a_type_is_answered_by_one_result() -> None:
         guarded(gives(True)).authorize_by_resource_type(*ask)
 
 
-def test_a_count_that_is_none_is_unknown(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_count_is_unknown(caplog: pytest.LogCaptureFixture) -> None:
     """-1 for what is no number, and for what raises, which is logged."""
     assert guarded(gives(7)).acl_count() == 7
     assert guarded(gives("7")).acl_count() == -1
@@ -253,8 +247,7 @@ def test_a_count_that_is_none_is_unknown(caplog: pytest.LogCaptureFixture) -> No
     assert "Plugin failed in acl_count: OSError: gone" in caplog.text
 
 
-def test_closed_once(caplog: pytest.LogCaptureFixture) -> None:
-    """However often it is asked for; what it raises is logged and stops nothing."""
+def test_close_is_called_once(caplog: pytest.LogCaptureFixture) -> None:
     guard = guarded(raises(SystemExit(1)))
 
     guard.close()
@@ -265,8 +258,7 @@ def test_closed_once(caplog: pytest.LogCaptureFixture) -> None:
     assert "did not close" in caplog.text
 
 
-def test_slow_calls_are_counted_and_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    """The line names who, what, for whom and the count; a call of exactly the time is not slow."""
+def test_slow_calls_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     now, takes_s = [0.0], [0.25]
 
     def slow(*_: Any) -> list[AuthorizationResult]:
@@ -316,8 +308,7 @@ async def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> 
         assert ("of User:alice" in line) is (method not in ("delete_acls", "acls"))
 
 
-async def test_the_rest_is_handed_on() -> None:
-    """The start is the plug-in's affair; a guard has the name of what it guards."""
+async def test_start_and_name_are_delegated() -> None:
     guard = guarded(gives(None))
 
     assert guard.start(SERVER) == {}
@@ -336,8 +327,7 @@ async def test_decisions_are_recorded() -> None:
     assert found == [(context, actions, results)]
 
 
-async def test_changes_of_the_standard_authorizer_have_results() -> None:
-    """In order; what it refuses stands beside what is created."""
+async def test_standard_authorizer_results_are_in_order() -> None:
     guard = GuardedAuthorizer(await started())
     other = allow("bob", READ, ORDERS)
     nameless = allow("alice", READ, topic(""))
@@ -356,8 +346,7 @@ async def test_changes_of_the_standard_authorizer_have_results() -> None:
     assert (created.errors, created.timed_out) == (deleted.errors, deleted.timed_out) == ([], 0)
 
 
-async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:
-    """Every item counts; it may become durable all the same, and the next change goes on."""
+async def test_unstored_change_times_out() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
     guard = GuardedAuthorizer(authorizer)
@@ -373,7 +362,7 @@ async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:
     assert list(store.durable) == [BINDING]
 
 
-async def test_changes_of_a_plug_in_are_waited_for() -> None:
+async def test_plug_in_results_are_awaited_and_checked() -> None:
     """Each result is checked: a fault of an item is -1, and what was raised is kept."""
     error = OSError("gone")
 
@@ -391,9 +380,7 @@ async def test_changes_of_a_plug_in_are_waited_for() -> None:
     assert created.values[0].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-async def test_a_coroutine_returns_all_results() -> None:
-    """Checked as those of awaitables; a wrong number, or what it raises, fails the whole."""
-
+async def test_coroutine_returns_all_results() -> None:
     def returns(results: Any, error: BaseException | None = None) -> Callable[..., Any]:
         async def change(*_: Any) -> Any:
             await asyncio.sleep(0)
@@ -417,8 +404,7 @@ async def test_a_coroutine_returns_all_results() -> None:
         await guarded(returns([], TimeoutError())).change(CREATION, ALICE, [BINDING], 20.0)
 
 
-async def test_a_coroutine_ends_with_the_time_of_its_update() -> None:
-    """It is cancelled; one whose update is cancelled is too."""
+async def test_coroutine_is_cancelled_with_its_update() -> None:
     ends: list[str] = []
 
     async def never(*_: Any) -> Any:
@@ -437,9 +423,7 @@ async def test_a_coroutine_ends_with_the_time_of_its_update() -> None:
     assert (late.timed_out, ends) == (2, ["cancelled"] * 2)
 
 
-async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method() -> None:
-    """What it overrides counts."""
-
+async def test_overridden_methods_are_called() -> None:
     class Frozen(StandardAuthorizer):
         def create_acls(self, _context: Any, bindings: Any) -> Any:
             refused = AclCreateResult(ApiError(ErrorCode.POLICY_VIOLATION, "frozen"))
@@ -459,8 +443,7 @@ async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method(
 
 @pytest.mark.parametrize("in_thread", [False, True])
 @pytest.mark.parametrize("change", [CREATION, DELETION])
-async def test_a_change_that_raises_fails_as_a_whole(change: AclChange, in_thread: object) -> None:
-    """As each call of a plug-in does, wherever it runs."""
+async def test_failing_change_fails_as_a_whole(change: AclChange, in_thread: object) -> None:
     guard = guarded(raises(OSError("gone")), updates_in_thread=bool(in_thread))
 
     with pytest.raises(AuthorizerFault, match="Plugin failed in"):
@@ -486,8 +469,7 @@ class Blocking:
         return AclCreateResult()
 
 
-async def test_updates_in_a_thread_leave_the_event_loop_alone() -> None:
-    """It goes on while the plug-in blocks; the next update begins when the first has returned."""
+async def test_threaded_updates_do_not_block_the_loop() -> None:
     blocking = Blocking()
     seconds = itertools.count()
     guard = guarded(blocking, updates_in_thread=True, slow_ms=1, clock=lambda: float(next(seconds)))
@@ -506,8 +488,7 @@ async def test_updates_in_a_thread_leave_the_event_loop_alone() -> None:
     assert guard.slow_calls == 0
 
 
-async def test_an_update_that_blocks_for_too_long_is_timed_out() -> None:
-    """With what waits behind it; what it returns later is dropped."""
+async def test_blocking_update_times_out() -> None:
     blocking = Blocking()
     guard = guarded(blocking, updates_in_thread=True)
 

@@ -34,7 +34,7 @@ OLDER = (
         ("1.0", OLDER.partition(" for request")[0].replace("LITERAL:", "")),
     ],
 )
-def test_a_denial_in_every_form(form: str, line: str) -> None:
+def test_denial_in_every_format(form: str, line: str) -> None:
     """The forms that Kafka's releases print."""
     assert FORMS[form](ALICE, to(DESCRIBE, topic("orders")), DEFAULT_DENY) == line
 
@@ -47,10 +47,9 @@ def test_a_denial_in_every_form(form: str, line: str) -> None:
         (ResourceType.USER, AclOperation.CREATE_TOKENS, "User"),
     ],
 )
-def test_types_and_operations_have_kafkas_words(
+def test_types_and_operations_have_kafkas_names(
     resource_type: ResourceType, operation: AclOperation, words: str
 ) -> None:
-    """Types are always in Pascal case; operations only in the older forms."""
     action = Action(operation, ResourcePattern(resource_type, "n", PatternType.LITERAL), 3)
     pascal = "".join(part.capitalize() for part in operation.name.split("_"))
 
@@ -63,7 +62,7 @@ def test_types_and_operations_have_kafkas_words(
         assert " with resourceRefCount = 3" in line
 
 
-def test_nothing_is_escaped_and_unknown_requests_are_numbers() -> None:
+def test_names_are_not_escaped_and_unknown_requests_are_numbers() -> None:
     """A reader of the log must parse from both ends, as with Kafka."""
     line = FORMS["4.2"](
         request_of("a b", api_key=4711), to(READ, topic("x for request = y\n")), DEFAULT_DENY

@@ -105,7 +105,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
         "standard",
     ],
 )
-def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
+def test_names_and_paths_select_authorizers(name: str) -> None:
     """Both ways to write a path of Python, and an entry point of ``doorkeeper.authorizers``."""
     assert authorizer_class(name) is StandardAuthorizer
     assert authorizer_class(" ") is None
@@ -126,8 +126,7 @@ def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
         ("gone", "cannot load dk_gone:Authorizer: ModuleNotFoundError: No module named 'dk_gone'"),
     ],
 )
-def test_what_is_unusable_is_reported_in_one_line(name: str, text: str) -> None:
-    """The line begins with key and value."""
+def test_unusable_class_is_reported_in_one_line(name: str, text: str) -> None:
     with pytest.raises(UnusableClass) as caught:
         authorizer_class(name)
 
@@ -136,7 +135,7 @@ def test_what_is_unusable_is_reported_in_one_line(name: str, text: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
-def test_the_older_interface_is_wrapped() -> None:
+def test_kip_11_interface_is_wrapped() -> None:
     """A class that has KIP-11's methods is an authorizer too, under its own name."""
     found = authorizer_class("testkit.older.OlderInMemory")
 
@@ -146,8 +145,7 @@ def test_the_older_interface_is_wrapped() -> None:
 
 
 @pytest.mark.usefixtures("plugins")
-def test_methods_may_take_their_arguments_in_any_way() -> None:
-    """Static methods, class methods, defaults and stars are as good."""
+def test_methods_may_have_any_signature() -> None:
     found = authorizer_class("dk_plugin.Whole")
 
     assert found is not None
@@ -168,9 +166,7 @@ def test_methods_may_take_their_arguments_in_any_way() -> None:
           "add_acls(self, acls) is called with 2 arguments besides self"]),
     ],
 )  # fmt: skip
-def test_methods_that_cannot_be_called_are_found_before_the_first_call(
-    name: str, texts: list[str]
-) -> None:
+def test_uncallable_methods_are_found_at_start(name: str, texts: list[str]) -> None:
     """By ``config check`` and at the start, all at once, in one line."""
     with pytest.raises(UnusableClass) as caught:
         authorizer_class(f"dk_plugin.{name}")
@@ -180,7 +176,7 @@ def test_methods_that_cannot_be_called_are_found_before_the_first_call(
     assert [text in str(caught.value) for text in texts] == [True] * len(texts)
 
 
-def test_a_class_of_java_whose_first_package_python_has() -> None:
+def test_java_class_name_is_recognised() -> None:
     """Python's io is a module: io.confluent is answered as any other name of a Java class."""
     name = "io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer"
 

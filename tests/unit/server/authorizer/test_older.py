@@ -41,8 +41,7 @@ def deleted(outcome: Any) -> set[AclBinding]:
     return {each.binding for each in outcome.bindings if each.error is None}
 
 
-def test_it_is_known_by_its_methods() -> None:
-    """Classes only, and not those of the contract; logs have the name of the wrapped class."""
+def test_interface_is_detected_by_its_methods() -> None:
     made = wrap(OlderInMemory)
 
     assert has_older_interface(OlderInMemory)
@@ -53,8 +52,7 @@ def test_it_is_known_by_its_methods() -> None:
     assert isinstance(made(), OlderAuthorizer)
 
 
-async def test_a_session_is_a_principal_and_a_host() -> None:
-    """Each action is asked with both, in order."""
+async def test_session_has_principal_and_host() -> None:
     authorizer = await held(A)
     actions = [Action(READ, ORDERS), Action(WRITE, ORDERS), Action(READ, ORDERS)]
 
@@ -89,7 +87,7 @@ async def test_only_true_allows(answer: object) -> None:
         ([wanted(ResourceType.GROUP)], [set()], []),
     ],
 )  # fmt: skip
-async def test_removing_reports_what_went(
+async def test_removed_acls_are_reported(
     filters: Sequence[Any], gone: list[set[AclBinding]], calls: list[Any]
 ) -> None:
     """Some ACLs of a resource, or all of them with one call; each goes once."""
@@ -103,8 +101,7 @@ async def test_removing_reports_what_went(
     assert sorted(authorizer.older.removed, key=repr) == sorted(calls, key=repr)
 
 
-async def test_what_did_not_go_is_not_reported() -> None:
-    """remove_acls says that nothing went: somebody else was quicker."""
+async def test_acls_that_were_not_removed_are_not_reported() -> None:
     authorizer = await held(A)
     authorizer.older.remove_acls = lambda acls, resource: False
 
@@ -154,8 +151,7 @@ async def test_each_item_has_its_own_result(error: Exception, code: ErrorCode) -
     assert [each.error and each.error.code for each in outcomes] == [42, code]
 
 
-async def test_what_failed_is_logged_with_its_request(caplog: pytest.LogCaptureFixture) -> None:
-    """By the class's name and the correlation id, where a client asked."""
+async def test_failure_is_logged_with_its_request(caplog: pytest.LogCaptureFixture) -> None:
     authorizer = await held()
     authorizer.older.add_acls = fails(RuntimeError("gone"))
 
@@ -183,7 +179,7 @@ async def test_what_failed_is_logged_with_its_request(caplog: pytest.LogCaptureF
         (wanted(ResourceType.TOPIC, "orders", PatternType.MATCH), {A, B, D}, {}),
     ],
 )
-async def test_acls_are_asked_for_narrowly(
+async def test_acls_are_queried_narrowly(
     asked: Any, found: set[AclBinding], call: dict[str, Any]
 ) -> None:
     """By resource, by principal, or all; then the filter decides."""
@@ -195,8 +191,7 @@ async def test_acls_are_asked_for_narrowly(
 
 
 @pytest.mark.parametrize("found", [{ORDERS: {"READ"}}, {"orders": {A.entry}}])
-async def test_what_it_lists_is_checked(found: Any) -> None:
-    """Entries on patterns, or the request fails."""
+async def test_listed_acls_are_checked(found: Any) -> None:
     authorizer = await held()
     authorizer.older.get_acls = lambda **_: found
 
@@ -204,9 +199,7 @@ async def test_what_it_lists_is_checked(found: Any) -> None:
         list(authorizer.acls(wanted()))
 
 
-async def test_initialize_and_close_may_be_absent() -> None:
-    """Where they are there, they are called."""
-
+async def test_initialize_and_close_are_optional() -> None:
     class Bare:
         authorize = add_acls = remove_acls = get_acls = fails(OSError())
 

@@ -35,8 +35,7 @@ MANY = [Action(READ, topic(f"t{number}")) for number in range(1000)]
 
 
 @pytest.mark.parametrize(("level", "allowed_lines"), [(INFO, 0), (DEBUG, 300)])
-async def test_lines_of_denials_are_bounded(level: int, allowed_lines: int) -> None:
-    """The last line has the number of the others; allowed accesses are all there at DEBUG."""
+async def test_denial_log_lines_are_limited(level: int, allowed_lines: int) -> None:
     log = CollectedAuthorizerLog(level)
     binding = allow("mallory", DESCRIBE, topic("mine"))
     guard = GuardedAuthorizer(await started(binding, authorizer_log=log))
@@ -59,8 +58,7 @@ async def test_lines_of_denials_are_bounded(level: int, allowed_lines: int) -> N
     )
 
 
-async def test_decisions_are_settled_after_the_thread() -> None:
-    """They are counted and recorded, in parts, with the ACLs that decided, not those of now."""
+async def test_decisions_are_counted_after_the_thread() -> None:
     standard = await started(allow("mallory", READ, MANY[0].resource))
     guard = GuardedAuthorizer(standard)
     recorded: list[tuple[int, int]] = []
@@ -109,8 +107,7 @@ class Plugin(GuardedAuthorizer):
         """Be asked by no thread."""
 
 
-async def test_plugins_are_asked_on_the_event_loop() -> None:
-    """A part of the actions at a time; an exception reaches the thread."""
+async def test_plug_ins_are_called_on_the_event_loop() -> None:
     plugin = Plugin()
     reads, own = reads_of(plugin, partial(OnLoop, loop=asyncio.get_running_loop()))
     assert isinstance(reads, LoopAuthorizer)

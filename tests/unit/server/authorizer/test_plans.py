@@ -61,8 +61,7 @@ def deletion(
     return list(matches), edit.deleted
 
 
-def test_only_what_is_new_is_added() -> None:
-    """What exists and what is repeated is accepted too."""
+def test_only_new_acls_are_added() -> None:
     c = allow("carol", READ, topic("c"))
 
     added = creation(STATE, [A, c, c], ["new-0", "new-1", "new-2"])
@@ -70,8 +69,7 @@ def test_only_what_is_new_is_added() -> None:
     assert added == (StoredBinding("new-0", c),)
 
 
-def test_a_long_creation_is_planned_in_slices() -> None:
-    """With the same result, also where everything is repeated."""
+def test_long_creation_is_sliced() -> None:
     plan = plan_creation(many(1_000) * 2, BindingIds()(2_000), STATE)
 
     assert isinstance(plan, Generator)
@@ -88,8 +86,7 @@ def test_a_long_creation_is_planned_in_slices() -> None:
     assert slices > 8
 
 
-def test_ten_thousand_may_be_created_and_not_one_more() -> None:
-    """Existing and repeated ones do not count; over it the whole request is refused."""
+def test_creations_are_limited_to_10000() -> None:
     most = many(10_000)
 
     assert len(creation(STATE, [A, B, *most, *most[:5]])) == 10_000
@@ -98,16 +95,14 @@ def test_ten_thousand_may_be_created_and_not_one_more() -> None:
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
 
 
-def test_overlapping_filters_both_report_and_remove_once() -> None:
-    """They are matched against the same state."""
+def test_overlapping_filters_report_both_and_delete_once() -> None:
     matches, deleted = deletion(STATE, [ANY_BINDING, wanted(principal="User:bob")])
 
     assert matches == [[A, B], [B]]
     assert deleted == (StoredBinding("id-a", A), StoredBinding("id-b", B))
 
 
-def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
-    """Counted over all filters, each ACL once."""
+def test_deletions_are_limited_to_10000() -> None:
     full = load((str(place), each) for place, each in enumerate(many(10_000)))
     over = full.with_changes([("over", A)])
 
@@ -119,8 +114,7 @@ def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
     assert caught.value.code is ErrorCode.INVALID_REQUEST
 
 
-def test_nothing_asked_changes_nothing() -> None:
-    """An empty request has an empty change."""
+def test_empty_request_changes_nothing() -> None:
     assert creation(EMPTY, []) == ()
     assert deletion(EMPTY, []) == ([], ())
     assert deletion(EMPTY, [ANY_BINDING]) == ([[]], ())
@@ -129,7 +123,7 @@ def test_nothing_asked_changes_nothing() -> None:
 # --- ids
 
 
-def test_ids_have_22_characters_and_differ() -> None:
+def test_ids_have_22_characters_and_are_unique() -> None:
     """URL-safe base64, not beginning with a hyphen, whatever is drawn."""
     new_ids = BindingIds()
     found = {*new_ids(100), *(each for _ in range(100) for each in BindingIds()(1))}
@@ -140,16 +134,14 @@ def test_ids_have_22_characters_and_differ() -> None:
     assert not any(each.startswith("-") for each in found)
 
 
-def test_a_number_whose_text_begins_with_a_hyphen_is_drawn_again() -> None:
-    """As one that was counted to, and as the first one."""
+def test_id_with_leading_hyphen_is_redrawn() -> None:
     drawn = iter([b"\xfb" * 16, b"\xf8" + bytes(15), b"\x01" * 16])
     new_ids = BindingIds(lambda _: next(drawn))
 
     assert new_ids(1) == ["AQEBAQEBAQEBAQEBAQEBAg"]
 
 
-def test_ids_count_up_across_bytes() -> None:
-    """Each is the text of the number after the one before; after the highest comes zero."""
+def test_ids_increment_across_bytes() -> None:
     first = int.from_bytes(b"\x12" * 14 + b"\x34\xfe")
     new_ids, last = BindingIds(lambda _: first.to_bytes(16)), BindingIds(lambda _: b"\xff" * 16)
 
@@ -173,8 +165,7 @@ ON_GROUP = "the ACL {} WRITE for User:alice on GROUP:LITERAL:g {}: the operation
 OF_GROUP = "READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS"
 
 
-def test_what_does_not_fit_is_logged() -> None:
-    """In one line: the ACL, what is left of it, and what would fit; ALL fits everywhere."""
+def test_acl_without_effect_is_logged() -> None:
     fitting = [
         allow("a", READ, topic("t")),
         deny("a", AclOperation.ALL, CLUSTER),
@@ -189,7 +180,7 @@ def test_what_does_not_fit_is_logged() -> None:
     ]
 
 
-def test_a_user_without_a_type_is_logged() -> None:
+def test_user_resource_without_type_is_logged() -> None:
     """As the documented --user-principal "owner1" names it: nothing is ever asked about that."""
     tokens = AclOperation.CREATE_TOKENS
     prefixed = ResourcePattern(ResourceType.USER, "own", PatternType.PREFIXED)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def test_the_standard_authorizer_is_one_of_them() -> None:
-    """It names all keys that it reads, and takes them anew; what is refused changes nothing."""
+def test_standard_authorizer_is_reconfigurable() -> None:
     authorizer = StandardAuthorizer()
     authorizer.configure({"super.users": "User:a"})
     configs = {"super.users": "User:b", "allow.everyone.if.no.acl.found": "true"}
@@ -30,7 +29,7 @@ def test_the_standard_authorizer_is_one_of_them() -> None:
     assert authorizer.policy.allow_everyone
 
 
-def test_the_first_values_are_no_new_ones() -> None:
+def test_initial_values_are_not_a_reconfiguration() -> None:
     """A subclass of the standard authorizer hears of ``reconfigure`` when values have changed."""
     heard = []
 

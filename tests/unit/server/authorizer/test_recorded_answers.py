@@ -13,8 +13,7 @@ RECORDED = Path(__file__).resolve().parents[3] / "vectors" / "authorizer.json"
 
 
 @pytest.mark.parametrize("release", FORMS)
-def test_our_answers_are_those_of_kafka(release: str) -> None:
-    """The same decisions, lines of the authorizer log and found ACLs, in every recorded world."""
+def test_answers_match_kafkas_authorizer(release: str) -> None:
     rows = json.loads(RECORDED.read_text())
 
     for row in rows:

@@ -50,7 +50,7 @@ def reads(authorizer: StandardAuthorizer, host: str) -> bool:
     return allowed
 
 
-async def test_a_release_changes_while_the_acls_stay() -> None:
+async def test_release_changes_with_unchanged_acls() -> None:
     """Decisions, masks and answers by resource type change together, there and back."""
     authorizer, log = await started("4.3")
     await authorizer.create_acls(None, [NETWORKED, DENIED])

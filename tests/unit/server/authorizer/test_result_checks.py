@@ -42,14 +42,12 @@ GONE: Any = AclBindingDeleteResult(BINDING)
     ],
     ids=repr,
 )
-async def test_no_binding(found: Any) -> None:
-    """A number is no enum, and None no text."""
+async def test_invalid_bindings(found: Any) -> None:
     assert not is_binding(found)
     assert not (await are_deleted((AclBindingDeleteResult(found),)))
 
 
-async def test_results() -> None:
-    """With an error of the contract, or without one; the bindings in a tuple or a list."""
+async def test_valid_results() -> None:
     assert is_create_result(AclCreateResult())
     assert is_create_result(AclCreateResult(ERROR))
     assert is_delete_result(AclDeleteResult(ERROR))
@@ -71,15 +69,13 @@ async def test_results() -> None:
     ],
     ids=repr,
 )
-async def test_no_results(found: Any) -> None:
-    """Nothing else is, whatever it looks like."""
+async def test_invalid_results(found: Any) -> None:
     assert not is_create_result(found)
     assert not is_delete_result(found)
     assert not (await are_deleted([GONE, found]))
 
 
-async def test_what_was_deleted_is_looked_at() -> None:
-    """Each binding of each filter, and its error."""
+async def test_deletion_results_are_checked() -> None:
     for wrong in (BINDING, (BINDING,), (GONE._replace(error="no"),)):
         results = await results_of([AclDeleteResult(None, wrong)], DELETION)
         assert results.values[0].error.code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -72,24 +72,21 @@ async def test_actions_are_answered_in_order() -> None:
     assert authorizer.authorize(request_of("alice"), []) == []
 
 
-async def test_only_literal_resources_are_answered() -> None:
-    """A broker's text, for super users too."""
+async def test_only_literal_resources_are_supported() -> None:
     authorizer = await started(super__users="User:root")
 
     with pytest.raises(ValueError, match=r"^Only literal resources are supported\. Got: PREFIXED$"):
         authorizer.authorize(request_of("root"), [to(READ, topic("a", PREFIXED))])
 
 
-async def test_a_principal_counts_by_type_and_name() -> None:
-    """How its class prints it does not matter."""
+async def test_principal_is_compared_by_type_and_name() -> None:
     authorizer = await started(A)
     context = request_of("alice")._replace(principal=Guest("User", "alice"))
 
     assert authorizer.authorize(context, [to(READ, topic("a"))]) == [ALLOWED]
 
 
-async def test_a_configuration_that_is_refused_changes_nothing() -> None:
-    """Neither the super users nor the form, whichever of them is wrong."""
+async def test_rejected_configuration_changes_nothing() -> None:
     authorizer = await started(super__users="User:root")
 
     with pytest.raises(ValueError, match=r"^doorkeeper\.authorizer\.log\.format: found 1"):
@@ -100,8 +97,7 @@ async def test_a_configuration_that_is_refused_changes_nothing() -> None:
     assert authorizer.policy.super_users == {"User:b"}
 
 
-async def test_lines_that_nobody_wants_are_not_written() -> None:
-    """The sink is asked for the level first."""
+async def test_unneeded_log_lines_are_not_formatted() -> None:
     audit = CollectedAuthorizerLog(INFO)
     authorizer = await started(A, authorizer_log=audit, doorkeeper__authorizer__log__format="1.0")
 
@@ -115,8 +111,7 @@ async def test_lines_that_nobody_wants_are_not_written() -> None:
     )
 
 
-async def test_a_decision_can_be_explained() -> None:
-    """With the binding and its id; nothing is audited."""
+async def test_decision_can_be_explained() -> None:
     audit = CollectedAuthorizerLog()
     authorizer = await started(A, authorizer_log=audit, super__users="User:root")
 
@@ -129,8 +124,7 @@ async def test_a_decision_can_be_explained() -> None:
     assert audit.lines == []
 
 
-async def test_without_a_store_the_acls_live_in_memory() -> None:
-    """Items are answered in order; what is refused fails alone."""
+async def test_acls_are_kept_in_memory_without_a_store() -> None:
     authorizer = await started()
     bad = A._replace(pattern=topic(""))
 
@@ -152,8 +146,7 @@ async def test_without_a_store_the_acls_live_in_memory() -> None:
     assert authorizer.acl_count() == 0
 
 
-async def test_a_change_has_its_author() -> None:
-    """Principal, address, listener and client id of the request; without one, the server."""
+async def test_change_has_its_author() -> None:
     store = MemoryStore()
     authorizer = await started(store=store)
     root = request_of("root", host="10.0.0.9")
@@ -170,8 +163,7 @@ async def test_a_change_has_its_author() -> None:
     assert [entry.author.principal for entry in by_server] == ["Server:doorkeeper"] * 2
 
 
-async def test_after_closing_nothing_changes() -> None:
-    """A change that was submitted before is still delivered."""
+async def test_closed_authorizer_rejects_changes() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
     creating = asyncio.create_task(authorizer.create_acls(request_of("root"), [A]))
@@ -186,8 +178,7 @@ async def test_after_closing_nothing_changes() -> None:
     assert await creating == [AclCreateResult()]
 
 
-async def test_several_requests_are_in_flight_in_order() -> None:
-    """Each is planned on those before it, and visible as a whole when it is durable."""
+async def test_concurrent_requests_are_planned_in_order() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
 
@@ -211,8 +202,7 @@ async def test_several_requests_are_in_flight_in_order() -> None:
     assert changed == [[A], [B], []]
 
 
-async def test_a_change_that_is_not_stored_changes_nothing() -> None:
-    """Accepted items have the storage error, a refused one keeps its own; the next change works."""
+async def test_unstored_change_changes_nothing() -> None:
     store = HeldStore()
     authorizer = await started(A, store=store)
     bad = A._replace(pattern=topic(""))
@@ -236,8 +226,7 @@ async def test_a_change_that_is_not_stored_changes_nothing() -> None:
     assert authorizer.acls(ANY_BINDING) == [A]
 
 
-async def test_refused_items_need_no_store() -> None:
-    """Where nothing is accepted the log is not asked."""
+async def test_rejected_items_need_no_store() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
     bad = A._replace(pattern=topic(""))
@@ -253,8 +242,7 @@ async def test_refused_items_need_no_store() -> None:
     assert await held == [AclCreateResult()]
 
 
-async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those that were refused already."""
+async def test_excessive_request_rejects_every_item(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorkeeper.server.authorizer.standard.ACLS_PER_REQUEST_MAX", 2_500)
     authorizer = await started()
     bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(2_501)]
@@ -269,8 +257,7 @@ async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPa
     assert authorizer.acl_count() == 2_501
 
 
-async def test_a_change_that_is_cancelled_before_it_is_planned_is_withdrawn() -> None:
-    """One that is being written stands."""
+async def test_change_cancelled_before_planning_is_withdrawn() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
     written = asyncio.create_task(authorizer.create_acls(None, [A]))
@@ -286,10 +273,9 @@ async def test_a_change_that_is_cancelled_before_it_is_planned_is_withdrawn() ->
     assert authorizer.acls(ANY_BINDING) == [A]
 
 
-async def test_an_acl_without_effect_is_stored_and_logged(
+async def test_acl_without_effect_is_stored_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """On the logger of ours, once it is durable."""
     store = HeldStore()
     authorizer = await started(store=store)
     strange = allow("alice", AclOperation.CREATE_TOKENS, topic("a"))
@@ -315,10 +301,9 @@ async def test_an_acl_without_effect_is_stored_and_logged(
         (AclOperation.UNKNOWN, ResourceType.TOPIC, "Unknown operation type"),
     ],
 )
-async def test_some_cannot_be_asked_of_filters(
+async def test_resource_type_check_rejects_filter_values(
     operation: AclOperation, resource_type: ResourceType, text: str
 ) -> None:
-    """The broker's texts."""
     authorizer = await started(A)
 
     with pytest.raises(ValueError, match=f"^{text}"):
@@ -327,8 +312,7 @@ async def test_some_cannot_be_asked_of_filters(
 
 @pytest.mark.parametrize("open_to_all", ["true", "false"])
 @pytest.mark.parametrize("user", ["alice", "bob", "root"])
-async def test_masks_are_those_of_single_questions(user: str, open_to_all: str) -> None:
-    """In one pass, or one by one where somebody reads the audit: the same masks."""
+async def test_masks_match_single_checks(user: str, open_to_all: str) -> None:
     no_writing = deny("alice", WRITE, topic("orders"))
     bindings = (A, B, no_writing, allow("User:*", READ, topic("or", PREFIXED)))
     resources = [topic("orders"), topic("bills"), topic("other"), group("readers")]
@@ -352,8 +336,7 @@ async def test_masks_are_those_of_single_questions(user: str, open_to_all: str) 
         heard.authorized_operations(request_of(user), [topic("or", PREFIXED)])
 
 
-async def test_a_state_that_is_too_old_allows_nothing() -> None:
-    """A stale state denies all but super users, without an ACL too, and logs the denials."""
+async def test_stale_state_denies_everything() -> None:
     audit, alice = CollectedAuthorizerLog(), request_of("alice")
     authorizer = await started(A, authorizer_log=audit)
     authorizer.reconfigure({"super.users": "User:root", "allow.everyone.if.no.acl.found": "true"})

@@ -19,14 +19,14 @@ def test_super_users_are_separated_by_semicolons() -> None:
     assert policy.super_users == {"User:a", "User:CN=b,O=c", "User:*"}
 
 
-def test_a_no_break_space_is_part_of_a_name() -> None:
+def test_no_break_space_is_part_of_a_name() -> None:
     """Java's trim leaves it there: User:admin without it is no super user."""
     policy = read_policy({"super.users": "User:admin\u00a0;User:b\u0001"})
 
     assert policy.super_users == {"User:admin\u00a0", "User:b"}
 
 
-def test_nothing_configured_means_nobody_and_closed() -> None:
+def test_defaults_deny_everything() -> None:
     """As in Kafka."""
     policy = read_policy({})
 
@@ -34,8 +34,7 @@ def test_nothing_configured_means_nobody_and_closed() -> None:
     assert policy.allow_everyone is False
 
 
-def test_a_super_user_without_a_colon_stops_the_start() -> None:
-    """The text names the key and what was found."""
+def test_super_user_without_colon_stops_the_start() -> None:
     text = "super.users: expected a string in format principalType:principalName but got alice"
     with pytest.raises(ValueError, match=f"^{text}$"):
         read_policy({"super.users": "User:a;alice"})
@@ -50,8 +49,7 @@ def test_only_true_opens_to_everyone(value: str, *, allowed: bool) -> None:
     assert read_policy({"allow.everyone.if.no.acl.found": value}).allow_everyone is allowed
 
 
-def test_the_form_of_the_audit_line_is_named_by_release() -> None:
-    """The newest one where none is named."""
+def test_log_format_is_selected_by_release() -> None:
     assert read_form({}) is FORMS["4.2"]
     assert read_form({"doorkeeper.authorizer.log.format": " 2.4 "}) is FORMS["2.4"]
     with pytest.raises(ValueError, match=f"^{re.escape(FOUND)}$"):

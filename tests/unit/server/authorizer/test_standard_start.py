@@ -63,8 +63,7 @@ def over(log: StateLog) -> StandardAuthorizer:
     return authorizer
 
 
-async def test_listeners_that_start_early_do_not_wait() -> None:
-    """The others share the end of the load, after which everything is there."""
+async def test_early_start_listeners_do_not_wait() -> None:
     store = SlowStore()
     authorizer = over(StateLog(store))
     awaitables = authorizer.start(SERVER)
@@ -78,8 +77,7 @@ async def test_listeners_that_start_early_do_not_wait() -> None:
     assert authorizer.authorize(request_of("alice"), READS) == [AuthorizationResult.ALLOWED]
 
 
-async def test_before_the_end_only_super_users_are_served() -> None:
-    """Others wait: nobody is denied, nothing is said to be empty, and nobody changes anything."""
+async def test_only_super_users_are_served_before_the_load() -> None:
     store = SlowStore()
     authorizer = over(StateLog(store))
     awaitables = authorizer.start(SERVER)
@@ -109,8 +107,7 @@ async def test_before_the_end_only_super_users_are_served() -> None:
     await awaitables[CLIENTS]
 
 
-async def test_a_store_that_cannot_be_read_fails_the_listeners() -> None:
-    """With the store's own error."""
+async def test_unreadable_store_fails_the_listeners() -> None:
     store = SlowStore(StorageError("acls.db: malformed"))
     awaitables = over(StateLog(store)).start(SERVER)
     store.go_on.set()
@@ -119,7 +116,7 @@ async def test_a_store_that_cannot_be_read_fails_the_listeners() -> None:
         await awaitables[CLIENTS]
 
 
-async def test_closing_gives_up() -> None:
+async def test_close_aborts_the_load() -> None:
     """Listeners get Kafka's text; the reading stops at the next binding when the log closes."""
     store = SlowStore()
     log = StateLog(store)
@@ -143,8 +140,7 @@ async def test_closing_gives_up() -> None:
     assert authorizer.acl_count() == -1
 
 
-async def test_a_log_that_is_started_already_is_not_started_again() -> None:
-    """The server has started it; the authorizer waits for the same load."""
+async def test_started_log_is_reused() -> None:
     store = SlowStore()
     log = StateLog(store)
     loading = log.start()
@@ -161,8 +157,7 @@ async def test_a_log_that_is_started_already_is_not_started_again() -> None:
     assert again.acl_count() == 3
 
 
-async def test_without_a_log_of_the_server_the_end_closes_the_own_one() -> None:
-    """Nothing is left on the loop."""
+async def test_own_log_is_closed() -> None:
     authorizer = StandardAuthorizer()
     await authorizer.start(SERVER)[CLIENTS]
 

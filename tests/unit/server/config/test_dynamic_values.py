@@ -15,8 +15,7 @@ FILE = "max.connections=10\nsuper.users=User:a"
 BOTH = DynamicValues({"max.connections": "30"}, {"max.connections": "20", "super.users": "User:b"})
 
 
-def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
-    """Also in what plug-ins are given; each place is told, the first one counting."""
+def test_dynamic_values_override_the_file() -> None:
     settings = resolve(settings_of(FILE).static, BOTH)
 
     assert settings[MAX_CONNECTIONS] == 30
@@ -29,8 +28,7 @@ def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
     ]
 
 
-def test_a_value_that_is_wrong_is_refused() -> None:
-    """The error names the key and that the value is a dynamic one."""
+def test_invalid_dynamic_value_is_rejected() -> None:
     with pytest.raises(ConfigError) as refused:
         resolve(settings_of(FILE).static, DynamicValues({"max.connections": "x"}))
 
@@ -39,8 +37,7 @@ def test_a_value_that_is_wrong_is_refused() -> None:
     assert problem.key == "max.connections"
 
 
-def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
-    """The others count; what is left out is told."""
+def test_stored_value_that_became_invalid_is_ignored() -> None:
     values = DynamicValues({"max.connections": "x"}, {"super.users": "User:b"})
 
     settings, problems = with_stored_values(settings_of(FILE), values)
@@ -49,8 +46,7 @@ def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
     assert [problem.key for problem in problems] == ["max.connections"]
 
 
-def test_secrets_of_the_cluster_have_no_value() -> None:
-    """A key that nobody declares may be one."""
+def test_cluster_secrets_have_no_value() -> None:
     dynamic = DynamicValues({}, {"com.example.password": "s3cret"})
 
     rows = resolve((), dynamic).describe_cluster()

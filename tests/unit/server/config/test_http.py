@@ -28,8 +28,7 @@ def http_of(text: str) -> HttpSettings | None:
         ("http://[::1]:9404", "::1", 9404),
     ],
 )
-def test_this_machine_alone_needs_nothing(url: str, host: str, port: int) -> None:
-    """On loopback there is neither TLS nor a login."""
+def test_loopback_needs_no_tls_or_login(url: str, host: str, port: int) -> None:
     http = http_of(f"{LISTENER}={url}")
 
     assert http == HttpSettings(host=host, port=port)
@@ -38,8 +37,7 @@ def test_this_machine_alone_needs_nothing(url: str, host: str, port: int) -> Non
 
 
 @pytest.mark.parametrize("login", [TOKENS, USERS, TOKENS + USERS])
-def test_others_need_tls_and_a_login(login: str) -> None:
-    """With both an address that others reach is taken."""
+def test_reachable_address_with_tls_and_login(login: str) -> None:
     http = http_of(f"{LISTENER}=https://0.0.0.0:9404\n{PAIR}{login}")
 
     assert http is not None
@@ -56,10 +54,9 @@ def test_others_need_tls_and_a_login(login: str) -> None:
         ("https", PAIR, ["it requires a login"]),
     ],
 )
-def test_others_get_nothing_without_both(
+def test_reachable_address_requires_tls_and_login(
     host: str, scheme: str, given: str, told: list[str]
 ) -> None:
-    """Each thing that is missing is a problem of the listener."""
     problems = problems_of(f"{LISTENER}={scheme}://{host}:9404\n{given}")
 
     assert len(problems) == len(told)
@@ -76,23 +73,20 @@ def test_others_get_nothing_without_both(
         *("http://127.0.0.1:9404?x=1", "http://127.0.0.1:9404#x", "http://[::1:9404"),
     ],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
-    """The problem shows what was found, and what is allowed."""
+def test_invalid_address_is_rejected(url: str) -> None:
     (problem,) = problems_of(f"{LISTENER}={url}")
 
     assert f"found {url!r}; allowed: http://127.0.0.1:9404, or https://host:port" in problem
 
 
-def test_a_login_in_the_url_is_not_shown() -> None:
-    """It is no place for one, and no problem repeats it."""
+def test_login_in_url_is_hidden() -> None:
     (problem,) = problems_of(f"{LISTENER}=http://user:secret@127.0.0.1:9404")
 
     assert "secret" not in problem
     assert "found a URL with a login" in problem
 
 
-def test_https_needs_both_files_and_http_none() -> None:
-    """Half a key pair, and one that nobody uses, are problems."""
+def test_https_requires_certificate_and_key() -> None:
     here = f"{LISTENER}=https://127.0.0.1:9404\n"
     clear = f"{LISTENER}=http://127.0.0.1:9404\n"
 
@@ -103,8 +97,7 @@ def test_https_needs_both_files_and_http_none() -> None:
     assert [each.endswith("is not https") for each in unused] == [True, True]
 
 
-def test_files_without_a_listener_are_a_slip() -> None:
-    """Whoever gives a login expects a port."""
+def test_files_without_listener_are_rejected() -> None:
     (problem,) = problems_of(TOKENS)
 
     assert problem.endswith(f"has no effect without {LISTENER}")

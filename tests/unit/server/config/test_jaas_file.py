@@ -60,8 +60,7 @@ def test_sections_modules_and_options() -> None:
         ('A { B required k="${user.home}"; };', "line 1: a value is empty after ${...}"),
     ],
 )
-def test_an_error_says_where_and_what_is_expected(text: str, said: str) -> None:
-    """It never shows a piece of the text."""
+def test_error_has_position_and_hides_the_text(text: str, said: str) -> None:
     with pytest.raises(JaasError) as caught:
         parse(text, {"/": "/", "user.home": ""})
 
@@ -79,19 +78,17 @@ def test_an_error_says_where_and_what_is_expected(text: str, said: str) -> None:
         ("x${{a}}y${/}z", "x${{a}}y/z"),
     ],
 )
-def test_properties_of_java(value: str, expanded: str) -> None:
-    """Those in ${...} are replaced; what is not closed, or in double braces, stays."""
+def test_java_properties_are_replaced(value: str, expanded: str) -> None:
     assert expand(value, {"/": "/", "user.home": "/own"}) == expanded
 
 
-def test_an_unknown_property_is_an_error() -> None:
+def test_unknown_property_is_an_error() -> None:
     """As in Java, which would not read the file at all."""
     with pytest.raises(KeyError):
         expand("${no.such}", java_properties())
 
 
-def test_reading(tmp_path: Path) -> None:
-    """What is wrong with a file is a problem with its place; no name is no file."""
+def test_unreadable_file_is_a_problem(tmp_path: Path) -> None:
     file = tmp_path / "jaas.conf"
     file.write_text("KafkaServer { a.B required\n k=\u00fc; };", encoding="utf-8")
     wrong = tmp_path / "wrong.conf"

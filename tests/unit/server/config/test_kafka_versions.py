@@ -17,8 +17,7 @@ from kafka_versions_list import RELEASES, written
 FETCH, METADATA, HEARTBEAT = 1, 3, 68
 
 
-def test_the_file_is_what_its_tool_writes() -> None:
-    """A release a line, for each release of the tool, oldest first."""
+def test_table_matches_its_generator() -> None:
     names = [release.rpartition(".")[0] for release in RELEASES]
     rows = {
         release: {"apis": found.apis, "features": found.features}
@@ -29,8 +28,7 @@ def test_the_file_is_what_its_tool_writes() -> None:
     assert written(rows) == FILE.read_text(encoding="utf-8")
 
 
-def test_versions_of_an_api_only_grow() -> None:
-    """From release to release the highest version of what is served here never falls."""
+def test_api_versions_only_grow() -> None:
     for key in APIS:
         found = [
             release.apis[str(key)][1] for release in releases().values() if str(key) in release.apis
@@ -57,8 +55,7 @@ SERVED = {FETCH: (4, 18), METADATA: (0, 13), HEARTBEAT: (0, 1)}
         ("", FETCH, (4, 18)),
     ],
 )
-def test_a_cap(text: str, key: int, versions: tuple[int, int] | None) -> None:
-    """A named API has its version, others those of the release; without one all that are served."""
+def test_version_cap(text: str, key: int, versions: tuple[int, int] | None) -> None:
     cap: VersionCap = TEST_API_VERSIONS.parse(text)
 
     assert cap.versions(key, *SERVED[key]) == versions
@@ -76,8 +73,7 @@ def test_a_cap(text: str, key: int, versions: tuple[int, int] | None) -> None:
         ("2.8,Fetch", ["Fetch"]),
     ],
 )
-def test_what_is_neither_a_release_nor_an_api_is_named(text: str, wrong: list[str]) -> None:
-    """The error has the elements, and the releases that are known."""
+def test_unknown_release_or_api_is_named(text: str, wrong: list[str]) -> None:
     with pytest.raises(NotAllowed, match=r"one release of Kafka \(2\.0, 2\.1, .*4\.4\)") as refused:
         TEST_API_VERSIONS.parse(text)
 
@@ -88,6 +84,6 @@ def test_what_is_neither_a_release_nor_an_api_is_named(text: str, wrong: list[st
     ("text", "levels"),
     [("", (7, 33)), ("2.8", None), ("3.3", (1, 7)), ("3.9", (1, 21)), ("4.3", (7, 30))],
 )
-def test_features_are_those_of_the_release(text: str, levels: tuple[int, int] | None) -> None:
+def test_features_follow_the_release(text: str, levels: tuple[int, int] | None) -> None:
     """A broker before 3.3 had no level of its metadata."""
     assert TEST_API_VERSIONS.parse(text).feature("metadata.version", 7, 33) == levels

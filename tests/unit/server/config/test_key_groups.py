@@ -33,15 +33,13 @@ def test_levels_of_loggers() -> None:
          "found true with a shared store"),
     ],
 )  # fmt: skip
-def test_other_values_stop_the_start(entry: str, allowed: str) -> None:
-    """With what is allowed."""
+def test_invalid_values_stop_the_start(entry: str, allowed: str) -> None:
     (problem,) = problems_of(entry)
 
     assert allowed in problem
 
 
-def test_the_test_broker_is_off_by_default() -> None:
-    """Its memory is bounded."""
+def test_test_broker_is_off_by_default() -> None:
     enabled = "doorkeeper.test.broker=true\n"
 
     assert settings_of("").test_broker_memory_bytes is None
@@ -59,8 +57,7 @@ listener.name.l.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.Pl
 """
 
 
-def test_the_secret_of_delegation_tokens_is_never_shown() -> None:
-    """Not in a repr, a warning, or to who describes the node; the older name is deprecated."""
+def test_delegation_token_secret_is_hidden() -> None:
     texts = [SASL + f"delegation.token.{name}.key=hush-hush" for name in ("secret", "master")]
     newer, older = map(loaded_from, texts)
     warnings, of_older = map(warnings_from, texts)
@@ -79,8 +76,7 @@ def test_the_secret_of_delegation_tokens_is_never_shown() -> None:
     assert "hush-hush" not in str(without_scram)
 
 
-def test_a_login_in_a_url_is_hidden() -> None:
-    """In what config show prints and in what DescribeConfigs answers; the server uses it whole."""
+def test_login_in_url_is_hidden() -> None:
     key = "sasl.oauthbearer.jwks.endpoint.url"
     settings = settings_of(f"{key}=https://door:hush@idp.example/keys?a=@b")
 

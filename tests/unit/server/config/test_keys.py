@@ -4,8 +4,7 @@ from doorkeeper.server.config.kafka_keys import of_earlier_releases, without_eff
 from doorkeeper.server.config.keys import KEYS
 
 
-def test_defaults_are_allowed() -> None:
-    """Each is of its key's type and passes its check."""
+def test_defaults_are_valid() -> None:
     for key in KEYS.values():
         if key.default is not None:
             assert key.parse(key.default) == key.default_value
@@ -23,7 +22,7 @@ def test_passwords_and_undeclared_keys_are_sensitive() -> None:
     }
 
 
-def test_all_keys_of_a_broker_are_known() -> None:
+def test_all_kafka_keys_are_known() -> None:
     """Each of the 360 keys of Kafka 4.3.1 either has an effect or is listed as without one."""
     declared = [name for name, key in KEYS.items() if key.declared and not key.ours]
 

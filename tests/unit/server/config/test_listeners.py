@@ -10,8 +10,7 @@ from testkit.settings import problems_of, settings_of
 BOTH = "listeners=A://localhost:1,B://localhost:2\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT\n"
 
 
-def test_a_listener_has_its_address() -> None:
-    """Name, protocol, host and port come from listeners; clients are told the same."""
+def test_listener_has_its_address() -> None:
     (listener,) = settings_of("listeners=PLAINTEXT://h.example:9092").listeners
 
     assert (listener.name, listener.security_protocol) == ("PLAINTEXT", "PLAINTEXT")
@@ -21,7 +20,7 @@ def test_a_listener_has_its_address() -> None:
     assert not listener.controller
 
 
-def test_names_are_upper_case() -> None:
+def test_listener_names_are_upper_case() -> None:
     """A listener's name is written in any case, as for Kafka."""
     settings = settings_of(
         "listeners=client://[::1]:9092\nlistener.security.protocol.map=Client:plaintext"
@@ -30,8 +29,7 @@ def test_names_are_upper_case() -> None:
     assert [(each.name, each.host) for each in settings.listeners] == [("CLIENT", "::1")]
 
 
-def test_a_controller_listener() -> None:
-    """It is marked, opens early, and is PLAINTEXT where no map says otherwise."""
+def test_controller_listener() -> None:
     settings = settings_of(
         "listeners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
         "controller.listener.names=CONTROLLER"
@@ -42,8 +40,7 @@ def test_a_controller_listener() -> None:
     assert settings.inter_broker_listener_name == "PLAINTEXT"
 
 
-def test_the_listener_between_nodes() -> None:
-    """It is the one that is named, else PLAINTEXT, else the first that clients may dial."""
+def test_inter_broker_listener() -> None:
     assert settings_of(f"{BOTH}inter.broker.listener.name=b").inter_broker_listener_name == "B"
     assert settings_of(BOTH).inter_broker_listener_name == "A"
     spoken = "listener.security.protocol.map=A:SASL_PLAINTEXT,B:PLAINTEXT"
@@ -99,8 +96,7 @@ def test_max_connections_of_a_listener() -> None:
         ),
     ],
 )
-def test_broken_rules(text: str, said: str) -> None:
-    """A broken rule stops the start and says what is allowed."""
+def test_invalid_listeners_stop_the_start(text: str, said: str) -> None:
     problems = problems_of(text)
 
     assert [problem for problem in problems if said in problem], problems

@@ -47,8 +47,7 @@ log.retention.check.interval.ms=300000
 """
 
 
-def test_without_a_file_everyone_here_is_an_administrator() -> None:
-    """One warning says so; the listener is on localhost, the authorizer the standard one."""
+def test_without_a_file_every_local_client_is_a_super_user() -> None:
     settings, source = load(None)
     warnings = warnings_of(source)
 
@@ -64,7 +63,7 @@ def test_without_a_file_everyone_here_is_an_administrator() -> None:
     )
 
 
-def test_with_a_file_nothing_is_added() -> None:
+def test_empty_file_has_kafkas_defaults() -> None:
     """An empty file has Kafka's defaults: no authorizer, no super user, all interfaces."""
     settings, warnings = settings_of(""), warnings_from("")
 
@@ -76,7 +75,7 @@ def test_with_a_file_nothing_is_added() -> None:
     assert "there is no key in the file" in warning
 
 
-def test_kafkas_own_file_starts_unchanged() -> None:
+def test_kafkas_default_file_starts_unchanged() -> None:
     """The file that Kafka ships gives one warning, which lists what has no effect."""
     settings, warnings = settings_of(KAFKAS_OWN_FILE), warnings_from(KAFKAS_OWN_FILE)
 
@@ -85,8 +84,7 @@ def test_kafkas_own_file_starts_unchanged() -> None:
     assert warnings[0].startswith("keys of Kafka that have no effect here: process.roles, ")
 
 
-def test_all_errors_at_once() -> None:
-    """Each names file, line, key, what was found and what is allowed."""
+def test_all_errors_are_reported_at_once() -> None:
     problems = problems_of("num.partitons=3\nnum.partitions=x\n\ndelete.topic.enable=no\n")
 
     assert [problem.partition("server.properties ")[2] for problem in problems] == [
@@ -96,21 +94,18 @@ def test_all_errors_at_once() -> None:
     ]
 
 
-def test_an_unknown_key_of_ours_stops_the_start() -> None:
-    """Nobody else reads keys under doorkeeper., so that one which is unknown is a mistake."""
+def test_unknown_doorkeeper_key_stops_the_start() -> None:
     assert "unknown key; docs/reference/configuration.md" in problems_of("doorkeeper.htp.port=x")[0]
 
 
 @pytest.mark.parametrize("name", ["file", "env"])
-def test_references_to_usual_providers_are_refused(name: str) -> None:
-    """A broker without providers would take the reference as the password itself."""
+def test_references_without_provider_are_rejected(name: str) -> None:
     (problem,) = problems_of(f"broker.rack=${{{name}:/secrets:rack}}\n")
 
     assert "config providers are not supported" in problem
 
 
-def test_config_providers_are_refused_where_they_are_used() -> None:
-    """A value that a broker would fetch elsewhere stops the start; without providers it is text."""
+def test_config_providers_are_rejected_when_used() -> None:
     indirect = "broker.rack=${vault:/secrets:rack}\n"
 
     assert settings_of(indirect)[BROKER_RACK] == "${vault:/secrets:rack}"
@@ -118,7 +113,7 @@ def test_config_providers_are_refused_where_they_are_used() -> None:
     assert "config providers are not supported" in problems[0]
 
 
-def test_the_id_of_the_node() -> None:
+def test_node_id() -> None:
     """node.id, else broker.id, else 1."""
     assert settings_of("node.id=5\nbroker.id=6").node_id == 5
     assert settings_of("broker.id=6").node_id == 6
@@ -127,7 +122,7 @@ def test_the_id_of_the_node() -> None:
     assert len(problems_of("node.id=five")) == 1
 
 
-def test_limits_of_addresses() -> None:
+def test_connection_limits_by_address() -> None:
     """max.connections.per.ip.overrides gives numbers by host, IPv6 addresses included."""
     settings = settings_of("max.connections.per.ip.overrides=10.0.0.7:3, 0:0:0:0:0:0:0:1:0")
 
@@ -136,8 +131,7 @@ def test_limits_of_addresses() -> None:
     assert "found '10.0.0.7'; allowed: host:count" in problems[0]
 
 
-def test_a_prefix_without_its_listener_is_a_warning() -> None:
-    """A key of a listener that is not there is told with its line."""
+def test_prefix_without_listener_is_a_warning() -> None:
     (warning,) = warnings_from("listener.name.client.max.connections=3\n")
 
     assert warning.endswith(
@@ -145,8 +139,7 @@ def test_a_prefix_without_its_listener_is_a_warning() -> None:
     )
 
 
-def test_a_prefix_in_capitals_says_that_it_has_no_effect() -> None:
-    """As on a broker; whoever wrote ssl.client.auth=required this way must hear of it."""
+def test_upper_case_prefix_is_a_warning() -> None:
     text = (
         "listeners=SECURE://:9093\nlistener.security.protocol.map=SECURE:PLAINTEXT\n"
         "inter.broker.listener.name=SECURE\nlistener.name.SECURE.ssl.client.auth=required\n"

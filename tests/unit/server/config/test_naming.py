@@ -26,7 +26,7 @@ def test_prefixed_names() -> None:
     )
 
 
-def test_a_prefix_that_a_key_does_not_take_takes_its_effect() -> None:
+def test_invalid_prefix_has_no_effect() -> None:
     """Kafka ignores a prefix before a key of the whole server; so do we, and say so."""
     assert find_key("listener.name.s.num.partitions") == KeyLookup(without_effect=True)
     assert find_key("listener.name.s.ssl.provider") == KeyLookup(without_effect=True)
@@ -46,12 +46,11 @@ def test_a_prefix_that_a_key_does_not_take_takes_its_effect() -> None:
         ("prot", "port"),
     ],
 )
-def test_a_slip_names_the_known_key(name: str, known: str) -> None:
-    """A name at most two edits from a known key is taken for a slip."""
+def test_misspelled_key_suggests_the_known_key(name: str, known: str) -> None:
     assert find_key(name) == KeyLookup(resembles=known)
 
 
-def test_keys_of_plug_ins_have_the_prefix_of_a_listener() -> None:
+def test_plug_in_keys_have_listener_prefixes() -> None:
     """And nobody declares them: neither Kafka nor we."""
     assert is_for_plug_ins("listener.name.door.plain.ldap.url")
     assert is_for_plug_ins("listener.name.door.ldap.url", "DOOR")

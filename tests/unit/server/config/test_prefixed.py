@@ -17,8 +17,7 @@ listener.name.a.oauthbearer.ssl.client.auth=none
 """
 
 
-def test_the_most_exact_prefix_counts() -> None:
-    """Mechanism, listener, nothing, default; each value says which key gave it."""
+def test_most_specific_prefix_is_used() -> None:
     a, b = settings_of(FILE).listeners
     oauth, scram = a.mechanisms
     issuer = "sasl.oauthbearer.expected.issuer"
@@ -32,8 +31,7 @@ def test_the_most_exact_prefix_counts() -> None:
     assert "sasl.oauthbearer.scope.claim.name" not in b.given_as
 
 
-def test_login_modules_are_not_carried_as_texts() -> None:
-    """They are full of passwords."""
+def test_login_modules_are_not_exposed() -> None:
     settings = settings_of(
         FILE + "listener.name.a.scram-sha-256.sasl.jaas.config=m required password=hush;"
     )

@@ -20,7 +20,7 @@ ENABLED = f"{LISTENER}sasl.enabled.mechanisms=PLAIN\n"
 JAAS = "listener.name.sasl.plain.sasl.jaas.config="
 
 
-def test_users_are_the_options_user_name() -> None:
+def test_plain_users_are_options() -> None:
     """Each option ``user_NAME`` is a user; username and password are those of the broker."""
     (listener,) = settings_of(
         f'{ENABLED}{JAAS}{PLAIN} required username="b" password="x" user_alice="a b" user_="e";'
@@ -47,15 +47,13 @@ def test_users_are_the_options_user_name() -> None:
         (f"{ENABLED}{JAAS}com.example.Ldap required;", f"the login module is not {PLAIN}"),
     ],
 )
-def test_what_is_wrong_stops_the_start(text: str, said: str) -> None:
-    """Each problem says in one line what to do."""
+def test_invalid_sasl_settings_stop_the_start(text: str, said: str) -> None:
     problems = problems_of(text)
 
     assert [problem for problem in problems if said in problem], problems
 
 
-def test_no_problem_shows_a_password() -> None:
-    """A broken JAAS entry is told without a piece of it."""
+def test_errors_hide_passwords() -> None:
     problems = problems_of(f'{ENABLED}{JAAS}{PLAIN} required user_a="s3cret" user_b=s3cret2')
 
     assert problems
@@ -85,8 +83,7 @@ def users(listener: Listener) -> dict[str, str]:
     return dict(module.options)
 
 
-def test_a_listeners_section_comes_before_the_general_one(tmp_path: Path) -> None:
-    """An empty one is none; of several modules the first with an option counts."""
+def test_listener_section_precedes_the_general_section(tmp_path: Path) -> None:
     file = tmp_path / "jaas.conf"
     file.write_text(BLOCK)
 
@@ -99,8 +96,7 @@ def test_a_listeners_section_comes_before_the_general_one(tmp_path: Path) -> Non
     assert other.mechanisms[1].login_module is None
 
 
-def test_the_key_comes_before_the_file(tmp_path: Path) -> None:
-    """Only with listener and mechanism; without one of them it has no effect, as on a broker."""
+def test_key_precedes_the_jaas_file(tmp_path: Path) -> None:
     file = tmp_path / "jaas.conf"
     file.write_text(BLOCK)
     text = f"{TWO}doorkeeper.jaas.file={file}\nsasl.jaas.config={PLAIN} required user_x=y;\n"
@@ -113,8 +109,7 @@ def test_the_key_comes_before_the_file(tmp_path: Path) -> None:
     assert [each for each in warnings_from(text) if "sasl.jaas.config: has no effect" in each]
 
 
-def test_a_section_without_the_mechanisms_module(tmp_path: Path) -> None:
-    """A mechanism that needs one stops the start; SCRAM, whose users are stored, does not."""
+def test_missing_login_module_stops_the_start(tmp_path: Path) -> None:
     file = tmp_path / "jaas.conf"
     file.write_text("KafkaServer { a.B required; };")
 
@@ -128,8 +123,7 @@ def test_a_section_without_the_mechanisms_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("section", ["", "KafkaServer { a.B required; };"])
-def test_with_a_handler_plain_needs_no_module(tmp_path: Path, section: str) -> None:
-    """The handler knows the users."""
+def test_callback_handler_replaces_the_login_module(tmp_path: Path, section: str) -> None:
     file = tmp_path / "jaas.conf"
     file.write_text(section)
     handler = "listener.name.sasl.plain.sasl.server.callback.handler.class=com.example.C"

@@ -22,8 +22,7 @@ def row(settings: Settings, name: str) -> DescribedKey:
     return found
 
 
-def test_a_given_value_has_its_default_as_second_synonym() -> None:
-    """What the file gives is STATIC_BROKER_CONFIG, before the default."""
+def test_default_is_the_second_synonym() -> None:
     found = row(settings_of("num.partitions= 3 "), "num.partitions")
 
     assert found.value == "3"
@@ -55,7 +54,7 @@ def test_secrets_have_no_value() -> None:
     assert "s3cret" not in repr(settings.describe())
 
 
-def test_keys_without_effect_are_told_where_they_are_given() -> None:
+def test_keys_without_effect_are_described() -> None:
     """They keep Kafka's type and default; passwords among them stay hidden."""
     settings = settings_of("log.dirs=/x\nssl.key.password=s3cret\nzookeeper.connect=z:2181")
 
@@ -65,13 +64,11 @@ def test_keys_without_effect_are_told_where_they_are_given() -> None:
     assert "log.dir" not in [each.name for each in settings.describe()]
 
 
-def test_settings_do_not_print_secrets() -> None:
-    """The repr of settings holds neither passwords nor the texts as given."""
+def test_repr_hides_secrets() -> None:
     assert 'user_a="s3cret"' not in repr(settings_of(SASL))
 
 
-def test_an_id_is_shown_under_both_names() -> None:
-    """Given as node.id alone it is also the value of broker.id, and the other way round."""
+def test_node_id_and_broker_id_are_equal() -> None:
     given = ConfigSource.STATIC_BROKER_CONFIG
 
     assert row(settings_of("node.id=7"), "broker.id").synonyms == (

@@ -22,8 +22,7 @@ def problems_with(url: str, *lines: str) -> str:
     return "\n".join(problems_of("\n".join((f"doorkeeper.store={url}", "node.id=1", *lines))))
 
 
-def test_without_a_url_the_store_is_embedded() -> None:
-    """By default, and by its name, there is no shared store."""
+def test_store_is_embedded_by_default() -> None:
     assert settings_of("").store is None
     assert settings_of("doorkeeper.store=embedded").store is None
 
@@ -47,8 +46,7 @@ def test_without_a_url_the_store_is_embedded() -> None:
         ("postgresql://a%40b@h/d", ["postgresql://a%40b@h/d"], "postgresql://h/d"),
     ],
 )
-def test_a_url_is_read(url: str, plain: list[str] | None, shown: str | None) -> None:
-    """Hosts, ports, sockets and parameters stay; the password is taken out."""
+def test_store_url_is_parsed(url: str, plain: list[str] | None, shown: str | None) -> None:
     if plain is None:
         assert "a user and a database must be named" in problems_with(url)
         return
@@ -57,8 +55,7 @@ def test_a_url_is_read(url: str, plain: list[str] | None, shown: str | None) -> 
     assert (list(found.urls), found.display_name) == (plain, shown)
 
 
-def test_the_password_is_kept_apart() -> None:
-    """It is decoded, and neither printed nor in what is described or shown."""
+def test_password_is_kept_separately() -> None:
     settings = settings_of("node.id=1\ndoorkeeper.store=postgresql://u:p4ssw0rd%2F%40@h/d")
     found = settings.store
 
@@ -96,8 +93,7 @@ def test_the_password_is_kept_apart() -> None:
         ("postgresql://u:{}@h/d?sslmode=allow&sslcrl=/x", "sslmode=allow does not look at sslcrl"),
     ],
 )
-def test_what_is_wrong_is_told_without_the_password(url: str, text: str) -> None:
-    """The problem says what is allowed, and never repeats what may be a secret."""
+def test_invalid_url_error_hides_the_password(url: str, text: str) -> None:
     found = problems_with(url.format(SECRET))
 
     assert text in found
@@ -105,7 +101,7 @@ def test_what_is_wrong_is_told_without_the_password(url: str, text: str) -> None
     assert SECRET not in found
 
 
-def test_nodes_need_an_id() -> None:
+def test_shared_store_requires_a_node_id() -> None:
     """A shared store demands node.id, or broker.id; alone a node is 1."""
     url = "doorkeeper.store=postgresql://u@h/d"
 
@@ -114,16 +110,14 @@ def test_nodes_need_an_id() -> None:
     assert problems_of(f"{url}\nnode.id=0") == []
 
 
-def test_the_session_is_longer_than_a_heartbeat() -> None:
-    """Else nodes would die between two heartbeats; with the embedded store it is no matter."""
+def test_session_timeout_exceeds_heartbeat_interval() -> None:
     lines = ("broker.session.timeout.ms=500", "broker.heartbeat.interval.ms=500")
 
     assert "more than broker.heartbeat.interval.ms" in problems_with("postgresql://u@h/d", *lines)
     assert problems_of("\n".join(lines)) == []
 
 
-def test_a_file_has_the_password(tmp_path: Path) -> None:
-    """Its first line is the password; it is read when it is needed."""
+def test_password_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text(f"{SECRET}\r\n# a note\n")
 
@@ -134,8 +128,7 @@ def test_a_file_has_the_password(tmp_path: Path) -> None:
     assert password_in(file) == SECRET
 
 
-def test_files_that_are_of_no_use(tmp_path: Path) -> None:
-    """A file that is missing, empty or no text stops the start, and so does a second password."""
+def test_unusable_files_stop_the_start(tmp_path: Path) -> None:
     empty, binary, good = (tmp_path / name for name in ("empty", "binary", "good"))
     empty.touch()
     binary.write_bytes(b"\xff\xfe")
@@ -154,8 +147,7 @@ def test_files_that_are_of_no_use(tmp_path: Path) -> None:
     assert "the embedded store has no password" in told(good, "embedded")
 
 
-def test_the_lease_ends_after_three_seconds_or_as_given() -> None:
-    """A limit that a busy node would reach is refused."""
+def test_lease_timeout_has_a_minimum() -> None:
     key = "doorkeeper.store.lease.timeout.ms"
     url = "postgresql://u@h/d"
 
@@ -164,7 +156,7 @@ def test_the_lease_ends_after_three_seconds_or_as_given() -> None:
     assert key in problems_with(url, f"{key}=99")
 
 
-def test_the_state_has_no_greatest_age_unless_one_is_given() -> None:
+def test_state_age_limit_has_a_minimum() -> None:
     """-1 is no limit; one below two readings of the store would deny between them."""
     key = "doorkeeper.store.max.age.ms"
 

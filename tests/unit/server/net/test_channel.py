@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def test_a_turn_ends_after_some_frames() -> None:
-    """Others have their turn; meanwhile nothing is read; all is answered in the end."""
+async def test_turn_ends_after_some_frames() -> None:
     channel, transport = World(Limits(frames_per_turn=2)).connect()
 
     channel.data_received(b"".join(describe(str(number)) for number in range(5)))
@@ -34,8 +33,7 @@ async def test_a_turn_ends_after_some_frames() -> None:
     assert transport.names() == ["0", "1", "2", "3", "4"]
 
 
-async def test_nothing_is_answered_while_the_peer_does_not_read() -> None:
-    """A full write buffer stops reading and handling; when it has left, both go on."""
+async def test_reading_stops_while_the_peer_does_not_read() -> None:
     world = World()
     channel, transport = world.connect()
     transport.stuck = True
@@ -53,8 +51,7 @@ async def test_nothing_is_answered_while_the_peer_does_not_read() -> None:
     assert world.context.outgoing.total == 0
 
 
-async def test_the_largest_holder_of_answers_goes() -> None:
-    """When peers leave too much untaken, the one that holds most is cut off, with one line."""
+async def test_largest_holder_of_responses_is_closed() -> None:
     world = World(Limits(queued_out_bytes_max=1000))
     (small, small_pipe), (large, large_pipe) = world.connect(), world.connect()
     small_pipe.stuck = large_pipe.stuck = True
@@ -68,8 +65,7 @@ async def test_the_largest_holder_of_answers_goes() -> None:
     assert world.context.outgoing.total < 1000
 
 
-async def test_the_largest_holder_of_requests_goes() -> None:
-    """When half-sent frames add up to too much, the connection with most is cut off."""
+async def test_largest_holder_of_requests_is_closed() -> None:
     world = World(Limits(queued_in_bytes_max=1000))
     (small, small_pipe), (large, large_pipe) = world.connect(), world.connect()
 
@@ -81,8 +77,7 @@ async def test_the_largest_holder_of_requests_goes() -> None:
     assert world.context.incoming.total < 1000
 
 
-async def test_a_bad_request_ends_it_with_one_line() -> None:
-    """What came before is answered; the line names the connection and the reason."""
+async def test_bad_request_is_one_log_line() -> None:
     world = World()
     channel, transport = world.connect()
 
@@ -96,8 +91,7 @@ async def test_a_bad_request_ends_it_with_one_line() -> None:
     assert line.fields["offset"] == 0
 
 
-async def test_half_closing_answers_what_came_before() -> None:
-    """After the peer's end of file the rest is answered, then the connection ends."""
+async def test_half_close_answers_earlier_requests() -> None:
     channel, transport = World(Limits(frames_per_turn=1)).connect()
     channel.data_received(describe("a") + describe("b"))
 
@@ -108,8 +102,7 @@ async def test_half_closing_answers_what_came_before() -> None:
     assert transport.names() == ["a", "b"]
 
 
-async def test_a_peer_that_takes_an_answer_slowly_is_not_idle() -> None:
-    """It is active when it takes some of what waits for it, and idle when it takes nothing."""
+async def test_slow_reader_is_not_idle() -> None:
     world = World()
     channel, transport = world.connect()
     transport.stuck = True
@@ -130,8 +123,7 @@ LONG = 1500
 """Rows of 10 kB: more than all buffers on the way hold."""
 
 
-async def test_a_long_answer_leaves_in_pieces() -> None:
-    """Others have their turn between two, and none leaves before the peer has taken the last."""
+async def test_long_response_is_sent_in_chunks() -> None:
     world = World()
     (channel, transport), (other, others) = world.connect(), world.connect()
 
@@ -166,9 +158,7 @@ def raw_client(port: int) -> ssl.SSLSocket:
 
 
 @both_loops
-def test_answers_that_a_peer_does_not_take(kind: str, tmp_path: Path) -> None:
-    """They are held and counted, the next request waits, and all of it arrives in the end."""
-
+def test_unread_responses_are_counted(kind: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with edge(door(tmp_path)) as running:
             loop = asyncio.get_running_loop()
@@ -195,9 +185,7 @@ def test_answers_that_a_peer_does_not_take(kind: str, tmp_path: Path) -> None:
     run(kind, main())
 
 
-async def test_a_stop_does_not_wait_for_goodbyes(tmp_path: Path) -> None:
-    """Clients that do not look at their connection hold up nothing; they find its end later."""
-
+async def test_stop_does_not_wait_for_peers(tmp_path: Path) -> None:
     async with edge(door(tmp_path)) as running:
         loop = asyncio.get_running_loop()
         client = await loop.run_in_executor(None, raw_client, running.port)
@@ -209,9 +197,7 @@ async def test_a_stop_does_not_wait_for_goodbyes(tmp_path: Path) -> None:
 
 
 @both_loops
-def test_a_stop_lets_answers_leave(kind: str, tmp_path: Path) -> None:
-    """What was asked before the stop is answered to its last byte, to a slow client too."""
-
+def test_stop_sends_pending_responses(kind: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with edge(door(tmp_path)) as running:
             loop = asyncio.get_running_loop()

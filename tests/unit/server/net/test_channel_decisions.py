@@ -49,8 +49,7 @@ def codes(transport: Any) -> list[int]:
     ]
 
 
-async def test_a_request_waits_for_its_decision_and_nobody_else(decisions: list[Any]) -> None:
-    """It is handled again each time that one is known; those behind it wait, others do not."""
+async def test_pending_decision_blocks_only_its_connection(decisions: list[Any]) -> None:
     first = asyncio.get_running_loop().create_future()
     second: concurrent.futures.Future[None] = concurrent.futures.Future()
     decisions += [first, second]
@@ -90,10 +89,9 @@ async def never() -> None:
         (lambda: fails(ApiError(ErrorCode.POLICY_VIOLATION)), ErrorCode.POLICY_VIOLATION, ""),
     ],
 )
-async def test_without_a_decision_clients_try_again(
+async def test_undecided_request_is_retriable(
     decisions: list[Any], known: Any, code: ErrorCode, cause: str
 ) -> None:
-    """The error is one that they retry, and the log says why; an ApiError stays what it is."""
     decisions.append(known())
     world = World(Limits(decision_timeout_ms=20))
     channel, transport = world.connect()
@@ -109,8 +107,7 @@ async def test_without_a_decision_clients_try_again(
     assert [cause in each for each in causes] == [True] * bool(cause)
 
 
-async def test_what_waits_otherwise_does_not_begin_anew(decisions: list[Any]) -> None:
-    """A decision that is asked for after a wait fails the request at once, retriably."""
+async def test_decision_after_a_wait_fails_retriably(decisions: list[Any]) -> None:
     assert decisions == []
     channel, transport = World().connect()
 
@@ -120,8 +117,7 @@ async def test_what_waits_otherwise_does_not_begin_anew(decisions: list[Any]) ->
     assert codes(transport) == [ErrorCode.NOT_CONTROLLER]
 
 
-async def test_a_client_that_leaves_meanwhile_leaves_nothing(decisions: list[Any]) -> None:
-    """The question goes on, for others who may have asked it too."""
+async def test_disconnect_does_not_cancel_the_decision(decisions: list[Any]) -> None:
     known = asyncio.get_running_loop().create_future()
     decisions.append(known)
     world = World()
@@ -169,8 +165,5 @@ async def test_a_client_that_leaves_meanwhile_leaves_nothing(decisions: list[Any
         ),
     ],
 )
-def test_the_error_is_one_that_the_callers_of_the_api_retry(
-    code: ErrorCode, keys: list[ApiKey]
-) -> None:
-    """They look for the leader, the coordinator or the controller again."""
+def test_error_code_is_retriable_for_each_api(code: ErrorCode, keys: list[ApiKey]) -> None:
     assert {undecided(key).code for key in keys} == {code}

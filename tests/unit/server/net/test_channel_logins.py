@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
 
 
-async def test_a_failed_login_is_answered_after_the_delay() -> None:
-    """Nothing is written and nothing read until then; then the answer, then the end."""
+async def test_failed_login_is_answered_after_the_delay() -> None:
     world = World(Limits(failed_authentication_delay_ms=20), offers=LOGIN)
     channel, transport = world.connect()
 
@@ -49,8 +48,7 @@ async def test_a_failed_login_is_answered_after_the_delay() -> None:
     assert line.fields["reason"] == "Unsupported SASL mechanism NONSENSE"
 
 
-async def test_no_password_is_logged() -> None:
-    """A refused login leaves no trace of its password in the log."""
+async def test_password_is_not_logged() -> None:
     world = World(offers=LOGIN)
     channel, _ = world.connect()
 
@@ -62,8 +60,7 @@ async def test_no_password_is_logged() -> None:
     channel.connection_lost(None)
 
 
-async def test_a_stranger_sends_little_ahead() -> None:
-    """Reading stops when more than a little waits, and goes on when it has been taken."""
+async def test_read_ahead_is_limited_before_login() -> None:
     world = World(offers=LOGIN)
     channel, transport = world.connect()
 
@@ -78,8 +75,7 @@ async def test_a_stranger_sends_little_ahead() -> None:
     assert transport.writes == []
 
 
-async def test_refusals_take_turns() -> None:
-    """The delays of many are over in one moment; each refusal has a turn of the loop."""
+async def test_delayed_errors_take_turns() -> None:
     world = World(Limits(failed_authentication_delay_ms=0), offers=LOGIN)
     connected = [world.connect() for _ in range(5)]
     for channel, _ in connected:
@@ -115,8 +111,7 @@ def slow_world(limits: Limits | None = None) -> tuple[Slow, World]:
     return slow, World(limits or Limits(failed_authentication_delay_ms=20), offers=offers)
 
 
-async def test_a_login_that_takes_its_time_holds_its_connection() -> None:
-    """Nothing is read and nothing answered behind it; then it all goes on, in order."""
+async def test_slow_login_blocks_its_connection() -> None:
     slow, world = slow_world()
     channel, transport = world.connect()
 
@@ -135,8 +130,7 @@ async def test_a_login_that_takes_its_time_holds_its_connection() -> None:
 
 
 @pytest.mark.parametrize("outcome", [RuntimeError("hush"), asyncio.CancelledError()])
-async def test_a_login_that_fails_in_itself_refuses(outcome: BaseException) -> None:
-    """Whatever an awaitable raises, the client reads the general text after the delay."""
+async def test_login_exception_is_an_authentication_failure(outcome: BaseException) -> None:
     slow, world = slow_world()
     channel, transport = world.connect()
 
@@ -157,8 +151,7 @@ async def test_a_login_that_fails_in_itself_refuses(outcome: BaseException) -> N
     assert "hush" not in str(world.log.lines)
 
 
-async def test_who_leaves_during_a_login_is_forgotten() -> None:
-    """The step is cancelled, and what comes of it moves nothing."""
+async def test_disconnect_cancels_the_login() -> None:
     slow, world = slow_world()
     channel, transport = world.connect()
     channel.data_received(handshake() + authenticate(plain()))
@@ -180,8 +173,7 @@ class Nobody:
         raise RuntimeError(f"no {context.authorization_id} on {context.listener_name}")
 
 
-async def test_without_a_principal_a_connection_ends() -> None:
-    """In clear it ends at once; after SASL the success leaves, and the next request ends it."""
+async def test_missing_principal_ends_the_connection() -> None:
     world = World(offers=ConnectionSecurity(None, Nobody()))
     _, in_clear = world.connect()
     sasl = World(offers=replace(LOGIN, builder=Nobody()))
@@ -200,8 +192,7 @@ async def test_without_a_principal_a_connection_ends() -> None:
         assert "no principal could be made for a connection" in str(log.lines)
 
 
-async def test_a_client_that_hangs_up_on_a_refusal_leaves_a_line() -> None:
-    """A challenge that only tells a refusal ends a login, whether it is acknowledged or not."""
+async def test_disconnect_at_an_error_challenge_is_logged() -> None:
     slow, world = slow_world()
     channel, transport = world.connect()
     usual, other = world.connect()

@@ -25,8 +25,7 @@ def ids(transport: Transport) -> list[int]:
     return [int.from_bytes(frame[:4]) for frame in transport.answers()]
 
 
-async def test_an_answer_from_memory_keeps_its_place() -> None:
-    """Wherever the bytes are cut, and behind a change whose answer is pending; it is counted."""
+async def test_cached_response_keeps_its_order() -> None:
     authorizer, meters = PendingAuthorizer(), Meters()
     world = World(authorizer=authorizer, requests=RequestMeter(meters))
     channel, transport = world.connect()
@@ -47,8 +46,7 @@ async def test_an_answer_from_memory_keeps_its_place() -> None:
     assert meters.counter(table.REQUESTS, "CreateAcls", "none").value == 1
 
 
-async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:
-    """The next one waits until it has left."""
+async def test_unread_cached_response_stops_reading() -> None:
     world = World()
     channel, transport = world.connect()
     channel.data_received(versions(correlation_id=1))
@@ -84,8 +82,7 @@ def answers(transport: Transport) -> list[tuple[int, int, str]]:
     return [(number, len(each.resources), each.error_message) for number, each in found]
 
 
-async def test_others_are_answered_between_the_pieces(slow: World) -> None:
-    """A small request waits for one piece of somebody's long answer, not for all of it."""
+async def test_other_requests_are_served_between_chunks(slow: World) -> None:
     (large, large_pipe), (small, small_pipe) = slow.connect(), slow.connect()
     large.data_received(describe(f"pieces:{TOPICS}", 7))
 
@@ -99,8 +96,7 @@ async def test_others_are_answered_between_the_pieces(slow: World) -> None:
     assert answers(large_pipe) == [(7, TOPICS, "")]
 
 
-async def test_answers_keep_their_order(slow: World) -> None:
-    """What stands before and behind a long one on its connection comes before and behind it."""
+async def test_long_responses_keep_their_order(slow: World) -> None:
     channel, pipe = slow.connect()
 
     channel.data_received(
@@ -123,8 +119,7 @@ async def test_answers_keep_their_order(slow: World) -> None:
     ]
 
 
-async def test_long_answers_are_built_one_after_the_other(slow: World) -> None:
-    """In the order of their requests; who leaves meanwhile gets nothing and holds up nobody."""
+async def test_long_responses_are_built_in_sequence(slow: World) -> None:
     (gone, gone_pipe), (next_one, next_pipe) = slow.connect(), slow.connect()
     (last, last_pipe) = slow.connect()
     for channel in (gone, next_one, last):
@@ -141,10 +136,9 @@ async def test_long_answers_are_built_one_after_the_other(slow: World) -> None:
 
 
 @pytest.mark.parametrize("error", [Unencodable("name", "too long"), RuntimeError("fails")])
-async def test_what_cannot_be_made(
+async def test_unencodable_response_is_an_error(
     slow: World, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A response that does not fit, or fails, is answered with an error; others are made."""
     channel, pipe = slow.connect()
 
     def fails(*_: object) -> Slices[bytes]:

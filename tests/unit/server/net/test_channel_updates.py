@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.exchange import Login
 
 
-async def test_an_update_holds_what_is_behind_it() -> None:
-    """Later requests wait, unread ones stay unread; then all are answered in order."""
+async def test_update_blocks_later_requests() -> None:
     authorizer = PendingAuthorizer()
     world = World(authorizer=authorizer)
     channel, transport = world.connect()
@@ -60,8 +59,7 @@ async def test_an_update_holds_what_is_behind_it() -> None:
     assert len(world.context.updates) == 0
 
 
-async def test_a_client_that_leaves_during_an_update_leaves_nothing() -> None:
-    """The update goes on without an answer, and nothing of the connection is kept."""
+async def test_disconnect_during_update_leaves_no_state() -> None:
     pending: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
     world = World(authorizer=HandAuthorizer(lambda bindings: [pending]))
     channel, transport = world.connect()
@@ -77,7 +75,7 @@ async def test_a_client_that_leaves_during_an_update_leaves_nothing() -> None:
     assert (world.context.incoming.total, world.context.outgoing.total) == (0, 0)
 
 
-async def test_items_that_fail_are_told() -> None:
+async def test_failed_items_are_reported() -> None:
     """The client gets -1 for the item, the log gets the exception once."""
     boom = RuntimeError("boom")
 
@@ -103,7 +101,7 @@ async def test_items_that_fail_are_told() -> None:
 
 
 @pytest.mark.parametrize("awaitables", [0, 2])
-async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
+async def test_wrong_number_of_results_is_an_error(awaitables: int) -> None:
     """Too few or too many awaitables: every item -1, and a line."""
     authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * awaitables)
     world = World(authorizer=authorizer)
@@ -138,9 +136,7 @@ class Faulty:
     ("part", "code"),
     [("requests", 0), ("request_log", 0), ("audit_log", -1), ("logger", 0)],
 )
-async def test_a_change_that_is_made_is_answered_whatever_fails_after_it(
-    part: str, code: int
-) -> None:
+async def test_completed_change_is_answered_despite_later_faults(part: str, code: int) -> None:
     """What counts and logs reports its fault elsewhere; an unrecorded change is error -1."""
     reported: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
@@ -161,8 +157,7 @@ async def test_a_change_that_is_made_is_answered_whatever_fails_after_it(
     assert bool(reported) is (part in ("requests", "request_log"))
 
 
-async def test_an_update_of_an_unknown_operation_does_not_begin() -> None:
-    """The request is refused; nothing is changed, and what is behind it is answered."""
+async def test_unknown_update_is_rejected() -> None:
     authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * len(bindings))
     world = World(authorizer=authorizer)
     world.context.updates.updates.clear()
@@ -176,7 +171,7 @@ async def test_an_update_of_an_unknown_operation_does_not_begin() -> None:
     assert (authorizer.asked, len(world.context.updates)) == ([], 0)
 
 
-async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:
+async def test_unawaited_change_is_answered_immediately() -> None:
     """``wait=False`` answers now; should the change fail later, the log says so."""
     world = World()
     channel, transport = world.connect()
@@ -192,7 +187,7 @@ async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:
     assert world.log.one("items of an update failed")
 
 
-async def test_an_update_that_takes_too_long_is_answered_and_goes_on() -> None:
+async def test_slow_update_times_out_and_continues() -> None:
     """After the time its request is refused with 7 and those behind it are answered; it goes on."""
     world = World(Limits(update_timeout_ms=1))
     channel, transport = world.connect()
@@ -209,7 +204,7 @@ async def test_an_update_that_takes_too_long_is_answered_and_goes_on() -> None:
     assert len(transport.answers()) == 2
 
 
-async def test_an_update_that_is_cancelled_inside_is_answered() -> None:
+async def test_cancelled_update_is_answered() -> None:
     """Where the services cancel what is awaited, the client gets -1 and is not left waiting."""
     world = World()
     channel, transport = world.connect()
@@ -283,8 +278,7 @@ class Recorded(World):
         await until(lambda: not self.context.updates)
 
 
-async def test_what_is_complete_at_once_waits_too() -> None:
-    """Answers stay in order where the authorizer needs no time, but the audit log does."""
+async def test_immediate_result_waits_for_the_audit_log() -> None:
     w = Recorded()
 
     w.channel.data_received(describe("before", 1) + create(["x"], 2) + describe("behind", 3))
@@ -296,8 +290,7 @@ async def test_what_is_complete_at_once_waits_too() -> None:
     assert GRACE_S <= timeout_s <= Limits().update_timeout_ms / 1000 + GRACE_S
 
 
-async def test_a_change_that_could_not_be_recorded() -> None:
-    """The client reads that it was made and not recorded."""
+async def test_unrecorded_change_is_reported() -> None:
     w = Recorded()
     w.channel.data_received(create(["x"], 1))
 
@@ -312,8 +305,7 @@ async def test_a_change_that_could_not_be_recorded() -> None:
     )
 
 
-async def test_an_audit_log_that_cannot_be_written_refuses_changes() -> None:
-    """The authorizer is not even asked; questions are answered."""
+async def test_unwritable_audit_log_rejects_changes() -> None:
     w = Recorded()
     w.audit_log.refused = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "nothing was changed")
 
@@ -326,8 +318,7 @@ async def test_an_audit_log_that_cannot_be_written_refuses_changes() -> None:
     assert w.authorizer.asked == []
 
 
-async def test_logins_are_told() -> None:
-    """A login and its failure are told, with what the client proved or why not."""
+async def test_logins_are_recorded() -> None:
     w = Recorded(offers=LOGIN)
     w.channel.data_received(handshake() + authenticate(plain(), correlation_id=5))
     failed = Recorded(offers=LOGIN)
@@ -349,8 +340,7 @@ class Boom(Exception):
     """An exception that can be referred to weakly."""
 
 
-async def test_a_failure_leaves_no_circle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed is let go of when it is answered and logged, without a garbage collection."""
+async def test_failure_leaves_no_reference_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[weakref.ref[Boom]] = []
 
     async def fails(_services: object, _names: object) -> None:

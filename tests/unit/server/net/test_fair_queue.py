@@ -69,8 +69,7 @@ class World:
         return self.queue.put(host, do)
 
 
-def test_one_piece_of_work_a_turn_of_the_loop() -> None:
-    """Nothing is done at once, and never two things in one turn."""
+def test_one_task_per_loop_iteration() -> None:
     world = World()
     for name in "abc":
         world.work("1.1.1.1", name)
@@ -97,8 +96,7 @@ def test_addresses_take_turns() -> None:
     assert world.done == ["a", "one", "b", "c"]
 
 
-def test_what_is_cancelled_is_not_done() -> None:
-    """It costs no turn either; with nothing else there is no turn left."""
+def test_cancelled_task_is_skipped() -> None:
     world = World()
     gone = world.work("1.1.1.1", "gone")
     world.work("1.1.1.1", "stays")
@@ -112,8 +110,7 @@ def test_what_is_cancelled_is_not_done() -> None:
     assert (world.done, world.queue.waiting, world.loop.calls) == (["stays"], False, [])
 
 
-def test_work_that_fails_ends_nobody_elses() -> None:
-    """The loop is told of the error, as of any callback's; the next has its turn."""
+def test_failing_task_does_not_affect_others() -> None:
     world = World()
 
     def failing() -> None:
@@ -129,8 +126,7 @@ def test_work_that_fails_ends_nobody_elses() -> None:
     assert world.done == ["next"]
 
 
-def test_a_share_while_clients_are_at_work() -> None:
-    """In the long run strangers have their share of the time and no more."""
+def test_unauthenticated_clients_have_a_limited_share() -> None:
     world = World(share=0.1)
     work_s = 0.0002
     began_s = world.clock.now_s
@@ -143,13 +139,7 @@ def test_a_share_while_clients_are_at_work() -> None:
     assert taken_s == pytest.approx(200 * work_s / 0.1, rel=0.02)
 
 
-async def test_a_right_login_among_wrong_ones() -> None:
-    """While a flood of wrong passwords goes on and a client is served, a right one gets in soon.
-
-    It has three turns, for its connection and its two frames, and before each of them those who
-    guess have at most one each.
-    """
-
+async def test_valid_login_during_a_flood() -> None:
     async with edge(SASL, OPEN) as running:
         stop = False
 
@@ -181,8 +171,7 @@ async def test_a_right_login_among_wrong_ones() -> None:
         assert refused <= 3 * len(flood)
 
 
-def test_a_turn_in_which_others_had_the_processor_costs_what_it_did() -> None:
-    """A second away from the processor keeps nobody out for ten."""
+def test_preempted_turn_costs_its_cpu_time() -> None:
     world = World(share=0.1)
     world.queue.clients_active = True
 

@@ -37,9 +37,7 @@ async def asked(running: Edge, context: ssl.SSLContext) -> bytes:
 
 
 @both_loops
-def test_requests_and_certificates(kind: str, tmp_path: Path) -> None:
-    """Requests are answered as in clear, and the connection knows its peer's certificates."""
-
+def test_tls_requests_and_certificates(kind: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with edge(door(tmp_path, ssl_client_auth="required")) as running:
             client = await connected(running, client_context(world().alice, tmp_path))
@@ -58,9 +56,7 @@ def test_requests_and_certificates(kind: str, tmp_path: Path) -> None:
     run(kind, main())
 
 
-async def test_a_client_without_a_certificate_is_anonymous(tmp_path: Path) -> None:
-    """Where one is only requested, a client may have none."""
-
+async def test_client_without_certificate_is_anonymous(tmp_path: Path) -> None:
     async with edge(door(tmp_path, ssl_client_auth="requested")) as running:
         client = await connected(running, client_context())
         await client.call(versions(), ApiVersionsResponse, 3)
@@ -70,7 +66,9 @@ async def test_a_client_without_a_certificate_is_anonymous(tmp_path: Path) -> No
 
 @both_loops
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_refused_client_is_told(kind: str, version: ssl.TLSVersion, tmp_path: Path) -> None:
+def test_rejected_client_receives_an_alert(
+    kind: str, version: ssl.TLSVersion, tmp_path: Path
+) -> None:
     """It gets an alert, also in TLS 1.3, where its own handshake is over by then."""
 
     async def main() -> None:
@@ -89,9 +87,7 @@ def test_a_refused_client_is_told(kind: str, version: ssl.TLSVersion, tmp_path: 
     run(kind, main())
 
 
-async def test_who_is_slow_delays_nobody(tmp_path: Path) -> None:
-    """Others are served while a client says nothing; in the end that one is closed."""
-
+async def test_slow_handshake_does_not_delay_others(tmp_path: Path) -> None:
     async with edge(door(tmp_path), limits=AT_LAST) as running:
         slow = await silent(running.port)
         await until(lambda: running.server.connections == 1)
@@ -105,9 +101,7 @@ async def test_who_is_slow_delays_nobody(tmp_path: Path) -> None:
         slow.writer.close()
 
 
-async def test_who_says_nothing_shuts_nobody_out(tmp_path: Path) -> None:
-    """With no room for another handshake, the oldest ends after a while."""
-
+async def test_oldest_silent_handshake_is_dropped(tmp_path: Path) -> None:
     limits = Limits(tls_handshakes_max=2, tls_handshake_overdue_ms=20)
     async with edge(door(tmp_path), limits=limits) as running:
         slow = [await silent(running.port) for _ in range(4)]
@@ -123,9 +117,7 @@ async def test_who_says_nothing_shuts_nobody_out(tmp_path: Path) -> None:
             each.leave()
 
 
-async def test_a_client_that_speaks_no_tls(tmp_path: Path) -> None:
-    """It is closed, with a line that says so; a client that only looks is one of those."""
-
+async def test_client_without_tls_is_logged(tmp_path: Path) -> None:
     async with edge(door(tmp_path), limits=AT_LAST) as running:
         client = await silent(running.port)
         await client.send(versions())
@@ -139,9 +131,9 @@ async def test_a_client_that_speaks_no_tls(tmp_path: Path) -> None:
         client.leave()
 
 
-async def test_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nobody has foreseen ends one connection, with a line and its traceback."""
-
+async def test_unexpected_error_ends_one_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with edge(door(tmp_path)) as running:
 
         def faulty(*_given: object, **_named: object) -> ssl.SSLObject:
@@ -161,9 +153,7 @@ async def test_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         await other.call(versions(), ApiVersionsResponse, 3)
 
 
-async def test_another_context_for_the_next_connection(tmp_path: Path) -> None:
-    """Who is in stays in; who comes next meets the new one."""
-
+async def test_new_context_applies_to_new_connections(tmp_path: Path) -> None:
     other = Authority("Other")
     server = other.server().write_pem(tmp_path / "other.pem")
     async with edge(door(tmp_path)) as running:

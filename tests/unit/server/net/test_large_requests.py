@@ -57,8 +57,7 @@ def handling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
         handler.may_end.set()
 
 
-async def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's own next request waits; that of another one does not."""
+async def test_other_connections_are_served_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     authorizer = PendingAuthorizer()
     world = World(authorizer=authorizer)
     (large, large_pipe), (small, small_pipe) = world.connect(), world.connect()
@@ -77,8 +76,7 @@ async def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch) ->
     assert [int.from_bytes(frame[:4]) for frame in large_pipe.answers()] == [1, 2]
 
 
-async def test_a_client_that_leaves_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request in the thread ends without an answer; one that waits for it never begins."""
+async def test_disconnect_cancels_a_large_request(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(authorizer=PendingAuthorizer())
     (first, first_pipe), (second, second_pipe) = world.connect(), world.connect()
     (third, third_pipe) = world.connect()
@@ -134,10 +132,9 @@ async def test_addresses_take_turns() -> None:
     assert order == ["a1", "a2", "b1", "a3"]
 
 
-async def test_small_requests_and_those_that_change_something_stay(
+async def test_small_or_changing_requests_stay_on_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They are handled on the event loop; large ones of the second kind are decoded first."""
     authorizer = PendingAuthorizer()
     world = World(authorizer=authorizer)
     with handling(monkeypatch) as handler:

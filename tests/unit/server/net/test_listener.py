@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("kind", LOOP_KINDS)
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ECONNABORTED])
-def test_errors_never_end_accepting(
+def test_errors_never_stop_accepting(
     kind: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever ``accept`` says, it goes on; out of descriptors it rests, and says so once."""
@@ -58,8 +58,7 @@ def test_errors_never_end_accepting(
     run(kind, main())
 
 
-async def test_an_address_with_too_many_is_turned_away() -> None:
-    """The one too many is accepted and closed at once, with one line; others are served."""
+async def test_address_over_its_limit_is_rejected() -> None:
     async with edge(limits=Limits(connections_per_ip_max=1)) as running:
         first = await running.client()
         await first.call(versions(), ApiVersionsResponse, 3)
@@ -77,9 +76,7 @@ async def test_an_address_with_too_many_is_turned_away() -> None:
         await third.call(versions(), ApiVersionsResponse, 3)
 
 
-async def test_a_stop_before_a_connection_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever was accepted and waits for its turn is closed, and counted no more."""
-
+async def test_stop_closes_accepted_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     async with edge() as running:
         turns: list[Callable[[], None]] = []
         monkeypatch.setattr(FairQueue, "put", lambda self, host, work: turns.append(work))
@@ -100,8 +97,7 @@ A = ListenerSpec(
 B = ListenerSpec(name="B", security_protocol="PLAINTEXT", host="localhost", port=0)
 
 
-async def test_a_listener_has_room_up_to_its_limit() -> None:
-    """A full listener has none; the other one still has; who leaves makes room."""
+async def test_listener_has_a_connection_limit() -> None:
     admission = Admission(Limits())
     assert admission.enter(A, "h")
     assert admission.enter(A, "h")
@@ -114,8 +110,7 @@ async def test_a_listener_has_room_up_to_its_limit() -> None:
     assert admission.accepted == {"A": 2}
 
 
-async def test_an_address_has_its_own_limit() -> None:
-    """One address is held to its limit, others are not; an override counts before the rest."""
+async def test_address_has_its_own_limit() -> None:
     admission = Admission(
         Limits(connections_per_ip_max=1, connections_per_ip_overrides={"b": 2, "c": 0})
     )
@@ -126,8 +121,7 @@ async def test_an_address_has_its_own_limit() -> None:
     assert admission.total == 3
 
 
-async def test_other_bounds_count_at_once() -> None:
-    """Who waits for room is let in; who is in stays, also beyond a smaller bound."""
+async def test_changed_limits_apply_immediately() -> None:
     admission = Admission(Limits(connections_max=1))
     spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="localhost", port=0)
     assert admission.enter(spec, "10.0.0.1")
@@ -159,12 +153,12 @@ async def test_other_bounds_count_at_once() -> None:
         (("fe80::1", 1, 0, 3), "fe80:0:0:0:0:0:0:1%3"),
     ],
 )
-def test_hosts_are_written_as_java_does(address: tuple[Any, ...], text: str) -> None:
+def test_hosts_are_formatted_as_in_java(address: tuple[Any, ...], text: str) -> None:
     """Mapped IPv4 as four numbers, IPv6 as eight groups in lower case, then the interface."""
     assert java_host_address(address) == text
 
 
-def test_a_connection_id_names_both_ends() -> None:
+def test_connection_id_has_both_addresses() -> None:
     """Local, remote, processor, number: the form of brokers since 3.9."""
     found = connection_id(("::ffff:127.0.0.1", 9092, 0, 0), ("::1", 5000, 0, 0), 0, 12)
 
@@ -178,13 +172,12 @@ def test_a_connection_id_names_both_ends() -> None:
         ("no-such-host.invalid", "the host is unknown"),
     ],
 )
-def test_an_address_of_others_is_one_clear_line(host: str, reason: str) -> None:
-    """An address that this machine does not have, and a host that nobody knows."""
+def test_unbindable_address_is_one_line(host: str, reason: str) -> None:
     with pytest.raises(BindError, match=f"listener A: cannot bind {host}:0: {reason}"):
         bound_socket("A", host, 0)
 
 
-def test_an_empty_host_is_every_address() -> None:
+def test_empty_host_binds_all_addresses() -> None:
     """One socket takes IPv4 and IPv6."""
     with bound_socket("A", "", 0) as bound:
         bound.listen()

@@ -59,8 +59,7 @@ class Logged(World):
         self.clock.now_s += 0.25
 
 
-async def test_a_request_is_logged() -> None:
-    """Who asked what, by which request, how large both frames are, and what failed."""
+async def test_request_is_logged() -> None:
     w = Logged()
     question = describe("fail", 42)
 
@@ -90,8 +89,7 @@ async def test_a_request_is_logged() -> None:
     }
 
 
-async def test_the_two_times_of_a_change() -> None:
-    """Local until the wait begins, remote until the answer can be built."""
+async def test_local_and_remote_time_of_a_change() -> None:
     w = Logged()
     w.channel.data_received(create(["x"], 7))
     await until(lambda: bool(w.authorizer.futures))
@@ -104,8 +102,7 @@ async def test_the_two_times_of_a_change() -> None:
     assert (line["correlation_id"], line["errors"]) == (7, "INVALID_REQUEST")
 
 
-async def test_it_is_off_until_its_level_is_debug() -> None:
-    """Nothing is kept and nothing is logged until then, also where a response was cached."""
+async def test_request_log_is_off_until_debug() -> None:
     w = Logged()
     w.lines.threshold.level = 20
     w.channel.data_received(describe("a"))
@@ -118,8 +115,7 @@ async def test_it_is_off_until_its_level_is_debug() -> None:
     assert [line["correlation_id"] for line in w.lines.lines] == [2]
 
 
-async def test_notes_are_logged_once() -> None:
-    """Logins go to the audit log alone; faults are logged with their error, others as warnings."""
+async def test_events_are_logged_once() -> None:
     logins: list[Login] = []
     world = World(audit_log=SimpleNamespace(record_login=logins.append))
     asked, error = connection(), ValueError("x")
@@ -140,8 +136,7 @@ async def test_notes_are_logged_once() -> None:
 UNTOLD = "failed TLS handshakes, not logged one by one"
 
 
-async def test_a_flood_of_handshakes_is_counted() -> None:
-    """After some lines the others of that time are one line."""
+async def test_handshake_log_lines_are_limited() -> None:
     log = Log()
     handshakes = HandshakeLog("DOOR", log)
 
@@ -162,7 +157,7 @@ async def test_a_flood_of_handshakes_is_counted() -> None:
 OMITTED = "log lines omitted"
 
 
-async def test_long_texts_are_cut() -> None:
+async def test_long_texts_are_truncated() -> None:
     """Names come from clients, up to 32 kB of them; numbers and errors stay as they are."""
     log, error = Log(), ValueError("x")
     lines = PeerLog(log, asyncio.get_running_loop())
@@ -178,8 +173,7 @@ async def test_long_texts_are_cut() -> None:
     assert log.lines[1].fields == {"exc_info": error}
 
 
-async def test_a_flood_of_lines_is_counted() -> None:
-    """Each event has its own number of lines; the others of that time are one line."""
+async def test_repeated_log_lines_are_limited() -> None:
     log = Log()
     lines = PeerLog(log, asyncio.get_running_loop())
 
@@ -217,8 +211,7 @@ class Metered(World):
         return self.values(table.REQUESTS)
 
 
-async def test_a_wait_divides_the_time_of_an_update() -> None:
-    """Local until the wait begins, remote until the last item is complete; total is both."""
+async def test_wait_divides_the_time_of_an_update() -> None:
     world = Metered()
     channel = world.channel()
     futures = world.authorizer.futures
@@ -238,8 +231,7 @@ async def test_a_wait_divides_the_time_of_an_update() -> None:
     assert times == [0.25, 3.0, 3.25]
 
 
-async def test_refused_and_timed_out_updates_are_counted() -> None:
-    """What has no room at all, and items that were not complete in time."""
+async def test_rejected_and_timed_out_updates_are_counted() -> None:
     world = Metered(Limits(updates_waiting_max=2, update_timeout_ms=100))
     first, second = world.channel(), world.channel()
 

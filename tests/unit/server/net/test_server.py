@@ -46,9 +46,7 @@ def listener(name: str, port: int = 0, **more: object) -> ListenerSpec:
     )
 
 
-async def test_each_listener_is_itself() -> None:
-    """Listeners have ports and rules of their own: SASL on one, none on another."""
-
+async def test_listeners_are_independent() -> None:
     async with edge(listener("OPEN"), listener("SASL", security=LOGIN)) as running:
         assert len(set(running.ports.values())) == 2
         everybody, user = await running.client("OPEN"), await running.client("SASL")
@@ -61,8 +59,7 @@ async def test_each_listener_is_itself() -> None:
         assert (running.server.connections, running.server.connections_on("SASL")) == (2, 1)
 
 
-async def test_a_listener_is_closed_until_it_is_opened() -> None:
-    """A bound port refuses, while other listeners are open already."""
+async def test_listener_is_closed_until_opened() -> None:
     async with edge(listener("A"), listener("LATE"), opened=["A"]) as running:
         client = await running.client("A")
         await client.call(versions(), ApiVersionsResponse, 3)
@@ -75,8 +72,7 @@ async def test_a_listener_is_closed_until_it_is_opened() -> None:
         await late.call(versions(), ApiVersionsResponse, 3)
 
 
-async def test_a_port_in_use_binds_nothing() -> None:
-    """One listener that cannot bind frees the ports of the others."""
+async def test_port_in_use_binds_nothing() -> None:
     async with edge(listener("A")) as running:
         specs = (listener("FREE"), listener("TAKEN", running.port))
         with pytest.raises(BindError, match="listener TAKEN"):
@@ -84,8 +80,7 @@ async def test_a_port_in_use_binds_nothing() -> None:
                 pass
 
 
-async def test_idle_connections_are_closed_and_others_are_not() -> None:
-    """Who sent nothing for connections.max.idle.ms goes; the look comes from one timer."""
+async def test_idle_connections_are_closed() -> None:
     clock = Clock()
     limits = Limits(idle_ms=100, sweeps_per_idle_time=100)
     async with edge(limits=limits, clock=clock) as running:
@@ -101,9 +96,7 @@ async def test_idle_connections_are_closed_and_others_are_not() -> None:
 
 
 @pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_draining_answers_what_was_received(kind: str) -> None:
-    """An update under way and the requests behind it are answered; then the connection ends."""
-
+def test_drain_answers_received_requests(kind: str) -> None:
     async def main() -> None:
         authorizer = PendingAuthorizer()
         async with edge(authorizer=authorizer) as running:
@@ -127,8 +120,7 @@ def test_draining_answers_what_was_received(kind: str) -> None:
     run(kind, main())
 
 
-async def test_draining_waits_for_updates_whose_clients_left() -> None:
-    """What was begun is finished before the server's parts are closed."""
+async def test_drain_waits_for_updates_of_disconnected_clients() -> None:
     authorizer = PendingAuthorizer()
     async with edge(authorizer=authorizer) as running:
         client = await running.client()
@@ -145,8 +137,7 @@ async def test_draining_waits_for_updates_whose_clients_left() -> None:
         assert running.server.updates_in_flight == 0
 
 
-async def test_draining_does_not_wait_for_ever() -> None:
-    """After the time what is left is cut off, and counted."""
+async def test_drain_times_out() -> None:
     authorizer = PendingAuthorizer()
     async with edge(authorizer=authorizer) as running:
         client = await running.client()
@@ -158,8 +149,7 @@ async def test_draining_does_not_wait_for_ever() -> None:
         authorizer.futures[0].set_result(AclCreateResult())
 
 
-async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path) -> None:
-    """Of a listener in clear the first only; a handshake that fails is told apart."""
+async def test_connections_are_counted_by_listener(tmp_path: Path) -> None:
     async with edge(door(tmp_path), listener("CLEAR")) as running:
         server = running.server
         await connected(running, client_context())
@@ -177,8 +167,7 @@ async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path
         assert server.handshakes_on("CLEAR") == (0, 0)
 
 
-def test_a_listener_shows_no_secret() -> None:
-    """The repr of a listener has no password in it."""
+def test_repr_hides_secrets() -> None:
     spec = ListenerSpec(name="A", security_protocol="SASL", host="", port=1, security=LOGIN)
 
     assert "secret" not in repr(spec)

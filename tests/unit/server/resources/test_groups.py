@@ -34,15 +34,13 @@ A, B, C = row("g", "a-0"), row("g", "b-0"), row("h", "a-1")
 
 
 @pytest.mark.parametrize(("topic", "index"), [("a", 0), ("a-b.c", 12), ("", 3)])
-def test_names_of_partitions(topic: str, index: int) -> None:
-    """The number stands behind the last hyphen: topics may have some in their names."""
+def test_partition_names(topic: str, index: int) -> None:
     found = row("g", partition_text(topic, index))
 
     assert (topic_of(found), index_of(found)) == (topic, index)
 
 
-def test_rows_are_found_by_group_and_by_topic() -> None:
-    """A row without a partition is of no topic; a group that loses its last row is gone."""
+def test_rows_are_found_by_group_and_topic() -> None:
     table = offsets(A, B, C, row_without_partition("i"))
 
     after = table.with_changes([row("g", "b-0", 7)], [A, C, row_without_partition("i")])
@@ -56,8 +54,7 @@ def test_rows_are_found_by_group_and_by_topic() -> None:
     assert list(after.of_topic("a")) == []
 
 
-def test_the_size_is_that_of_the_rows() -> None:
-    """After any changes, also of rows that are not there."""
+def test_size_matches_the_rows() -> None:
     chance = Random(5)
     table, rows = Offsets(), dict[tuple[str, str], StoredOffset]()
     for _ in range(300):
@@ -73,8 +70,7 @@ def test_the_size_is_that_of_the_rows() -> None:
         assert sorted(table) == sorted(of_topics) == sorted(rows.values())
 
 
-def test_a_group_remains_without_offsets() -> None:
-    """A row without a partition takes the place of its last offset; there is one only."""
+def test_group_remains_without_offsets() -> None:
     table = offsets(A, B, C)
 
     one = deletion(table, [A])
@@ -92,8 +88,7 @@ def test_a_group_remains_without_offsets() -> None:
     assert deletion_of_topics(table, ["absent"]) == {}
 
 
-def test_groups_of_offsets() -> None:
-    """They are classic and Empty; a group with members hides one with its id."""
+def test_groups_of_offsets_are_classic_and_empty() -> None:
     live = {"g": a_group("g"), "z": a_group("z")}
 
     groups = all_groups(offsets(A, C), live)

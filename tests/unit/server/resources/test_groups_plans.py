@@ -85,10 +85,9 @@ GROUPS = {
         ("new-empty", "", None, -1, 9, 0),
     ],
 )
-def test_who_may_commit(
+def test_commit_permissions_of_members(
     group: str, member_id: str, instance_id: str | None, epoch: int, version: int, code: int
 ) -> None:
-    """Without members anybody who claims no generation; the codes are the coordinator's."""
     by = Committer(member_id, instance_id, epoch, version)
     found = ErrorCode.NONE
 
@@ -121,7 +120,7 @@ def test_offsets_are_committed() -> None:
         ("\N{GRINNING FACE}" * 2049, 12),
     ],
 )
-def test_the_length_of_metadata(text: str, code: int) -> None:
+def test_metadata_length_is_limited(text: str, code: int) -> None:
     """It counts as Java counts; a new group is made all the same, an empty one needs no row."""
     long = row("a-0", metadata=text)
 
@@ -135,7 +134,7 @@ def test_the_length_of_metadata(text: str, code: int) -> None:
     assert empty == ({} if code else edit(OFFSET, set=[long]))
 
 
-def test_all_offsets_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_total_offset_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """28 where there is no room; a row that replaces another counts for the difference."""
     table = offsets(row("a-0"), row("b-0", group_id="h"))
     monkeypatch.setattr(groups, "SIZE_MAX", table.size + size_of(row("a-2")))
@@ -153,7 +152,7 @@ def test_all_offsets_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (new, refused) == ({}, [28])
 
 
-def test_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_groups_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """28 for a group that would be one more; those that are there go on."""
     monkeypatch.setattr(groups, "GROUPS_MAX", 2)
     table = offsets(row("a-0"), row_without_partition("h"))
@@ -184,7 +183,7 @@ def test_offsets_are_deleted() -> None:
     assert errors == [0, 0, 0, 0]
 
 
-def test_topics_with_subscribers_keep_their_offsets() -> None:
+def test_subscribed_topics_keep_their_offsets() -> None:
     """86; a subscription that cannot be read may be of any topic. Other groups are refused."""
     table = offsets(row("a-0"), row("b-0"))
 

@@ -44,8 +44,7 @@ def selected(*components: tuple[str, int, str | None], strict: bool = False) -> 
 
 
 @given(st.dictionaries(st.sampled_from(["user", "client-id", "ip"]), NAMES, min_size=1))
-def test_stored_entities_are_found_again(names: dict[str, str | None]) -> None:
-    """Whatever their names are; a missing name is not the text null."""
+def test_stored_entities_are_found(names: dict[str, str | None]) -> None:
     entity = entity_of(names.items())
 
     quotas = ClientQuotas().with_changes([row(entity)], [])
@@ -55,8 +54,7 @@ def test_stored_entities_are_found_again(names: dict[str, str | None]) -> None:
     assert entity_text(ANY_USER) != entity_text(entity_of([("user", "null")]))
 
 
-def test_quotas_are_set_and_deleted_one_by_one() -> None:
-    """An entity without quotas is none; descriptions are sorted by entity and name."""
+def test_quotas_are_set_and_deleted() -> None:
     one = ClientQuotas().with_changes(
         [row(ALICE, "b", 2), row(ALICE, "a", 1), row(BOB, "a", 3), row(ANY_USER, "a", 4)], []
     )
@@ -85,16 +83,14 @@ def test_quotas_are_set_and_deleted_one_by_one() -> None:
         (("user", EXACT, "nobody"), set(), set()),
     ],
 )
-def test_one_component(
+def test_filter_with_one_component(
     component: tuple[str, int, str | None], loose: set[Entity], strict: set[Entity]
 ) -> None:
-    """It selects what has the part; a strict filter only what has no other."""
     assert selected(component) == loose
     assert selected(component, strict=True) == strict
 
 
-def test_several_components() -> None:
-    """All of them must hold; none selects everything, and with a strict filter nothing."""
+def test_filter_with_several_components() -> None:
     user, client = ("user", EXACT, "alice"), ("client-id", SPECIFIED, None)
 
     for strict in (False, True):
@@ -104,8 +100,7 @@ def test_several_components() -> None:
     assert selected(strict=True) == set()
 
 
-def test_addresses_stand_alone() -> None:
-    """An IP component with one of another type is no filter, in either order."""
+def test_ip_component_excludes_others() -> None:
     user, client, address = ((kind, SPECIFIED, None) for kind in ("user", "client-id", "ip"))
 
     assert quota_filter([user, client], strict=False).specified == {"user", "client-id"}

@@ -78,8 +78,7 @@ def text_of(entity: Entity, values: dict[str, float | None]) -> str | None:
         ([("ip", "example.invalid")], "example.invalid is not a valid IP or resolvable host."),
     ],
 )
-def test_entities_that_are_refused(parts: list[tuple[str, str | None]], text: str) -> None:
-    """In a broker's words."""
+def test_invalid_entities_are_rejected(parts: list[tuple[str, str | None]], text: str) -> None:
     assert text_of(entity_of(parts), {"producer_byte_rate": 10_000.0}) == text
 
 
@@ -97,8 +96,7 @@ IP_NAMES = ("connection_creation_rate",)
         *((entity, IP_NAMES, CLIENT_NAMES[-1]) for entity in (ADDRESS, ANY_IP, LOCALHOST)),
     ],
 )
-def test_names_of_quotas(entity: Entity, allowed: tuple[str, ...], refused: str) -> None:
-    """Four for users and client ids, one for addresses; also of defaults and combinations."""
+def test_quota_names(entity: Entity, allowed: tuple[str, ...], refused: str) -> None:
     assert [text_of(entity, {name: 5.0}) for name in allowed] == [None] * len(allowed)
     assert text_of(entity, {refused: 5.0}) == f"Invalid configuration key {refused}"
 
@@ -121,8 +119,7 @@ def test_names_of_quotas(entity: Entity, allowed: tuple[str, ...], refused: str)
         ("request_percentage", float("nan"), None),
     ],
 )
-def test_values(name: str, value: float, text: str | None) -> None:
-    """A rate of bytes is a LONG; a percentage may be a fraction."""
+def test_quota_values(name: str, value: float, text: str | None) -> None:
     assert text_of(APP, {name: value}) == text
 
 
@@ -134,13 +131,11 @@ def test_values(name: str, value: float, text: str | None) -> None:
         (1.5, "connection_creation_rate cannot be a fractional value."),
     ],
 )
-def test_rates_of_connections(value: float, text: str | None) -> None:
-    """They are an INT."""
+def test_connection_rates_are_integers(value: float, text: str | None) -> None:
     assert text_of(ADDRESS, {"connection_creation_rate": value}) == text
 
 
-def test_an_entity_changes_as_a_whole() -> None:
-    """One wrong value leaves all quotas of the entity as they are; other entities change."""
+def test_entity_changes_as_a_whole() -> None:
     found = planned(
         (ALICE, {"request_percentage": 99.9, "not.a.quota": 1.0}),
         (APP, {"request_percentage": 2.0}),
@@ -150,8 +145,7 @@ def test_an_entity_changes_as_a_whole() -> None:
     assert found.errors[APP] is None
 
 
-def test_only_what_differs_is_written() -> None:
-    """Also of deletions, which are never refused: a name that no quota has may be deleted."""
+def test_only_differences_are_written() -> None:
     text = entity_text(ALICE)
     kept, gone = StoredQuota(text, "request_percentage", 1), StoredQuota(text, "old", 2)
     present = ClientQuotas().with_changes([kept, gone], [])
@@ -169,8 +163,7 @@ def test_only_what_differs_is_written() -> None:
     assert found.errors == {ALICE: None}
 
 
-def test_what_is_named_twice() -> None:
-    """An entity gets its first alteration; one with a quota twice is refused in the same words."""
+def test_duplicate_alterations() -> None:
     quota_twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0),) * 2)
 
     found = planned((BOTH, {"request_percentage": 1.0}), (BOTH, {"request_percentage": 2.0}))
@@ -185,7 +178,7 @@ def test_what_is_named_twice() -> None:
     assert refused.set == ()
 
 
-def test_too_many_records() -> None:
+def test_records_are_limited() -> None:
     """10,000 rows may change; one more changes nothing at all."""
     values: dict[str, float | None] = {"producer_byte_rate": 1.0, "consumer_byte_rate": 2.0}
     users = [(entity_of([("user", f"u{number}")]), values) for number in range(5_000)]
@@ -202,6 +195,5 @@ def test_too_many_records() -> None:
         *((name, False) for name in ("localhost", "10.0.0.256", "[10.0.0.1", "10.0.0.0/8")),
     ],
 )
-def test_addresses(name: str, *, is_one: bool) -> None:
-    """Also in brackets, and with a zone; what is none must be resolved."""
+def test_ip_addresses(name: str, *, is_one: bool) -> None:
     assert is_address(name) is is_one

@@ -31,10 +31,7 @@ GONE = replace(TOKEN, expiry_ms=NOW - 1)
     ("wanted_ms", "expiry_ms", "max_ms"),
     [(-1, 100, 1000), (0, 100, 1000), (500, 100, 500), (50, 50, 50), (5000, 100, 1000)],
 )
-def test_a_token_ends_as_the_shortest_of_all_bounds(
-    wanted_ms: int, expiry_ms: int, max_ms: int
-) -> None:
-    """The caller's, where it has one, the server's, and the largest number of the protocol."""
+def test_token_lifetime_is_the_shortest_bound(wanted_ms: int, expiry_ms: int, max_ms: int) -> None:
     new = NewToken(ALICE, BOB, (CAROL,), wanted_ms)
     endless = replace(new, max_lifetime_ms=-1).issue("id", NOW, Lifetimes(TIME_MAX, TIME_MAX))
 
@@ -48,23 +45,21 @@ def test_a_token_ends_as_the_shortest_of_all_bounds(
     ("period_ms", "expiry_ms"), [(-1, 100), (0, 100), (20, 20), (100, 100), (101, 100)]
 )
 @pytest.mark.parametrize("caller", [ALICE, CAROL])
-def test_a_renewal_counts_from_now(period_ms: int, expiry_ms: int, caller: Principal) -> None:
+def test_renewal_counts_from_now(period_ms: int, expiry_ms: int, caller: Principal) -> None:
     """A period of 0 or less stands for the server's."""
     renewed = Renewal(b"hmac", period_ms, caller).of(TOKEN, NOW, LIFETIMES)
 
     assert renewed == replace(TOKEN, expiry_ms=NOW + expiry_ms)
 
 
-def test_a_renewal_ends_with_the_tokens_time() -> None:
-    """Nothing lives longer than the time for which it may be renewed."""
+def test_renewal_is_limited_by_the_maximum_lifetime() -> None:
     renewed = Renewal(b"hmac", -1, ALICE).of(TOKEN, NOW, Lifetimes(1000, 5000))
 
     assert renewed.expiry_ms == TOKEN.max_ms
 
 
 @pytest.mark.parametrize("token", [GONE, replace(TOKEN, max_ms=NOW - 1)])
-def test_what_has_expired_is_not_renewed_by_anybody(token: Token) -> None:
-    """That is said before it is asked who wants it."""
+def test_expired_token_cannot_be_renewed(token: Token) -> None:
     with pytest.raises(ApiError) as refused:
         Renewal(b"hmac", -1, DAVE).of(token, NOW, LIFETIMES)
 
@@ -72,8 +67,7 @@ def test_what_has_expired_is_not_renewed_by_anybody(token: Token) -> None:
 
 
 @pytest.mark.parametrize("caller", [BOB, DAVE, Principal("Group", "alice")])
-def test_only_owner_and_renewers_renew_and_end(caller: Principal) -> None:
-    """Who asked for it for somebody else does not; the owner's name alone is not enough."""
+def test_only_owner_and_renewers_may_alter(caller: Principal) -> None:
     with pytest.raises(ApiError) as renewal:
         Renewal(b"hmac", -1, caller).of(TOKEN, NOW, LIFETIMES)
     with pytest.raises(ApiError) as end:
@@ -83,22 +77,20 @@ def test_only_owner_and_renewers_renew_and_end(caller: Principal) -> None:
 
 
 @pytest.mark.parametrize(("period_ms", "expiry_ms"), [(0, 0), (10, 10), (9999, 950)])
-def test_an_end_may_be_later_or_sooner(period_ms: int, expiry_ms: int) -> None:
-    """The period counts from now; the server's own bound on a renewal does not hold here."""
+def test_expiry_may_be_later_or_earlier(period_ms: int, expiry_ms: int) -> None:
     ended = Expiration(b"hmac", period_ms, CAROL).of(TOKEN, NOW)
 
     assert ended == replace(TOKEN, expiry_ms=NOW + expiry_ms)
 
 
-def test_a_token_ends_at_once() -> None:
-    """Even when it has expired; another end comes too late then."""
+def test_token_expires_immediately() -> None:
     assert Expiration(b"hmac", -1, ALICE).of(GONE, NOW) is None
     with pytest.raises(ApiError) as refused:
         Expiration(b"hmac", 0, ALICE).of(GONE, NOW)
     assert refused.value.code is ErrorCode.DELEGATION_TOKEN_EXPIRED
 
 
-def test_the_hmac_is_kafkas() -> None:
+def test_hmac_matches_kafka() -> None:
     """HmacSHA512 of the id under the secret."""
     found = hmac_of("key", "The quick brown fox jumps over the lazy dog").hex()
 
@@ -108,8 +100,7 @@ def test_the_hmac_is_kafkas() -> None:
     )
 
 
-def test_no_hmac_is_shown() -> None:
-    """Neither of a token, nor of what is asked for."""
+def test_repr_hides_the_hmac() -> None:
     shown = repr(
         (SignedToken(TOKEN, b"hm-ac"), Renewal(b"hm-ac", 1, ALICE), Expiration(b"hm-ac", 1, ALICE))
     )
@@ -129,10 +120,9 @@ def test_no_hmac_is_shown() -> None:
         ("SASL_SSL", ALICE, True, False),
     ],
 )
-def test_who_has_proved_who_it_is_may_ask(
+def test_token_request_requires_another_authentication(
     protocol: str, principal: Principal, *, by_token: bool, allowed: bool
 ) -> None:
-    """Not without authentication, and not with a token: tokens make no tokens."""
     asked = AuthorizableRequestContext("L", protocol, principal, "10.0.0.7", 38, 3, "c", 1)
     context = RequestContext(asked, "", controller_listener=False, token_authenticated=by_token)
 

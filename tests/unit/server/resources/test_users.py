@@ -19,8 +19,7 @@ OF_512 = credential("alice", "SCRAM-SHA-512", 8192)
 BOB = credential("bob", iterations=5000)
 
 
-def test_a_user_is_there_while_one_credential_is() -> None:
-    """Each mechanism has its credential; a login that began with a snapshot sees no change."""
+def test_user_exists_while_it_has_a_credential() -> None:
     users = ScramUsers([OF_256, OF_512])
 
     half = users.with_changes([BOB], [OF_256])
@@ -34,7 +33,7 @@ def test_a_user_is_there_while_one_credential_is() -> None:
     assert (none.names(), none.iterations_of("alice")) == ([], {})
 
 
-def test_the_usual_iterations_are_those_of_most() -> None:
+def test_default_iterations_are_the_most_frequent() -> None:
     """The most frequent number of a mechanism, the lowest of several; 4,096 where there is none."""
     users = ScramUsers([BOB, credential("carol", iterations=5000), OF_256, OF_512])
 
@@ -44,8 +43,7 @@ def test_the_usual_iterations_are_those_of_most() -> None:
     assert ScramUsers().usual_iterations("SCRAM-SHA-256") == 4096
 
 
-def test_any_order_of_changes_gives_what_a_new_snapshot_has() -> None:
-    """After three hundred changes at random names, credentials and counts are those of the rest."""
+def test_random_changes_match_a_new_snapshot() -> None:
     chance = Random(7)
     users = ScramUsers()
     expected: dict[tuple[str, str], StoredCredential] = {}

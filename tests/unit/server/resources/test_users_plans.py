@@ -92,10 +92,9 @@ def alter(
         (gone("alice"), gone("alice"), put("alice")),
     ],
 )
-def test_who_is_named_twice_keeps_everything(
+def test_user_altered_twice_is_unchanged(
     items: tuple[CredentialDeletion | CredentialUpsertion, ...],
 ) -> None:
-    """Even for two mechanisms; the others of the request are served."""
     assert outcome(*items, put("bob"), gone("bob", 2)) == ([], [], {"alice": TWICE, "bob": ABSENT})
     assert outcome(*items, put("bob"), put("new")) == ([], ["bob", "new"], {"alice": TWICE})
 
@@ -117,22 +116,19 @@ def test_who_is_named_twice_keeps_everything(
         (put("bob", salted_password=b""), (-1, None)),
     ],
 )
-def test_each_fault_has_its_words(
+def test_each_fault_has_kafkas_text(
     item: CredentialDeletion | CredentialUpsertion, error: tuple[int, str | None]
 ) -> None:
-    """The name is looked at first, then the mechanism, then the number of iterations."""
     assert outcome(item) == ([], [], {item.user: error})
 
 
-def test_the_first_refusal_of_a_user_stays() -> None:
-    """A deletion that is refused hides whatever else is said of the user."""
+def test_first_error_of_a_user_is_kept() -> None:
     assert outcome(gone("carol"), gone("carol"), put("carol"))[2] == {"carol": ABSENT}
     assert outcome(put("bob", 9), put("bob"))[2] == {"bob": UNKNOWN}
 
 
 @pytest.mark.parametrize("iterations", [4096, 16384])
-async def test_what_is_stored_is_what_the_password_makes(iterations: int) -> None:
-    """Both bounds are allowed; keys are those that a login with the password needs."""
+async def test_credential_matches_the_password(iterations: int) -> None:
     async with memory_log() as log:
         for code, mechanism in ((1, "SCRAM-SHA-256"), (2, "SCRAM-SHA-512")):
             word = salted_password(mechanism, "alice-secret", b"salt", iterations)
@@ -143,7 +139,7 @@ async def test_what_is_stored_is_what_the_password_makes(iterations: int) -> Non
             assert log.state.credentials.credential(mechanism, "alice") == made
 
 
-def test_a_request_beyond_a_brokers_bound_changes_nothing() -> None:
+def test_excessive_request_changes_nothing() -> None:
     """10,000 changes at once are made; one more is refused for every user, as a fault."""
     many = tuple(put(f"user-{number}") for number in range(RECORDS_MAX))
 
@@ -154,8 +150,7 @@ def test_a_request_beyond_a_brokers_bound_changes_nothing() -> None:
     assert len(errors) == RECORDS_MAX + 2
 
 
-async def test_a_credential_counts_when_it_is_durable() -> None:
-    """Until then nobody logs in with it, and one that is deleted counts; the next plan sees it."""
+async def test_credential_applies_once_durable() -> None:
     alice = credential("alice")
     async with memory_log(store := HandStore(edit(CREDENTIAL, set=[alice]))) as log:
         lost = alter(log, put("bob"))

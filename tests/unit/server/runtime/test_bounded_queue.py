@@ -8,8 +8,7 @@ from doorkeeper.server.runtime.bounded_queue import Batch, BoundedQueue, Lost
 from testkit.load import scaled
 
 
-def test_an_item_without_room_is_rejected() -> None:
-    """A batch has its room until the thread comes back; an item that must be kept has room."""
+def test_item_without_room_is_rejected() -> None:
     queue = BoundedQueue[str](10)
 
     assert queue.put("a", 10)
@@ -23,8 +22,7 @@ def test_an_item_without_room_is_rejected() -> None:
     assert queue.put("e")
 
 
-def test_losses_come_with_the_next_batch() -> None:
-    """With their number and times."""
+def test_losses_are_reported_with_the_next_batch() -> None:
     queue = BoundedQueue[str](1)
     queue.put("a")
     queue.lose(2, 7)
@@ -34,8 +32,7 @@ def test_losses_come_with_the_next_batch() -> None:
     assert queue.take(0).lost is None
 
 
-def test_the_thread_works_until_the_queue_is_closed() -> None:
-    """It is woken by an item and by the end; what is queued then is done first."""
+def test_thread_runs_until_the_queue_is_closed() -> None:
     queue = BoundedQueue[int](10)
     batches: list[Batch[int]] = []
     done, ended = threading.Semaphore(0), threading.Event()
@@ -55,8 +52,7 @@ def test_the_thread_works_until_the_queue_is_closed() -> None:
     assert not queue.put(3)
 
 
-def test_close_gives_up_on_a_thread_that_hangs() -> None:
-    """A disk that does not answer delays the end of the process by the time-out."""
+def test_close_times_out() -> None:
     queue, hang = BoundedQueue[int](10), threading.Event()
 
     def work(batch: Batch[int]) -> None:
@@ -70,8 +66,7 @@ def test_close_gives_up_on_a_thread_that_hangs() -> None:
     assert queue.close(scaled(10))
 
 
-def test_the_thread_comes_back_after_the_time_out() -> None:
-    """Without an item the batch is empty."""
+def test_wait_returns_after_its_timeout() -> None:
     queue, batches = BoundedQueue[int](10), list[Batch[int]]()
     came = threading.Event()
 

@@ -19,8 +19,7 @@ async def waiting(turns: FairSemaphore, names: str, order: list[str]) -> list[as
     return tasks
 
 
-async def test_no_more_than_the_limit() -> None:
-    """Who comes later waits until somebody ends."""
+async def test_concurrency_is_limited() -> None:
     turns, order = FairSemaphore(2), list[str]()
     tasks = await waiting(turns, "a1 a2 a3", order)
 
@@ -42,8 +41,7 @@ async def test_rows_take_turns() -> None:
     assert order == ["a1", "a2", "b1", "c1", "a3", "a4"]
 
 
-async def test_who_gives_up_is_passed_over() -> None:
-    """Neither the row nor the turn is lost."""
+async def test_cancelled_waiter_is_skipped() -> None:
     turns, order = FairSemaphore(1), list[str]()
     tasks = await waiting(turns, "a1 a2 a3 b1", order)
 
@@ -58,8 +56,7 @@ async def test_who_gives_up_is_passed_over() -> None:
     await turns.acquire("d")
 
 
-async def test_a_turn_that_comes_too_late_goes_on() -> None:
-    """Who is cancelled in the moment of its turn passes it to the next."""
+async def test_turn_of_a_cancelled_waiter_is_passed_on() -> None:
     turns, order = FairSemaphore(1), list[str]()
     tasks = await waiting(turns, "a1 b1 c1", order)
 

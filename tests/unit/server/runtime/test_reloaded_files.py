@@ -39,8 +39,7 @@ class Number:
         new.replace(self.path)
 
 
-def test_a_file_is_read_again_only_after_a_change(tmp_path: Path) -> None:
-    """A replaced file counts, whatever its time and size; the reload is logged."""
+def test_file_is_read_again_only_after_a_change(tmp_path: Path) -> None:
     number = Number(tmp_path / "number", "1")
     assert [number.files.current(), number.files.current(), number.reads] == [1, 1, 1]
 
@@ -50,8 +49,7 @@ def test_a_file_is_read_again_only_after_a_change(tmp_path: Path) -> None:
     assert number.log.one("files reloaded").fields == {"files": str(number.path)}
 
 
-def test_a_faulty_file_is_read_and_logged_once(tmp_path: Path) -> None:
-    """Unauthenticated clients can cause checks; the previous value stays until a file is right."""
+def test_invalid_file_is_logged_once(tmp_path: Path) -> None:
     number = Number(tmp_path / "number", "1")
     number.replace("x")
 
@@ -64,8 +62,7 @@ def test_a_faulty_file_is_read_and_logged_once(tmp_path: Path) -> None:
     assert number.files.current() == 3
 
 
-def test_a_permission_that_is_granted_later_counts_as_a_change(tmp_path: Path) -> None:
-    """Size and time of modification stay as they were."""
+def test_changed_permission_is_a_change(tmp_path: Path) -> None:
     number = Number(tmp_path / "number", "1")
     number.readable = False
     number.replace("2")
@@ -78,7 +75,6 @@ def test_a_permission_that_is_granted_later_counts_as_a_change(tmp_path: Path) -
     assert number.files.current() == 2
 
 
-def test_the_first_version_must_be_usable(tmp_path: Path) -> None:
-    """The error names the file."""
+def test_first_version_must_be_valid(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"number: No such file or directory"):
         ReloadedFiles((tmp_path / "number").read_text, Log(), tmp_path / "number")

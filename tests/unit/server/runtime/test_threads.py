@@ -28,15 +28,14 @@ def thread(name: str) -> Iterator[threading.Thread]:
         running.join()
 
 
-def test_a_thread_that_stays_is_told() -> None:
-    """The server's own threads and those of its loop are not."""
+def test_remaining_thread_is_reported() -> None:
     with thread("policy-refresh") as theirs, thread("doorkeeper-store"), thread("asyncio_0"):
         assert theirs in (left := threads_of_others(0))
         assert not any(each.name.startswith(("doorkeeper", "asyncio")) for each in left)
         assert threading.current_thread() not in left
 
 
-def test_a_thread_of_c_code_is_passed_over() -> None:
+def test_threads_of_c_code_are_ignored() -> None:
     """A library such as librdkafka calls Python in threads of its own, which cannot be joined."""
     end, seen = threading.Event(), threading.Event()
 
@@ -54,8 +53,7 @@ def test_a_thread_of_c_code_is_passed_over() -> None:
         end.set()
 
 
-async def test_work_that_nobody_waits_for_any_longer() -> None:
-    """Its late end disturbs nobody."""
+async def test_abandoned_work_ends_silently() -> None:
     end = threading.Event()
     waiting = asyncio.ensure_future(beside(end.wait, "doorkeeper-late"))
     await asyncio.sleep(0)

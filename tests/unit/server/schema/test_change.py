@@ -24,7 +24,6 @@ def test_parts_are_the_edit_in_order(set_: list[int], deleted: list[int], size: 
     assert parts == [whole] or len(set_) + len(deleted) > size
 
 
-def test_without_a_request_the_server_is_the_origin() -> None:
-    """No client can have its name: the principals of clients have another type."""
+def test_default_origin_is_the_server() -> None:
     assert origin_of(None) is SERVER
     assert not SERVER.author.principal.startswith("User:")

@@ -129,8 +129,7 @@ def test_floats_and_secrets_round_trip(row: Painted) -> None:
     assert type(ODD.decode(ODD.encode(replace(row, weight=5))).weight) is float
 
 
-def test_secrets_are_in_the_secret_array_only() -> None:
-    """Neither the value nor any repr has them; the log of changes keeps a row without them."""
+def test_secrets_are_only_in_the_secret_array() -> None:
     secrets = [bytes(range(start, start + 12)) for start in (1, 65, 129)]
     row = StoredCredential("alice", "SCRAM-SHA-256", secrets[0], secrets[1], secrets[2], 4096)
 
@@ -157,8 +156,7 @@ def test_rows_of_other_versions_are_read() -> None:
     assert kind_of(Pinned, NAME, PIN).decode(newer) == Pinned("a", b"1234")
 
 
-def test_a_newer_binding_is_read_without_what_is_unknown() -> None:
-    """A column that is appended to ACLs does not stop older nodes from reading them."""
+def test_binding_of_a_newer_version_is_read() -> None:
     row = StoredBinding("id", allow("alice", READ, topic("t")))
     item = ACL.encode(row)
     newer = item._replace(value=item.value[:-1] + ',"2030-01-01"]')
@@ -185,8 +183,7 @@ def test_a_newer_binding_is_read_without_what_is_unknown() -> None:
         (ACL, Item("i", '[99,"t",3,"User:a","*",3,3]')),
     ],
 )
-def test_an_item_that_no_row_has_is_refused(kind: Kind, item: Item) -> None:
-    """The error names kind and key, and shows no secret."""
+def test_invalid_item_is_rejected(kind: Kind, item: Item) -> None:
     with pytest.raises(ValueError, match=rf"the {kind.name} .* cannot be read: .+") as caught:
         kind.decode(item)
 

@@ -14,10 +14,9 @@ ROWS = st.builds(
 
 
 @given(st.lists(st.tuples(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=4)), max_size=6))
-def test_a_table_is_as_a_dictionary(
+def test_table_behaves_like_a_dictionary(
     changes: list[tuple[list[StoredConfig], list[StoredConfig]]],
 ) -> None:
-    """Of each change the deleted rows go first; of several rows with one key the last stays."""
     table, model = Table[StoredConfig](CONFIG), dict[tuple[str, str], StoredConfig]()
     for set_, deleted in changes:
         before, size = table, len(table)

@@ -78,8 +78,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield made
 
 
-async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) -> None:
-    """Proof, our proof, an empty token, our layers, theirs: then the whole name is known."""
+async def test_ticket_authenticates_the_client(threads: ThreadPoolExecutor) -> None:
     mechanism = GssapiMechanism(Security(), LibraryError, threads)
 
     assert await mechanism.step(b"ticket") == Challenge(b"proof")
@@ -88,7 +87,7 @@ async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) ->
 
 
 @pytest.mark.parametrize("name", [b"kafka@host", b"\xff\xfe"])
-def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPoolExecutor) -> None:
+def test_authorization_id_is_ignored(name: bytes, threads: ThreadPoolExecutor) -> None:
     """Kafka authorizes every name and takes the ticket's; kafka-python sends the service's."""
     mechanism = GssapiMechanism(Security(proof=None), LibraryError, threads)
     mechanism.decide(b"ticket")
@@ -109,10 +108,9 @@ def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPool
         ([b"ticket", b"", b"wrapped \0\0\0\0"], "the layer of protection 0 is not offered"),
     ],
 )
-def test_a_wrong_token_is_refused(
+def test_invalid_token_is_rejected(
     tokens: list[bytes], reason: str, threads: ThreadPoolExecutor
 ) -> None:
-    """The client gets the general text, and our log the reason."""
     mechanism = GssapiMechanism(Security(), LibraryError, threads)
 
     outcomes = [mechanism.decide(token) for token in tokens]
@@ -121,8 +119,7 @@ def test_a_wrong_token_is_refused(
     assert all(isinstance(outcome, Challenge) for outcome in outcomes[:-1])
 
 
-def test_a_client_does_not_go_on_for_ever(threads: ThreadPoolExecutor) -> None:
-    """A client that is never done is refused after some tokens."""
+def test_number_of_tokens_is_limited(threads: ThreadPoolExecutor) -> None:
     mechanism = GssapiMechanism(Security(tokens=100), LibraryError, threads)
 
     outcomes = [mechanism.decide(b"more") for _ in range(STEPS_MAX + 1)]
@@ -132,10 +129,7 @@ def test_a_client_does_not_go_on_for_ever(threads: ThreadPoolExecutor) -> None:
 
 
 @pytest.mark.parametrize("code", [2529638933, 2529638946])
-def test_what_may_work_a_moment_later_gets_no_answer(
-    code: int, threads: ThreadPoolExecutor
-) -> None:
-    """Replay, and tickets and clients that are not valid yet: the connection is only closed."""
+def test_transient_errors_close_the_connection(code: int, threads: ThreadPoolExecutor) -> None:
     outcome = GssapiMechanism(Security(code=code), LibraryError, threads).decide(b"bad")
 
     assert outcome == Failure(GENERAL, "what the library says", answered=False)
@@ -153,8 +147,7 @@ def test_what_may_work_a_moment_later_gets_no_answer(
         ("jürgen@R".encode(), "jürgen@R"),
     ],
 )
-def test_names_are_written_as_java_writes_them(displayed: bytes, name: str) -> None:
-    """Only an @ within a component keeps its backslash."""
+def test_names_are_formatted_as_in_java(displayed: bytes, name: str) -> None:
     assert full_name(displayed) == name
 
 
@@ -181,7 +174,7 @@ GOOD = {
 """As Kafka's documentation prints it."""
 
 
-def test_the_documented_login_module_is_read() -> None:
+def test_documented_login_module_is_read() -> None:
     """Kafka's block gives the keytab, the principal and the service's name."""
     assert login_of(settings(GOOD), "key") == KerberosLogin(
         Path("/etc/security/keytabs/kafka_server.keytab"),
@@ -190,8 +183,7 @@ def test_the_documented_login_module_is_read() -> None:
     )
 
 
-def test_the_service_may_stand_in_the_login_module() -> None:
-    """The option serviceName does as well as the key; a keytab may begin with FILE:."""
+def test_service_name_in_the_login_module() -> None:
     options = {**GOOD, "serviceName": "kafka", "keyTab": "FILE:/k"}
 
     assert login_of(settings(options, service=None), "key").service == "kafka"
@@ -218,10 +210,9 @@ def test_the_service_may_stand_in_the_login_module() -> None:
         ),
     ],
 )
-def test_what_a_server_needs_is_asked_for(
+def test_missing_settings_stop_the_start(
     options: Mapping[str, str] | None, service: str | None, text: str
 ) -> None:
-    """What is missing or contradicts itself stops the start with a line that names the key."""
     with pytest.raises(ValueError) as caught:
         login_of(settings(options, service=service), "sasl.jaas.config")
 

@@ -50,8 +50,7 @@ class Guarded:
         ("none", "found NoneType as its answer; allowed: bool"),
     ],
 )
-async def test_what_is_no_answer_is_a_fault(name: str, cause: str) -> None:
-    """One line says who, where and why, without the secret; the next call is answered."""
+async def test_invalid_handler_result_is_logged(name: str, cause: str) -> None:
     guarded = Guarded(at_once=1)
 
     with pytest.raises(HandlerFault) as fault:
@@ -84,8 +83,7 @@ async def test_what_is_no_answer_is_a_fault(name: str, cause: str) -> None:
     ],
     ids=["long", "blanks", "quoted", "part"],
 )
-async def test_a_cause_holds_no_piece_of_a_secret(secret: str, text: str) -> None:
-    """Also where a line would cut it, where it is quoted, and the part of a token."""
+async def test_error_cause_hides_secrets(secret: str, text: str) -> None:
     guarded = Guarded()
 
     async def fail() -> bool:
@@ -102,8 +100,7 @@ async def test_a_cause_holds_no_piece_of_a_secret(secret: str, text: str) -> Non
     assert str(refused.value) == "TokenRefused, whose text contains the secret"
 
 
-async def test_what_is_late_is_a_fault() -> None:
-    """After the time; the call is cancelled, and its turn free again."""
+async def test_slow_handler_times_out() -> None:
     guarded = Guarded(timeout_s=5, at_once=1)
 
     with time_by_hand() as clock:
@@ -117,8 +114,7 @@ async def test_what_is_late_is_a_fault() -> None:
         assert await guarded.check("a", "aa")
 
 
-async def test_waiting_for_a_turn_takes_of_the_time() -> None:
-    """Where all calls are taken the handler is not asked at all."""
+async def test_queueing_counts_toward_the_timeout() -> None:
     guarded = Guarded(timeout_s=5, at_once=1)
 
     with time_by_hand() as clock:
@@ -137,8 +133,7 @@ async def test_waiting_for_a_turn_takes_of_the_time() -> None:
     assert guarded.handler.asked == ["slow@10.0.0.7"]
 
 
-async def test_who_leaves_ends_the_call() -> None:
-    """A client that is gone waits for nothing, and its turn is free."""
+async def test_disconnect_cancels_the_call() -> None:
     guarded = Guarded(at_once=1)
     leaving = asyncio.create_task(guarded.check("slow", "x"))
     await asyncio.sleep(0.001)
@@ -150,8 +145,7 @@ async def test_who_leaves_ends_the_call() -> None:
     assert await guarded.check("a", "aa")
 
 
-async def test_a_start_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a server would not start without a word, and SIGHUP and changes of keys wait for it."""
+async def test_hanging_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorkeeper.server.security.guarded_handler.START_S", 0.01)
     guarded = Guarded(twice_wait="true")
 
@@ -159,8 +153,7 @@ async def test_a_start_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPat
         await guarded.guard.start()
 
 
-async def test_one_that_does_not_start_says_so() -> None:
-    """The text begins with the key."""
+async def test_start_failure_names_the_key() -> None:
     guarded = Guarded(twice_stay="1")
 
     with pytest.raises(
@@ -169,8 +162,7 @@ async def test_one_that_does_not_start_says_so() -> None:
         await guarded.guard.start()
 
 
-async def test_one_that_does_not_close_is_told() -> None:
-    """And nobody is held up."""
+async def test_hanging_close_is_reported() -> None:
     guarded = Guarded(twice_cling="1")
 
     await guarded.guard.close()

@@ -35,8 +35,7 @@ def loaded(configured: MechanismSettings) -> Recorded:
     return handler.handler
 
 
-def test_a_class_is_made_and_configured() -> None:
-    """It gets the keys without its prefix, the mechanism, and the options of the module."""
+def test_handler_is_created_and_configured() -> None:
     handler = loaded(
         settings(f"{HERE}:Recorded", listener_name_clients_plain_ldap_url="x", ldap_port="1")
     )
@@ -49,13 +48,12 @@ def test_a_class_is_made_and_configured() -> None:
 @pytest.mark.parametrize(
     "name", ["", *(n for n, served in KAFKA_NAMES.items() if "PLAIN" in served)]
 )
-def test_kafkas_own_is_none(name: str) -> None:
+def test_kafkas_default_handler_is_built_in(name: str) -> None:
     """The mechanism does itself what Kafka's handler does."""
     assert handler_of(settings(name), PlainPasswords, RecordingLogger()) is None  # type: ignore[type-abstract]
 
 
-def test_a_handler_of_kafkas_for_another_mechanism() -> None:
-    """With the mechanism's prefix it is a mistake; without one a broker does not look at it."""
+def test_handler_of_another_mechanism_is_rejected() -> None:
     name = "org.apache.kafka.common.security.scram.internals.ScramServerCallbackHandler"
 
     assert handler_of(settings(name, prefixed=False), PlainPasswords, RecordingLogger()) is None  # type: ignore[type-abstract]
@@ -76,14 +74,12 @@ def test_a_handler_of_kafkas_for_another_mechanism() -> None:
         ("short", "found no entry point of this name in doorkeeper.callback_handlers"),
     ],
 )
-def test_what_cannot_be_used_is_told(name: str, text: str) -> None:
-    """The line begins with the key as it was given."""
+def test_unusable_handler_is_reported(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=f"^{PREFIXED}={name}: {text}"):
         loaded(settings(name))
 
 
-def test_a_handler_may_refuse_its_keys() -> None:
-    """Its ValueError is the line; anything else is told with its class."""
+def test_handler_may_reject_its_keys() -> None:
     with pytest.raises(ValueError, match=r"^twice\.refuse: found something; allowed: nothing$"):
         loaded(settings(f"{HERE}.Recorded", twice_refuse="1"))
     with pytest.raises(ValueError, match=f"^{PREFIXED}={HERE}.Recorded: RuntimeError: broken$"):

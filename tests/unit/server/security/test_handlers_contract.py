@@ -7,8 +7,7 @@ import pytest
 from doorkeeper import plugins
 
 
-def test_everything_that_is_exported_is_there() -> None:
-    """Also what is imported only when somebody asks; and nothing else is found."""
+def test_all_exported_names_exist() -> None:
     assert all(hasattr(plugins, name) for name in plugins.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = plugins.Nothing

@@ -40,9 +40,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "how", "found"), CASES)
-def test_patterns_mean_what_they_mean_in_java(
-    pattern: str, text: str, how: str, *, found: bool
-) -> None:
+def test_patterns_match_java(pattern: str, text: str, how: str, *, found: bool) -> None:
     """Where Python's own expressions differ from Java's, Java's count."""
     java = JavaPattern(pattern)
 
@@ -60,7 +58,9 @@ def test_patterns_mean_what_they_mean_in_java(
         ("a", "a", r"\$1\\", "$1\\", "$1\\"),
     ],
 )
-def test_replacing(pattern: str, text: str, replacement: str, everywhere: str, once: str) -> None:
+def test_replacement_matches_java(
+    pattern: str, text: str, replacement: str, everywhere: str, once: str
+) -> None:
     """Empty matches are replaced too, also beside others; references are Java's."""
     java = JavaPattern(pattern)
 
@@ -69,8 +69,7 @@ def test_replacing(pattern: str, text: str, replacement: str, everywhere: str, o
 
 
 @pytest.mark.parametrize("replacement", ["$", "$x", "\\", "$2", "${m}", "${", "$\u0663"])
-def test_replacements_that_java_does_not_take(replacement: str) -> None:
-    """They fail where something is to be replaced, and only there."""
+def test_invalid_replacements_fail_as_in_java(replacement: str) -> None:
     java = JavaPattern("(a)")
 
     assert java.replace_all("b", replacement) == "b"
@@ -78,8 +77,7 @@ def test_replacements_that_java_does_not_take(replacement: str) -> None:
         java.replace_all("a", replacement)
 
 
-def test_a_search_ends_after_a_time() -> None:
-    """A rule that takes for ever on some text ends with an error instead."""
+def test_search_times_out() -> None:
     with pytest.raises(TimeoutError):
         JavaPattern("^CN=(([a-z])+.)+[A-Z]([a-z])+$").matches("CN=" + "a" * 3000)
 
@@ -113,7 +111,7 @@ def test_a_search_ends_after_a_time() -> None:
         ("(" * 100 + ")" * 100, "groups are within each other"),
     ],
 )
-def test_other_patterns_are_refused(pattern: str, said: str) -> None:
+def test_unsupported_patterns_are_rejected(pattern: str, said: str) -> None:
     """What Java refuses, or what nothing here means exactly, with its place."""
     with pytest.raises(PatternError) as refused:
         JavaPattern(pattern)
@@ -134,8 +132,7 @@ class Searched:
         return self._compiled.search(text, at)
 
 
-def test_many_slow_matches_take_no_more_time_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is that of a name, whoever wrote it: each match alone would be quick enough."""
+def test_time_limit_covers_all_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(java_regex, "thread_time", clock)
     pattern = JavaPattern("a")

@@ -34,8 +34,7 @@ def named(rule: str, name: str) -> str:
         ("RULE:[1:$1]s/b*/-/g", "abc@X", "-a--c-"),
     ],
 )
-def test_rules_make_names(rules: str, name: str, user: str) -> None:
-    """What a rule takes, and what it makes of it."""
+def test_rules_map_names(rules: str, name: str, user: str) -> None:
     assert named(rules, name) == user
 
 
@@ -54,8 +53,7 @@ def test_rules_make_names(rules: str, name: str, user: str) -> None:
         ),
     ],
 )
-def test_who_gets_no_name(rules: str, name: str, reason: str) -> None:
-    """Where a rule applies and fails, no later one is asked."""
+def test_names_without_a_matching_rule(rules: str, name: str, reason: str) -> None:
     with pytest.raises(NoShortName) as caught:
         named(rules, name)
 
@@ -74,15 +72,13 @@ def test_who_gets_no_name(rules: str, name: str, reason: str) -> None:
         ("RULE:[1:$1]s/(/x/", "Invalid rule: RULE:[1:$1]s/(/x/: in (: "),
     ],
 )
-def test_a_broken_rule_is_refused(rule: str, text: str) -> None:
-    """The error names the rule, and what is wrong with it."""
+def test_invalid_rule_is_rejected(rule: str, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         ShortNamer("EXAMPLE.COM", [rule])
 
     assert str(caught.value).startswith(text)
 
 
-def test_no_default_realm_takes_nobody() -> None:
-    """Without a default realm DEFAULT applies to no realm with a name."""
+def test_default_rule_without_default_realm() -> None:
     with pytest.raises(NoShortName):
         ShortNamer("").short_name("alice@EXAMPLE.COM")

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_without_the_package_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The extra is named; nothing else of the server needs it."""
+def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gssapi", None)
 
     with pytest.raises(
@@ -32,8 +31,9 @@ def test_without_the_package_the_line_says_what_to_install(monkeypatch: pytest.M
         bindings()
 
 
-def test_the_key_names_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It counts for the whole process, instead of what the environment says."""
+def test_key_selects_the_krb5_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, "/other")
     file = tmp_path / "krb5.conf"
     file.write_text("[libdefaults]\n")
@@ -43,8 +43,9 @@ def test_the_key_names_the_configuration(tmp_path: Path, monkeypatch: pytest.Mon
     assert os.environ[VARIABLE] == str(file)
 
 
-def test_a_configuration_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing file is named, with the key or the variable that named it."""
+def test_missing_krb5_configuration_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     missing = tmp_path / "krb5.conf"
 
@@ -62,14 +63,12 @@ def test_a_configuration_that_is_not_there(tmp_path: Path, monkeypatch: pytest.M
     )
 
 
-def test_a_keytab_that_is_not_there(tmp_path: Path) -> None:
-    """A missing keytab is named before the library is asked."""
+def test_missing_keytab_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"keyTab .*/k: No such file or directory"):
         acceptor(tmp_path / "k", "kafka/localhost")
 
 
-def test_a_rule_is_told_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken rule stops the start; the rules are separated by commas, as any list."""
+def test_invalid_rule_names_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "doorkeeper.server.security.kerberos_setup.default_realm", lambda: "EXAMPLE.COM"
     )

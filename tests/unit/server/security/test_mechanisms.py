@@ -16,15 +16,13 @@ PLAIN = MechanismSettings(
 )
 
 
-def test_an_unknown_mechanism_is_refused() -> None:
-    """The error names the key, what was found and what is spoken."""
+def test_unknown_mechanism_is_rejected() -> None:
     settings = MechanismSettings(name="CRAM-MD5", listener_name="A")
 
     with pytest.raises(ValueError, match=r"sasl\.enabled\.mechanisms: found CRAM-MD5; allowed: "):
         provider_of(settings, NO_SOURCES)
 
 
-def test_settings_do_not_show_their_secrets() -> None:
-    """The repr of a mechanism's settings has no users in it."""
+def test_repr_hides_secrets() -> None:
     assert "hush" not in repr(PLAIN)
     assert "alice" not in repr(PLAIN)

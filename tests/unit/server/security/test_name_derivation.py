@@ -106,7 +106,7 @@ def derived(protocol: str, credential: Credential, *keys: str) -> Derivation:
         ),
     ],
 )
-def test_principals(
+def test_derived_principals_match_kafka(
     protocol: str, credential: Credential, keys: tuple[str, ...], principal: str
 ) -> None:
     """What Kafka's own classes make of each credential."""
@@ -148,10 +148,9 @@ def test_principals(
         ("SASL_SSL", SIGNED, ("sasl.oauthbearer.sub.claim.name=n",), "the claim n is not a string"),
     ],
 )
-def test_refusals(
+def test_rejected_credentials(
     protocol: str, credential: Credential, keys: tuple[str, ...], reason: str
 ) -> None:
-    """Nobody gets in, and the reason names the key or the rule."""
     found = derived(protocol, credential, *keys)
 
     assert (found.outcome, found.principal) == (Outcome.REFUSED, None)
@@ -172,7 +171,7 @@ def test_refusals(
         ),
     ],
 )
-def test_classes_of_others(
+def test_custom_classes_are_unknown(
     credential: Credential, keys: tuple[str, ...], principal: str | None, named: str
 ) -> None:
     """What a class of somebody else decides is not known; Kafka's own would give this."""
@@ -182,8 +181,7 @@ def test_classes_of_others(
     assert named in found.reason
 
 
-def test_every_rule_is_accounted_for() -> None:
-    """Those that do not match, the deciding one, and those behind it."""
+def test_every_rule_is_listed() -> None:
     rules = "RULE:^CN=bob.*$/bob/, RULE:^CN=(.*?),.*$/$1/L, DEFAULT"
 
     found = derived("SSL", ALICE, REQUIRED, f"ssl.principal.mapping.rules={rules}")
@@ -196,7 +194,7 @@ def test_every_rule_is_accounted_for() -> None:
     assert found.not_reached == ("DEFAULT",)
 
 
-def test_the_default_realm_is_assumed_where_it_counts() -> None:
+def test_default_realm_is_assumed_if_needed() -> None:
     """DEFAULT depends on the broker's krb5.conf, other rules do not."""
     rule = "sasl.kerberos.principal.to.local.rules=RULE:[1:$1],DEFAULT"
 
@@ -207,16 +205,14 @@ def test_the_default_realm_is_assumed_where_it_counts() -> None:
     assert derived("SASL_SSL", Ticket("a@R"), rule).assumed == ()
 
 
-def test_a_listener_that_names_clients_by_something_else() -> None:
-    """A certificate gives no name behind SASL, and a login none without."""
+def test_credential_type_must_match_the_listener() -> None:
     with pytest.raises(NotForListener, match="SASL_SSL: it names clients by SASL"):
         derived("SASL_SSL", ALICE)
     with pytest.raises(NotForListener, match="SSL: it names clients by certificates"):
         derived("SSL", UserName("alice"))
 
 
-def test_rules_with_which_no_broker_starts() -> None:
-    """The error names the key as it is written."""
+def test_invalid_rules_are_rejected() -> None:
     key = "listener.name.clients.ssl.principal.mapping.rules"
 
     with pytest.raises(ValueError, match=f"^{key}: Invalid rule"):

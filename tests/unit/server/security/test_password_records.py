@@ -20,8 +20,7 @@ B64 = "AAECAwQFBgcICQoLDA0ODw"
 HASH = "A" * 43
 
 
-def test_a_new_record_fits_its_password() -> None:
-    """And no other; it reads as it was written."""
+def test_record_matches_only_its_password() -> None:
     record = record_of("hush ä", SALT)
 
     assert record.text().startswith(f"$scrypt$ln=14,r=8,p=1${B64}$")
@@ -30,7 +29,7 @@ def test_a_new_record_fits_its_password() -> None:
     assert not record.matches(as_bytes("hush"))
 
 
-def test_its_hash_is_that_of_the_standard() -> None:
+def test_scrypt_matches_rfc_7914() -> None:
     """Scrypt as RFC 7914 has it, over the UTF-8 bytes."""
     made = hashlib.scrypt(b"hush", salt=SALT, n=16384, r=8, p=1, dklen=32, maxmem=1 << 27)
 
@@ -38,7 +37,7 @@ def test_its_hash_is_that_of_the_standard() -> None:
 
 
 @pytest.mark.parametrize("digest", ["sha256", "sha512"])
-def test_records_of_others_are_taken(digest: str) -> None:
+def test_passlib_records_are_accepted(digest: str) -> None:
     """PBKDF2 as passlib writes it, with dots for pluses."""
     made = hashlib.pbkdf2_hmac(digest, b"hush", SALT, 10_000, 32)
     record = PasswordRecord(digest, 10_000, 0, 0, SALT, made)
@@ -50,8 +49,7 @@ def test_records_of_others_are_taken(digest: str) -> None:
     assert not parse(text).matches(b"hus")
 
 
-def test_the_record_of_nobody_fits_nothing() -> None:
-    """Without a hash no password is right, not even an empty one."""
+def test_record_without_hash_matches_nothing() -> None:
     nobody = replace(record_of("", SALT), hash=b"")
 
     assert not nobody.matches(b"")
@@ -74,8 +72,7 @@ def test_the_record_of_nobody_fits_nothing() -> None:
         (f"$pbkdf2-sha256$10000${B64}${'A' * 41}", "not base64"),
     ],
 )
-def test_what_is_no_record_or_out_of_bounds_is_refused(text: str, said: str) -> None:
-    """The text says what is allowed, and repeats nothing that may be a secret."""
+def test_invalid_records_are_rejected(text: str, said: str) -> None:
     with pytest.raises(UnusableRecord) as refused:
         parse(text)
 
@@ -84,8 +81,7 @@ def test_what_is_no_record_or_out_of_bounds_is_refused(text: str, said: str) -> 
     assert HASH not in str(refused.value)
 
 
-def test_nothing_shows_in_print() -> None:
-    """A repr has neither salt nor hash."""
+def test_repr_hides_salt_and_hash() -> None:
     assert repr(record_of("hush", SALT)) == "PasswordRecord(scrypt, work=16384)"
     assert repr(PasswordRecord("sha256", 10_000, 0, 0, SALT, b"")) == (
         "PasswordRecord(sha256, work=10000)"

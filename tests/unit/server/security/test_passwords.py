@@ -45,8 +45,7 @@ async def accepted(passwords: FilePasswords, name: str, password: str) -> tuple[
     return await answer, False
 
 
-def test_the_login_module_is_asked_by_digests() -> None:
-    """All of one length, whatever the passwords are; nothing shows in print."""
+def test_login_module_passwords_are_compared_by_digest() -> None:
     users = PlainUsers({"a": "x", "b": "y" * 1000})
 
     assert users.accepts("a", "x")
@@ -57,29 +56,23 @@ def test_the_login_module_is_asked_by_digests() -> None:
     assert repr(users) == "PlainUsers(2 users)"
 
 
-async def test_a_user_of_the_file_is_checked_once(passwords: FilePasswords) -> None:
-    """The first right password takes its time, the next is known."""
+async def test_verified_password_is_cached(passwords: FilePasswords) -> None:
     assert await accepted(passwords, "alice", "hush") == (True, False)
     assert await accepted(passwords, "alice", "hush") == (True, True)
 
 
-async def test_wrong_passwords_take_their_time(passwords: FilePasswords) -> None:
-    """Whoever they are for: the file, the login module, nobody; and each time."""
+async def test_wrong_passwords_take_constant_time(passwords: FilePasswords) -> None:
     for _ in range(2):
         for name in ("alice", "bob", "nobody"):
             assert await accepted(passwords, name, "wrong") == (False, False)
 
 
-async def test_either_password_of_a_user_in_both_is_right(passwords: FilePasswords) -> None:
-    """The login module's at once, the file's after its check."""
+async def test_user_in_both_sources_has_two_passwords(passwords: FilePasswords) -> None:
     assert await accepted(passwords, "both", "jaas") == (True, True)
     assert await accepted(passwords, "both", "file") == (True, False)
 
 
-async def test_a_password_of_a_replaced_file_is_not_remembered(
-    passwords: FilePasswords, tmp_path: Path
-) -> None:
-    """A check that began before counts for the users of before."""
+async def test_replaced_file_clears_the_cache(passwords: FilePasswords, tmp_path: Path) -> None:
     before = passwords.file.value
     checking = passwords.accepts("alice", "hush", CONTEXT)
     assert isinstance(checking, Awaitable)
@@ -91,8 +84,7 @@ async def test_a_password_of_a_replaced_file_is_not_remembered(
     assert not passwords.file.value.was_verified("alice", "hush")
 
 
-async def test_what_gets_no_turn_is_not_verified(tmp_path: Path) -> None:
-    """Neither right nor wrong; the text holds no password."""
+async def test_password_check_times_out(tmp_path: Path) -> None:
     path = tmp_path / "users.txt"
     path.write_text(line("alice", "hush"))
     passwords = FilePasswords(users_file(path, NO_LOG), PlainUsers({}), timeout_s=0)
@@ -102,8 +94,7 @@ async def test_what_gets_no_turn_is_not_verified(tmp_path: Path) -> None:
     passwords.close()
 
 
-async def test_the_loop_goes_on_while_passwords_are_checked(passwords: FilePasswords) -> None:
-    """Wrong ones wait for their turn in threads, and the loop turns all the while."""
+async def test_password_checks_do_not_block_the_loop(passwords: FilePasswords) -> None:
     checks = [asyncio.ensure_future(accepted(passwords, "alice", "wrong")) for _ in range(3)]
     turns = 0
     while not all(check.done() for check in checks):

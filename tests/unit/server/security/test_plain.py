@@ -45,8 +45,7 @@ def step(token: bytes) -> Success | Failure:
         ("\0ä=,b\0pass wörd".encode(), "ä=,b"),
     ],
 )
-def test_the_right_password_is_accepted(token: bytes, name: str) -> None:
-    """Name and password as configured give the user's principal and an empty token."""
+def test_correct_password_is_accepted(token: bytes, name: str) -> None:
     assert step(token) == Success(name)
 
 
@@ -73,13 +72,12 @@ WRONG = "Authentication failed: Invalid username or password"
         (b"bob\0alice\0wrong", WRONG),
     ],
 )
-def test_a_refusal_has_the_words_of_kafka(token: bytes, text: str) -> None:
+def test_rejection_texts_match_kafka(token: bytes, text: str) -> None:
     """Each fault has Kafka's text, checked in Kafka's order; more than four parts count as four."""
     assert step(token) == Failure(text, text)
 
 
-def test_no_secret_shows() -> None:
-    """Neither users nor a mechanism show a password, or any trace of it, when printed."""
+def test_repr_hides_passwords() -> None:
     shown = f"{USERS!r} {PlainMechanism(USERS, CONTEXT)!r} {USERS!s}"
 
     assert "secret" not in shown
@@ -117,7 +115,7 @@ def users_file(folder: Path) -> Path:
     return file
 
 
-async def test_users_of_a_file_log_in(tmp_path: Path) -> None:
+async def test_users_of_a_file_authenticate(tmp_path: Path) -> None:
     """Those of the file and those of the login module; others are refused in Kafka's words."""
     logger = RecordingLogger()
     made = provider(settings(file=f" {users_file(tmp_path)} "), replace(NO_SOURCES, logger=logger))
@@ -133,8 +131,7 @@ async def test_users_of_a_file_log_in(tmp_path: Path) -> None:
     await made.close()
 
 
-async def test_a_file_that_others_can_read_is_told(tmp_path: Path) -> None:
-    """A warning at the start, with its path."""
+async def test_world_readable_file_is_warned_about(tmp_path: Path) -> None:
     file, logger = users_file(tmp_path), RecordingLogger()
     file.chmod(0o644)
     made = provider(settings(file=str(file)), replace(NO_SOURCES, logger=logger))
@@ -146,14 +143,12 @@ async def test_a_file_that_others_can_read_is_told(tmp_path: Path) -> None:
     await made.close()
 
 
-def test_a_file_that_is_wrong_stops_the_start(tmp_path: Path) -> None:
-    """The line begins with the key as it was given."""
+def test_invalid_file_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"^listener.name.a.{USERS_FILE_KEY}: .* cannot be read"):
         provider(settings(file=str(tmp_path / "gone")), NO_SOURCES)
 
 
-async def test_a_handler_that_fails_refuses_in_the_words_of_kafka() -> None:
-    """The client reads nothing of the cause."""
+async def test_failing_handler_rejects_with_kafkas_text() -> None:
     made = provider(settings(handler="testkit.callback_handlers.Recorded"), NO_SOURCES)
 
     failure = await outcome(made, b"\0raise\0hush")
@@ -166,7 +161,7 @@ async def test_a_handler_that_fails_refuses_in_the_words_of_kafka() -> None:
     )
 
 
-def test_a_handler_and_a_file_are_one_too_many(tmp_path: Path) -> None:
+def test_handler_and_file_are_exclusive(tmp_path: Path) -> None:
     """The start stops; Kafka's own handler is none."""
     file = str(users_file(tmp_path))
     kafkas = "org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler"

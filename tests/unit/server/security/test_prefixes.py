@@ -13,7 +13,7 @@ ORIGINALS = {
 }
 
 
-def test_the_longest_prefix_counts() -> None:
+def test_longest_prefix_is_used() -> None:
     """Kafka's order: mechanism of the listener, listener, none; other listeners' stay away."""
     assert configs_of(ORIGINALS, "CLIENTS", "PLAIN")["ldap.url"] == "plain of clients"
     assert configs_of(ORIGINALS, "CLIENTS", "SCRAM-SHA-256")["ldap.url"] == "clients"

@@ -31,35 +31,30 @@ def proved(name: str, **claims: object) -> AuthenticationContext:
     )
 
 
-def test_who_proves_nothing_is_anonymous() -> None:
-    """In clear, and without SASL, everybody is User:ANONYMOUS."""
+def test_unauthenticated_clients_are_anonymous() -> None:
     assert BUILDER.build(AuthenticationContext("A", "PLAINTEXT", "10.0.0.7")) == ANONYMOUS
 
 
-def test_what_a_mechanism_proved_is_the_name() -> None:
-    """The authorization id becomes a User, letter for letter."""
+def test_authorization_id_is_the_user() -> None:
     assert BUILDER.build(proved("Alice =,")) == Principal("User", "Alice =,")
 
 
 @pytest.mark.parametrize("name", [None, ""])
-def test_a_mechanism_that_proved_no_name_makes_nobody(name: str | None) -> None:
-    """It is a fault, and never User:ANONYMOUS: that one may be allowed something."""
+def test_missing_name_is_a_fault(name: str | None) -> None:
     context = proved("alice")._replace(authorization_id=name)
 
     with pytest.raises(NoName):
         BUILDER.build(context)
 
 
-def test_a_class_of_python_may_give_any_type() -> None:
-    """It gets the keys, those of its listener without prefix, and all that was proved."""
+def test_custom_builder_may_return_any_type() -> None:
     roles = builder(f"{HERE}.Roles", listener_name_clients_roles_default="clerk")
 
     assert roles.build(proved("alice")) == Principal("Role", "clerk")
     assert roles.build(proved("alice", role="chief")) == Principal("Role", "chief")
 
 
-def test_a_listener_may_have_its_own() -> None:
-    """A name behind the prefix of a listener counts there."""
+def test_listener_may_have_its_own_builder() -> None:
     keys = {"listener.name.clients.principal.builder.class": f"{HERE}:Upper"}
 
     assert principal_builder_of(keys, "CLIENTS", "SSL").build(proved("a")) == Principal("User", "A")
@@ -77,8 +72,7 @@ def test_a_listener_may_have_its_own() -> None:
         ("number", "found Principal; allowed: a Principal of two texts, none of them empty"),
     ],
 )
-def test_one_that_gives_no_principal_is_named(name: str, cause: str) -> None:
-    """What it raises and what it returns instead is one line, with its name."""
+def test_invalid_builder_result_is_reported(name: str, cause: str) -> None:
     with pytest.raises(BuilderFault) as fault:
         builder(f"{HERE}.Faulty").build(proved(name))
 
@@ -92,14 +86,12 @@ def test_one_that_gives_no_principal_is_named(name: str, cause: str) -> None:
         (f"{HERE}.NoPasswords", "found <class .*>; allowed: a class with the method build"),
     ],
 )
-def test_what_is_no_builder_stops_the_start(name: str, text: str) -> None:
-    """One line, which begins with key and name."""
+def test_invalid_builder_stops_the_start(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=f"^principal.builder.class={name}: {text}$"):
         builder(name)
 
 
-def test_a_builder_may_refuse_its_keys() -> None:
-    """Its ValueError is the line; anything else is told with its class."""
+def test_builder_may_reject_its_keys() -> None:
     with pytest.raises(ValueError, match=r"^roles\.default: found bad; allowed: good ones$"):
         builder(f"{HERE}.Roles", roles_default="bad")
     with pytest.raises(
@@ -125,7 +117,7 @@ def rules(text: str, protocol: str = "SSL") -> PrincipalBuilder:
     return principal_builder_of({"ssl.principal.mapping.rules": text}, "CLIENTS", protocol)
 
 
-def test_a_certificate_is_its_name() -> None:
+def test_certificate_principal_is_its_subject() -> None:
     """The first one's, as Java prints it; without one, on SSL, everybody is ANONYMOUS."""
     alice = shown("SSL", certificate("alice"), certificate("ca"))
 
@@ -133,8 +125,7 @@ def test_a_certificate_is_its_name() -> None:
     assert BUILDER.build(shown("SSL")) == ANONYMOUS
 
 
-def test_with_sasl_the_certificate_says_nothing() -> None:
-    """Who a client is on SASL_SSL is what the mechanism proved."""
+def test_certificate_is_ignored_with_sasl() -> None:
     context = proved("bob")._replace(
         security_protocol="SASL_SSL", peer_certificates=(certificate("alice"),)
     )
@@ -142,8 +133,7 @@ def test_with_sasl_the_certificate_says_nothing() -> None:
     assert BUILDER.build(context) == Principal("User", "bob")
 
 
-def test_rules_make_the_name() -> None:
-    """The first that fits; where none does, there is no principal."""
+def test_mapping_rules_are_applied() -> None:
     mapped = rules("RULE:^CN=(a.*?),.*$/$1/U,RULE:^CN=b.*$/bees/")
 
     assert mapped.build(shown("SSL", certificate("alice"))) == Principal("User", "ALICE")
@@ -152,8 +142,7 @@ def test_rules_make_the_name() -> None:
         mapped.build(shown("SSL", certificate("carol")))
 
 
-def test_wrong_rules_stop_the_start_where_they_count() -> None:
-    """On SSL; a broker does not look at them elsewhere."""
+def test_invalid_mapping_rules_stop_the_start() -> None:
     with pytest.raises(ValueError, match=r"^ssl\.principal\.mapping\.rules: "):
         rules("RULE:^CN=(/$1/")
     assert rules("RULE:^CN=(/$1/", "SASL_SSL").build(proved("a")) == Principal("User", "a")

@@ -82,8 +82,7 @@ def login(given: Sources, client: ScramClient, mechanism: str = SHA_256) -> Step
         (SHA_256, "=2C", "alice-secret"),
     ],
 )
-def test_a_user_logs_in(mechanism: str, name: str, password: str) -> None:
-    """Names are unescaped, and no password is changed by SASLprep."""
+def test_user_authenticates(mechanism: str, name: str, password: str) -> None:
     client = ScramClient(mechanism, name, password)
 
     outcome = login(sources({name: stored(mechanism, password)}), client, mechanism)
@@ -94,7 +93,7 @@ def test_a_user_logs_in(mechanism: str, name: str, password: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["alice", "nobody"])
-def test_another_authorization_id_is_refused_whoever_asks(name: str) -> None:
+def test_other_authorization_id_is_rejected_uniformly(name: str) -> None:
     """Kafka's text comes in the first round for those who exist and for those who do not."""
     client = ScramClient(SHA_256, name, "x", authorization_id="bob")
     text = (
@@ -126,16 +125,13 @@ def test_another_authorization_id_is_refused_whoever_asks(name: str) -> None:
         ),
     ],
 )
-def test_every_refusal_comes_in_the_second_round(client: ScramClient, reason: str) -> None:
-    """A wrong password, nobody, too few iterations, no token: only our log knows which."""
+def test_rejection_comes_in_the_second_round(client: ScramClient, reason: str) -> None:
     users = {"alice": stored(SHA_256, "x"), "weak": stored(SHA_256, "x", 4095)}
 
     assert login(sources(users), client) == Failure(None, reason)
 
 
-def test_nobody_has_always_the_same_salt() -> None:
-    """The answer to a name depends on name, mechanism and key, and looks like a user's."""
-
+def test_unknown_user_has_a_constant_salt() -> None:
     def shown(name: str, mechanism: str = SHA_256, key: bytes = b"k") -> bytes:
         given = replace(sources(), salt_key=key, scram_iterations=lambda _mechanism: 8192)
         answer = begun(given, mechanism).step(ScramClient(mechanism, name, "x").first())
@@ -152,9 +148,7 @@ def test_nobody_has_always_the_same_salt() -> None:
     )
 
 
-def test_each_login_has_a_nonce_of_its_own() -> None:
-    """Our part of the nonce follows the client's, and is new each time."""
-
+def test_each_login_has_its_own_nonce() -> None:
     def nonce() -> bytes:
         answer = begun(sources()).step(b"n,,n=alice,r=abc")
         assert isinstance(answer, Challenge)
@@ -176,8 +170,7 @@ def test_each_login_has_a_nonce_of_its_own() -> None:
         (lambda text: text.replace("c=biws", "c=eSws"), "password is wrong"),
     ],
 )
-def test_a_changed_final_message_is_refused(change: Callable[[str], str], reason: str) -> None:
-    """What is not exactly the answer to our challenge lets nobody in."""
+def test_modified_final_message_is_rejected(change: Callable[[str], str], reason: str) -> None:
     client = ScramClient(SHA_256, "alice", "x")
     mechanism = begun(sources({"alice": stored(SHA_256, "x")}))
     answer = mechanism.step(client.first())
@@ -191,7 +184,7 @@ def test_a_changed_final_message_is_refused(change: Callable[[str], str], reason
 
 
 @pytest.mark.parametrize("mechanism", [SHA_256, SHA_512])
-def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
+def test_delegation_token_authenticates_its_owner(mechanism: str) -> None:
     """The id is the name, the HMAC in base64 the password; the token's end ends the session."""
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS + 5000)
     client = ScramClient(mechanism, "token-id", PASSWORD, extensions="tokenauth=true")
@@ -204,8 +197,7 @@ def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
     )
 
 
-def test_a_token_that_has_expired_lives_no_longer() -> None:
-    """Until it is swept it still logs in, as on a broker, for no time at all."""
+def test_expired_token_has_no_session_lifetime() -> None:
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS - 1)
     client = ScramClient(SHA_256, "token-id", PASSWORD, extensions="tokenauth=true")
 
@@ -216,8 +208,7 @@ def test_a_token_that_has_expired_lives_no_longer() -> None:
 
 
 @pytest.mark.parametrize("extensions", ["", "other=true"])
-def test_a_token_is_no_user(extensions: str) -> None:
-    """Without the extension a token's id is a name that nobody has."""
+def test_token_id_is_not_a_user(extensions: str) -> None:
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS + 5000)
     client = ScramClient(SHA_256, "token-id", PASSWORD, extensions=extensions)
 
@@ -226,8 +217,7 @@ def test_a_token_is_no_user(extensions: str) -> None:
     assert outcome == Failure(None, "there is no such user with SCRAM-SHA-256")
 
 
-def test_the_salt_of_a_token_does_not_tell_that_it_exists() -> None:
-    """A token has the salt that its id has without it."""
+def test_token_salt_does_not_reveal_the_token() -> None:
     client = ScramClient(SHA_256, "token-id", PASSWORD, extensions="tokenauth=true")
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
 
@@ -242,8 +232,7 @@ def test_the_salt_of_a_token_does_not_tell_that_it_exists() -> None:
     assert len(answers) == 2
 
 
-def test_a_token_is_computed_once() -> None:
-    """Twenty logins at once wait for one computation; later ones wait for none."""
+def test_token_keys_are_computed_once() -> None:
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
     tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), {"id": token}.get)
 
@@ -258,8 +247,7 @@ def test_a_token_is_computed_once() -> None:
     assert len({id(each.credential) for each in found}) == 1  # type: ignore[attr-defined]
 
 
-def test_a_token_with_another_hmac_is_another() -> None:
-    """A secret that changed, and a token that went, leave nothing behind."""
+def test_token_with_another_hmac_is_rejected() -> None:
     live = {"id": TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)}
     tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), live.get)
 
@@ -276,8 +264,7 @@ def test_a_token_with_another_hmac_is_another() -> None:
     assert tokens.account("id") is None
 
 
-def test_the_computed_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest go first."""
+def test_token_cache_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorkeeper.server.security.scram.TOKENS_KEPT_MAX", 2)
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
     tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), lambda _token_id: token)

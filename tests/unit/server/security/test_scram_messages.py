@@ -32,8 +32,7 @@ from doorkeeper.server.security.scram_messages import (
         (b"n,,n=a,r=b,x=y=z", ClientFirst("", "a", "b", by_token=False, bare="n=a,r=b,x=y=z")),
     ],
 )
-def test_the_first_message_is_read(token: bytes, read: ClientFirst) -> None:
-    """Names are unescaped, a mandatory extension is left out of what is signed."""
+def test_first_message_is_parsed(token: bytes, read: ClientFirst) -> None:
     assert client_first(token) == read
 
 
@@ -52,8 +51,7 @@ def test_the_first_message_is_read(token: bytes, read: ClientFirst) -> None:
         b"n,a=,n=alice,r=a",
     ],
 )
-def test_a_malformed_first_message_is_refused(token: bytes) -> None:
-    """The text says nothing of what came."""
+def test_malformed_first_message_is_rejected(token: bytes) -> None:
     with pytest.raises(Malformed, match=r"^the first message of the client is malformed$"):
         client_first(token)
 
@@ -62,14 +60,12 @@ def test_a_malformed_first_message_is_refused(token: bytes) -> None:
     "token",
     [b"", b"c=biws,r=ab", b"c=biw,r=ab,p=AAAA", b"c=biws,r=ab,p=AAA", b"c=biws,r=ab,p=AAAA\n"],
 )
-def test_a_malformed_final_message_is_refused(token: bytes) -> None:
-    """The text says nothing of what came."""
+def test_malformed_final_message_is_rejected(token: bytes) -> None:
     with pytest.raises(Malformed, match=r"^the final message of the client is malformed$"):
         client_final(token)
 
 
-def test_an_overlong_message_is_malformed() -> None:
-    """One byte more than there may be; who sends it has proved nothing yet."""
+def test_overlong_message_is_malformed() -> None:
     longest = b"n,,n=" + b"a" * (BYTES_MAX - 9) + b",r=b"
     proof = b"c=biws,r=" + b"a" * (BYTES_MAX - 16) + b",p=AAAA"
 

@@ -51,15 +51,13 @@ async def login(provider: Provider, client: ScramClient) -> Step:
     return await end if isinstance(end, Awaitable) else end
 
 
-def test_the_salt_key_is_not_shown() -> None:
-    """It would tell which users exist: salts of unknown ones are made with it."""
+def test_repr_hides_the_salt_key() -> None:
     sources = replace(NO_SOURCES, salt_key=b"a key of this test")
 
     assert "a key of this test" not in f"{sources} {sources!r} {(sources,)}"
 
 
-async def test_its_users_log_in() -> None:
-    """With the password that the credential was made from; it starts and closes with the rest."""
+async def test_handler_users_authenticate() -> None:
     provider = made(mechanism=SHA_512)
     await provider.start()
 
@@ -75,8 +73,7 @@ async def test_its_users_log_in() -> None:
     await provider.close()
 
 
-async def test_strangers_are_told_what_users_are_told() -> None:
-    """The iterations of the last user that the handler knew."""
+async def test_unknown_users_look_like_users() -> None:
     provider = made()
 
     async def iterations(name: str) -> bytes:
@@ -92,8 +89,7 @@ async def test_strangers_are_told_what_users_are_told() -> None:
 
 
 @pytest.mark.parametrize("name", ["raise", "text", "keys", "empty", "rounds"])
-async def test_what_is_no_credential_lets_nobody_in(name: str) -> None:
-    """An exception, another type, an odd credential: the client gets the general text."""
+async def test_invalid_credential_rejects_the_login(name: str) -> None:
     provider = made()
     step = provider.begin(CONTEXT).step(ScramClient(SHA_256, name, "x").first())
 

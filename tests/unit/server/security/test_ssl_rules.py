@@ -26,12 +26,11 @@ DOCUMENTED = (
         ("RULE:^(CN=.*)$/$1/U", "CN=straße", "CN=STRASSE"),
     ],
 )
-def test_names(rules: str, distinguished_name: str, name: str) -> None:
-    """The first rule that describes the whole name makes the name."""
+def test_first_matching_rule_maps_the_name(rules: str, distinguished_name: str, name: str) -> None:
     assert SslRules(rules).name(distinguished_name) == name
 
 
-def test_no_rule() -> None:
+def test_no_matching_rule() -> None:
     """Where no rule counts there is no name; what is told are name and rules, as Kafka does."""
     with pytest.raises(NoMatchingRule, match=r"No rules apply to O=x, rules \[RULE:CN=\.\*/a/L\]"):
         SslRules("RULE:CN=.*/a/L").name("O=x")
@@ -46,15 +45,14 @@ def test_no_rule() -> None:
         ("RULE:(a/b/", "Invalid rule: `RULE:(a/b/`: a group does not end, at character 3"),
     ],
 )
-def test_rules_that_are_not_well_formed(rules: str, said: str) -> None:
-    """The text says which rule, and what is wrong with it."""
+def test_malformed_rules_are_rejected(rules: str, said: str) -> None:
     with pytest.raises(ValueError, match="Invalid rule") as refused:
         SslRules(rules)
 
     assert said in str(refused.value)
 
 
-def test_references_beyond_javas_numbers() -> None:
+def test_invalid_group_references_fail() -> None:
     """A number that Java cannot hold fails where the rule counts, and lets nobody in."""
     with pytest.raises(ValueError, match="beyond Java's numbers"):
         SslRules("RULE:(.*)/$2147483648/").name("CN=a")

@@ -27,8 +27,7 @@ def written(path: Path, **users: str) -> Path:
     return path
 
 
-def test_a_wrong_version_changes_nothing(tmp_path: Path) -> None:
-    """The previous users log in until the file is right; no line is quoted."""
+def test_invalid_file_keeps_the_users(tmp_path: Path) -> None:
     path, log = written(tmp_path / "users.txt", alice="hush"), Log()
     file = users_file(path, log)
     before = file.value
@@ -46,8 +45,7 @@ def test_a_wrong_version_changes_nothing(tmp_path: Path) -> None:
     assert file.current().check("bob", "hush")
 
 
-def test_all_wrong_lines_are_told(tmp_path: Path) -> None:
-    """Each with its number; of many, the first."""
+def test_all_invalid_lines_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "users.txt"
     good = record("x").text()
     path.write_text(f"a:{good}\na:{good}\n:{good}\n b:{good}\nsecret\n" + "secret:\n" * 9)
@@ -61,8 +59,7 @@ def test_all_wrong_lines_are_told(tmp_path: Path) -> None:
     assert parts[-1] == "and 3 more"
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
-    """With the byte where it ends to be."""
+def test_invalid_utf_8_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "users.txt"
     path.write_bytes(b"abc\xff")
 
@@ -79,13 +76,11 @@ def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
         "a\u2028b",
     ],
 )
-def test_some_names_fit_into_no_line(name: str) -> None:
-    """They are refused where a user is made, too."""
+def test_unrepresentable_names_are_rejected(name: str) -> None:
     assert not is_user_name(name)
 
 
-def test_nobody_costs_what_most_cost() -> None:
-    """An unknown name is checked against the usual kind of record; without users, against ours."""
+def test_unknown_user_costs_a_typical_check() -> None:
     dear = PasswordRecord("sha256", 20_000, 0, 0, bytes(16), bytes(32))
     users = HashedUsers({"a": dear, "b": record("x"), "c": dear})
 
@@ -94,8 +89,7 @@ def test_nobody_costs_what_most_cost() -> None:
     assert not users.check("nobody", "")
 
 
-def test_nothing_shows_in_print() -> None:
-    """Neither names nor records."""
+def test_repr_hides_names_and_hashes() -> None:
     users = HashedUsers({"alice": record("hush")})
     users.cache_verified("alice", "hush")
 

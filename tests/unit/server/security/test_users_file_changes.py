@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 SALT = bytes(16)
 
 
-def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """Nobody else can read it, and nothing lies beside it."""
+def test_new_file_is_private(tmp_path: Path) -> None:
     file = tmp_path / "users.txt"
 
     assert set_user(file, "alice", "hush", SALT)
@@ -26,8 +25,7 @@ def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
     assert HashedUsers(read(file)).check("alice", "hush")
 
 
-def test_other_lines_stay(tmp_path: Path) -> None:
-    """Comments, empty lines, lines of others and the mode."""
+def test_other_lines_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "users.txt"
     set_user(file, "bob", "x", SALT)
     bob = file.read_text()
@@ -45,8 +43,7 @@ def test_other_lines_stay(tmp_path: Path) -> None:
     assert file.read_text() == f"# ours\n\n{bob}# the end\n"
 
 
-def test_nobody_cannot_be_deleted(tmp_path: Path) -> None:
-    """The text names file and user."""
+def test_unknown_user_cannot_be_deleted(tmp_path: Path) -> None:
     file = tmp_path / "users.txt"
     set_user(file, "bob", "x", SALT)
 
@@ -55,15 +52,13 @@ def test_nobody_cannot_be_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "password"), [("#a", "x"), ("", "x"), ("a", ""), ("a", "\0")])
-def test_what_no_client_can_send_is_refused(tmp_path: Path, name: str, password: str) -> None:
-    """Nothing is written."""
+def test_invalid_names_and_passwords_are_rejected(tmp_path: Path, name: str, password: str) -> None:
     with pytest.raises(ValueError, match=r"^found "):
         set_user(tmp_path / "users.txt", name, password, SALT)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    """The error is one text with the path, and nothing is left."""
+def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be written: No such file or directory"):
         set_user(tmp_path / "gone" / "users.txt", "a", "b", SALT)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.store import Logged
 
 
-async def test_a_state_that_is_too_old_is_stale() -> None:
-    """Until the store confirms again that there is nothing newer."""
+async def test_old_state_is_stale() -> None:
     now_s = 0.0
     logger = RecordingLogger()
     with time_by_hand() as clock:
@@ -38,8 +37,7 @@ async def test_a_state_that_is_too_old_is_stale() -> None:
     assert seen == [False, True, False]
 
 
-async def test_the_age_counts_from_the_question() -> None:
-    """What was read long ago, in a reading that lasts or before a wait, confirms nothing now."""
+async def test_age_counts_from_the_query() -> None:
     now_s = 0.0
     log, store = await sharing(clock=lambda: now_s)
     write(store.database, "a")
@@ -64,8 +62,7 @@ async def test_the_age_counts_from_the_question() -> None:
     await log.aclose()
 
 
-async def test_a_commit_confirms_what_was_there_when_it_began() -> None:
-    """Where the answer is slow others may have written since."""
+async def test_commit_confirms_the_state_at_its_start() -> None:
     now_s = 0.0
     log, store = await sharing(clock=lambda: now_s)
     store.gate.clear()

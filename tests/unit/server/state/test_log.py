@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     Planned = tuple[Change, Any]
 
 
-async def test_a_change_is_visible_when_it_is_durable() -> None:
-    """Not before, and then as a whole; the result has the revision."""
+async def test_change_is_visible_once_durable() -> None:
     log, store = await alone()
     store.gate.clear()
     origin = Origin(OTHER)
@@ -58,8 +57,7 @@ async def test_a_change_is_visible_when_it_is_durable() -> None:
     assert store.database.logged[0].author == OTHER
 
 
-async def test_what_waits_shares_a_commit() -> None:
-    """Each plan sees the changes before it, and each change has a revision of its own."""
+async def test_waiting_changes_share_a_commit() -> None:
     log, store = await alone()
     store.gate.clear()
     futures = [log.submit(counting, SERVER)]
@@ -74,8 +72,7 @@ async def test_what_waits_shares_a_commit() -> None:
     assert found.value == "201"
 
 
-async def test_results_come_in_the_order_of_submission() -> None:
-    """Also under many submitters, without a gap."""
+async def test_results_are_in_submission_order() -> None:
     log, store = await alone()
     delivered: list[tuple[str, int]] = []
 
@@ -92,8 +89,7 @@ async def test_results_come_in_the_order_of_submission() -> None:
     assert logged == [name for name, _ in delivered]
 
 
-async def test_an_empty_change_keeps_its_turn() -> None:
-    """It completes after those before it, with their revision; the state is the same object."""
+async def test_empty_change_keeps_its_order() -> None:
     log, store = await alone()
     store.gate.clear()
     first = submit(log, "a")
@@ -116,8 +112,7 @@ async def test_an_empty_change_keeps_its_turn() -> None:
     assert store.commits == [[1], [2]]
 
 
-async def test_a_refusal_is_what_the_plan_raises() -> None:
-    """The others that share its transaction are stored; it is no revision."""
+async def test_plan_exception_fails_only_its_change() -> None:
     log, store = await alone()
     refusal = ApiError(ErrorCode.INVALID_REQUEST, "no")
 
@@ -146,8 +141,7 @@ async def test_a_refusal_is_what_the_plan_raises() -> None:
     "fault", [asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit()]
 )
 @pytest.mark.parametrize("in_slices", [False, True], ids=["at once", "in slices"])
-async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: bool) -> None:
-    """Whatever it raises, the other changes are stored, and so are later ones."""
+async def test_plan_cannot_stop_the_log(fault: BaseException, in_slices: bool) -> None:
     log, _store = await alone()
 
     def raise_fault(_state: State) -> Planned:
@@ -167,8 +161,7 @@ async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: b
     assert keys_of(log.state) == ["a", "b", "c"]
 
 
-async def test_a_store_that_raises_a_cancellation_ends_nothing() -> None:
-    """The outcome of the change is unknown; later ones are stored."""
+async def test_cancellation_from_the_store_stops_nothing() -> None:
     log, store = await alone()
     store.commit_faults.append(cast("Any", asyncio.CancelledError()))
 
@@ -180,8 +173,7 @@ def bugged(_state: State) -> Planned:
     raise ZeroDivisionError
 
 
-async def test_a_batch_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of changes, and of rows; one that is larger goes alone."""
+async def test_batch_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BATCH_CHANGES_MAX", 3)
     monkeypatch.setattr(module, "BATCH_ROWS_MAX", 5)
     log, store = await alone()
@@ -193,8 +185,7 @@ async def test_a_batch_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert store.commits == [[1, 2, 3], [4, 5], [6]]
 
 
-async def test_a_waiter_that_gives_up_in_time() -> None:
-    """What was not planned yet is not made."""
+async def test_change_cancelled_before_planning_is_withdrawn() -> None:
     log, store = await alone()
     store.gate.clear()
     first = submit(log, "a")
@@ -207,8 +198,7 @@ async def test_a_waiter_that_gives_up_in_time() -> None:
     assert keys_of(log.state) == ["a", "c"]
 
 
-async def test_a_waiter_that_gives_up_too_late() -> None:
-    """The change stands; subscribers hear of it."""
+async def test_change_cancelled_after_planning_is_made() -> None:
     log, store = await alone()
     heard: list[Committed] = []
     log.subscribe(heard.append)
@@ -223,8 +213,7 @@ async def test_a_waiter_that_gives_up_too_late() -> None:
     assert [each.revision for each in heard] == [1, 2]
 
 
-async def test_subscribers_hear_of_each_change_once() -> None:
-    """In order, with its origin, when it is visible and before the submitter goes on."""
+async def test_subscribers_receive_each_change_once() -> None:
     log, _ = await alone()
     heard: list[tuple[str, int, bool]] = []
     log.subscribe(lambda each: heard.append(("first", each.revision, done[0].done())))
@@ -242,8 +231,7 @@ async def test_subscribers_hear_of_each_change_once() -> None:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), asyncio.CancelledError(), SystemExit(1)])
-async def test_a_subscriber_that_fails_stops_nobody(error: BaseException) -> None:
-    """Its exception goes to the loop's handler; other subscribers and the submitter are told."""
+async def test_failing_subscriber_does_not_affect_others(error: BaseException) -> None:
     log, _ = await alone()
     reported: list[object] = []
     heard: list[int] = []
@@ -263,8 +251,7 @@ async def test_a_subscriber_that_fails_stops_nobody(error: BaseException) -> Non
     assert heard == [1, 2]
 
 
-async def test_a_subscriber_may_submit() -> None:
-    """Its change comes behind those that wait."""
+async def test_subscriber_may_submit() -> None:
     log, _ = await alone()
     more: list[asyncio.Future[Any]] = []
     log.subscribe(lambda each: more.append(submit(log, "more")) if each.revision == 1 else None)
@@ -273,8 +260,7 @@ async def test_a_subscriber_may_submit() -> None:
     assert await outcomes(*more) == [3]
 
 
-async def test_only_the_change_at_fault_fails() -> None:
-    """The others of its transaction are stored one by one, each planned anew."""
+async def test_only_the_failing_change_fails() -> None:
     log, store = await alone()
     logger = RecordingLogger()
     log._log = logger
@@ -303,8 +289,7 @@ async def test_only_the_change_at_fault_fails() -> None:
     assert store.commits == [[1], [2, 3, 4], [2], [3], [3]]
 
 
-async def test_after_a_failure_plans_start_from_what_is_durable() -> None:
-    """What was planned upon the change that failed is planned without it."""
+async def test_plans_are_repeated_after_a_failure() -> None:
     log, store = await alone()
     store.culprits = {"bad"}
 
@@ -316,8 +301,7 @@ async def test_after_a_failure_plans_start_from_what_is_durable() -> None:
     assert keys_of(log.state) == ["count", "z"]
 
 
-async def test_failures_one_after_the_other() -> None:
-    """Each fails alone; what succeeds between them is stored without a gap."""
+async def test_consecutive_failures_leave_no_gap() -> None:
     log, store = await alone()
     store.culprits = {"bad"}
 
@@ -327,8 +311,7 @@ async def test_failures_one_after_the_other() -> None:
     assert await outcomes(*futures) == expected
 
 
-async def test_what_a_failed_waiter_submits_is_stored() -> None:
-    """Once a failure is delivered the log goes on."""
+async def test_change_submitted_after_failure_is_stored() -> None:
     log, store = await alone()
     store.culprits = {"bad"}
     again: list[asyncio.Future[Any]] = []
@@ -339,8 +322,7 @@ async def test_what_a_failed_waiter_submits_is_stored() -> None:
     assert await outcomes(*again) == [1]
 
 
-async def test_a_fault_of_the_store_fails_what_waits() -> None:
-    """Nobody waits for ever; what was being written may be durable. The log outlives the fault."""
+async def test_store_fault_fails_waiting_changes() -> None:
     log, store = await alone()
     logger = RecordingLogger()
     log._log = logger
@@ -368,8 +350,7 @@ class SlowClock:
         return self.now_s
 
 
-async def test_long_plans_let_others_run() -> None:
-    """A plan that is a generator does a part in each turn of the loop; the order is kept."""
+async def test_long_plans_are_sliced() -> None:
     log, store = await alone(clock=SlowClock())
     slices: list[int] = []
     others: list[int] = []
@@ -431,8 +412,7 @@ async def test_large_changes_are_applied_in_slices() -> None:
     assert len(two.state.configs) == len(one.state.configs) == 2_000
 
 
-async def test_a_large_change_that_was_written_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where applying it failed in between; the store would take no other change after it."""
+async def test_large_stored_change_is_applied_eventually(monkeypatch: pytest.MonkeyPatch) -> None:
     log, store = await alone()
     tried = 0
 

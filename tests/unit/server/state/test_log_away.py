@@ -22,8 +22,7 @@ from testkit.state_logs import (
 )
 
 
-async def test_changes_wait_for_a_store_that_is_away() -> None:
-    """In their order; what is known is served, and the next attempts come at longer intervals."""
+async def test_changes_wait_for_an_unavailable_store() -> None:
     log, store = await sharing()
     await submit(log, "a")
     store.is_away = True
@@ -49,8 +48,7 @@ async def test_changes_wait_for_a_store_that_is_away() -> None:
     assert log.status().reachable
 
 
-async def test_a_change_that_waits_too_long_is_withdrawn() -> None:
-    """It fails in time, and is not made when the store is back; later ones wait on."""
+async def test_waiting_change_times_out() -> None:
     log, store = await sharing(timeout_s=10)
     store.is_away = True
     with time_by_hand() as clock:
@@ -77,8 +75,7 @@ async def test_a_change_that_waits_too_long_is_withdrawn() -> None:
     assert keys_of(log.state) == ["c"]
 
 
-async def test_a_commit_that_did_not_happen_is_planned_anew() -> None:
-    """On what other nodes wrote meanwhile, before all others and in the old order."""
+async def test_failed_commit_is_planned_again() -> None:
     log, store = await sharing()
     store.commit_faults = [StoreUnavailable("away")]
     store.gate.clear()
@@ -98,8 +95,7 @@ async def test_a_commit_that_did_not_happen_is_planned_anew() -> None:
     assert found.value == "4"
 
 
-async def test_a_commit_whose_answer_is_lost_is_found_in_the_log() -> None:
-    """It is acknowledged, once, and not made twice; what others wrote behind it is followed."""
+async def test_commit_with_lost_response_is_found_in_the_log() -> None:
     log, store = await sharing()
     heard: list[tuple[int, bool]] = []
     log.subscribe(lambda each: heard.append((each.revision, each.origin is None)))
@@ -119,8 +115,7 @@ async def test_a_commit_whose_answer_is_lost_is_found_in_the_log() -> None:
     assert store.commits == [[1], [3]]
 
 
-async def test_a_commit_that_never_arrived_is_made_again() -> None:
-    """The log has another batch at its revision, or none."""
+async def test_commit_that_never_arrived_is_repeated() -> None:
     log, store = await sharing()
     store.commit_faults = [OutcomeUnknown("never"), OutcomeUnknown("never")]
     with time_by_hand() as clock:
@@ -138,8 +133,7 @@ async def test_a_commit_that_never_arrived_is_made_again() -> None:
     assert found.value == "2"
 
 
-async def test_nothing_is_followed_while_a_commit_is_in_doubt() -> None:
-    """What is visible would be on the wrong side of it."""
+async def test_log_is_not_followed_during_an_unresolved_commit() -> None:
     log, store = await sharing()
     store.lost_answers = [OutcomeUnknown("lost")]
     with time_by_hand() as clock:
@@ -155,8 +149,7 @@ async def test_nothing_is_followed_while_a_commit_is_in_doubt() -> None:
         assert await outcomes(first) == [1]
 
 
-async def test_a_doubt_that_outlasts_its_time_is_told_as_one() -> None:
-    """When the store is back, all see that it was made."""
+async def test_unresolved_commit_outcome_is_reported() -> None:
     log, store = await sharing(timeout_s=10)
     store.lost_answers = [OutcomeUnknown("lost")]
     with time_by_hand() as clock:
@@ -174,8 +167,7 @@ async def test_a_doubt_that_outlasts_its_time_is_told_as_one() -> None:
         assert keys_of(log.state) == ["a"]
 
 
-async def test_a_replaced_store_fails_changes_at_once() -> None:
-    """The known state is served; nothing is repeated in a loop; the log goes on when it is back."""
+async def test_replaced_store_fails_changes_immediately() -> None:
     log, store = await sharing()
     await submit(log, "a")
     store.lease_faults = [StoreReplaced("another store")]
@@ -188,8 +180,7 @@ async def test_a_replaced_store_fails_changes_at_once() -> None:
     assert (await submit(log, "d")).revision == 2
 
 
-async def test_a_doubt_about_a_replaced_store_is_told() -> None:
-    """Nothing can be found out there, and asking again and again would stop the event loop."""
+async def test_unresolved_commit_in_a_replaced_store_is_reported() -> None:
     log, store = await sharing()
     store.lost_answers = [OutcomeUnknown("lost")]
     with time_by_hand() as clock:
@@ -204,8 +195,7 @@ async def test_a_doubt_about_a_replaced_store_is_told() -> None:
         assert len(store.lease_faults) == 2
 
 
-async def test_a_store_with_an_older_head_is_not_ours() -> None:
-    """It has lost what this node acknowledged: neither writers nor followers use it."""
+async def test_store_with_an_older_head_is_rejected() -> None:
     log, store = await sharing()
     await asyncio.gather(submit(log, "a"), submit(log, "b"))
     lost = store.database.logged.pop()
@@ -221,8 +211,7 @@ async def test_a_store_with_an_older_head_is_not_ours() -> None:
     assert (await submit(log, "c")).revision == 3
 
 
-async def test_a_store_with_another_past_is_not_ours() -> None:
-    """Another commit made our revision there."""
+async def test_store_with_another_history_is_rejected() -> None:
     log, store = await sharing()
     await submit(log, "a")
     async with store.lease() as reader:
@@ -235,8 +224,7 @@ async def test_a_store_with_another_past_is_not_ours() -> None:
         await log.check_history(reader)  # the log was pruned: nothing says that it is another
 
 
-async def test_a_new_connection_leads_to_the_same_past() -> None:
-    """Where another commit made our revision nothing is planned, however much is behind it."""
+async def test_history_is_checked_after_reconnecting() -> None:
     log, store = await sharing()
     await submit(log, "a")
     store.is_reconnected = True

@@ -24,8 +24,7 @@ from testkit.state_logs import (
 )
 
 
-async def test_what_other_nodes_write_is_followed() -> None:
-    """Their changes become visible and are told, one after the other, without an origin."""
+async def test_changes_of_other_nodes_are_followed() -> None:
     log, store = await sharing()
     heard: list[Committed] = []
     log.subscribe(heard.append)
@@ -42,8 +41,7 @@ async def test_what_other_nodes_write_is_followed() -> None:
     assert (status.revision, status.head_revision) == (2, 2)
 
 
-async def test_two_nodes_plan_upon_each_other() -> None:
-    """A writer looks first, whether its follower has heard of the other's changes or not."""
+async def test_two_nodes_plan_on_each_others_changes() -> None:
     database = Database()
     one, _ = await sharing(database)
     two, _ = await sharing(database)
@@ -60,8 +58,7 @@ async def test_two_nodes_plan_upon_each_other() -> None:
         assert found.value == "10"
 
 
-async def test_a_pruned_log_is_no_obstacle() -> None:
-    """A node that was away for longer than the log reaches reads everything again, and says so."""
+async def test_pruned_log_causes_a_full_reload() -> None:
     log, store = await sharing()
     logger = RecordingLogger()
     log._log = logger
@@ -84,8 +81,7 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     assert (await submit(log, "d")).revision == 4
 
 
-async def test_what_cannot_be_followed_is_read_again() -> None:
-    """After a change that does not fit the state none is applied: everything is read anew."""
+async def test_unappliable_change_causes_a_full_reload() -> None:
     log, store = await sharing()
     logger = RecordingLogger()
     log._log = logger
@@ -108,8 +104,7 @@ async def test_what_cannot_be_followed_is_read_again() -> None:
     ]
 
 
-async def test_how_the_store_is_seen() -> None:
-    """A shared store has an age: since when the node has not heard that it has everything."""
+async def test_age_of_a_shared_store() -> None:
     now_s = 5.0
     log, store = await sharing(clock=lambda: now_s)
     await submit(log, "a")
@@ -122,8 +117,7 @@ async def test_how_the_store_is_seen() -> None:
     assert mine.status() == StoreStatus(True, 0, 0, 0.0)
 
 
-async def test_local_parts_may_change_while_a_change_is_written() -> None:
-    """Neither takes the other back."""
+async def test_local_values_change_during_a_commit() -> None:
     log, store = await alone()
     store.gate.clear()
     done = submit(log, "a")
@@ -139,8 +133,7 @@ async def test_local_parts_may_change_while_a_change_is_written() -> None:
     assert log.state.revision == 1
 
 
-async def test_an_amended_state_is_another_object() -> None:
-    """Also without any field: so caches forget it."""
+async def test_amended_state_is_a_new_object() -> None:
     log, _ = await alone()
     before = log.state
 

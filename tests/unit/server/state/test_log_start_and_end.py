@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 ACLS = [StoredBinding(name, allow("alice", READ, topic(name))) for name in "abc"]
 
 
-async def test_everything_is_there_from_the_beginning_but_the_acls() -> None:
-    """They are read in a thread, and are there when the start is complete."""
+async def test_state_without_acls_is_available_before_the_load() -> None:
     database = Database({**edit(ACL, set=ACLS), **edit(CONFIG, set=[row("k")])})
     log = StateLog(ScriptedStore(database))
 
@@ -54,8 +53,7 @@ async def test_everything_is_there_from_the_beginning_but_the_acls() -> None:
     assert log.cluster_id == "c" * 22
 
 
-async def test_changes_wait_for_the_acls() -> None:
-    """Also those that were submitted before the start: each plan sees all ACLs."""
+async def test_changes_wait_for_the_load() -> None:
     log = StateLog(ScriptedStore(Database(edit(ACL, set=ACLS))))
     seen: list[int] = []
 
@@ -81,8 +79,7 @@ class UnreadableStore(ScriptedStore):
         return super().rows(kind)
 
 
-async def test_a_store_that_cannot_be_read() -> None:
-    """The start fails with the store's error, and so does every change, early or late."""
+async def test_unreadable_store_fails_the_start() -> None:
     log = StateLog(UnreadableStore(Database()))
     early = submit(log, "a")
 
@@ -112,7 +109,7 @@ class SlowStore(ScriptedStore):
             yield each
 
 
-async def test_closing_gives_up_the_load() -> None:
+async def test_close_aborts_the_load() -> None:
     """Listeners get Kafka's text; the reading stops at the next row, before the store is closed."""
     store = SlowStore(Database(edit(ACL, set=ACLS)))
     log = StateLog(store)
@@ -134,15 +131,13 @@ async def test_closing_gives_up_the_load() -> None:
     assert store.is_closed
 
 
-async def test_the_collector_runs_again_after_the_load() -> None:
-    """It is only paused."""
+async def test_garbage_collector_is_restored_after_the_load() -> None:
     await alone()
 
     assert gc.isenabled()
 
 
-async def test_closing_writes_what_was_submitted() -> None:
-    """Later changes fail; it may be closed twice."""
+async def test_close_writes_submitted_changes() -> None:
     log, store = await alone()
     waiting = [submit(log, name) for name in "abc"]
 
@@ -153,8 +148,7 @@ async def test_closing_writes_what_was_submitted() -> None:
     assert store.is_closed
 
 
-async def test_closing_waits_for_the_commit() -> None:
-    """Of a store that is not shared, however long it takes."""
+async def test_close_waits_for_the_commit() -> None:
     log, store = await alone()
     store.gate.clear()
     waiting = submit(log, "a")
@@ -171,8 +165,7 @@ async def test_closing_waits_for_the_commit() -> None:
     assert await outcomes(waiting) == [1]
 
 
-async def test_closing_does_not_wait_for_ever_for_a_shared_store() -> None:
-    """What waits for a store that is away fails as not made."""
+async def test_close_does_not_wait_for_an_unavailable_store() -> None:
     log, store = await sharing(timeout_s=60)
     store.is_away = True
     with time_by_hand() as clock:
@@ -187,8 +180,7 @@ async def test_closing_does_not_wait_for_ever_for_a_shared_store() -> None:
     assert store.is_closed
 
 
-async def test_closing_during_a_commit_leaves_a_doubt() -> None:
-    """The waiters of a commit that never ends are told that its outcome is unknown."""
+async def test_close_during_commit_reports_an_unknown_outcome() -> None:
     log, store = await sharing(timeout_s=60)
     store.gate.clear()
     with time_by_hand() as clock:
@@ -203,8 +195,7 @@ async def test_closing_during_a_commit_leaves_a_doubt() -> None:
         assert await outcomes(written, waiting) == [OutcomeUnknown, StoreUnavailable]
 
 
-async def test_a_log_that_was_not_started_can_be_closed() -> None:
-    """What waits for the start fails."""
+async def test_unstarted_log_can_be_closed() -> None:
     log = StateLog(ScriptedStore(Database()))
     waiting = submit(log, "a")
 

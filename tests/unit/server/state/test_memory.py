@@ -23,8 +23,7 @@ async def test_commits_are_kept_in_order() -> None:
     ]
 
 
-async def test_a_closed_store_takes_nothing() -> None:
-    """After the end there is no lease."""
+async def test_closed_store_rejects_changes() -> None:
     store = MemoryStore()
     await store.aclose()
 

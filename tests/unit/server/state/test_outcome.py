@@ -23,8 +23,7 @@ from doorkeeper.server.state.store import (
         (OutcomeUnknown("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "is unknown"),
     ],
 )
-def test_the_outcome_is_told_and_no_place(error: StorageError, code: ErrorCode, words: str) -> None:
-    """Whether something was changed is told; where the store is, and why, is for the log."""
+def test_error_text_hides_the_location(error: StorageError, code: ErrorCode, words: str) -> None:
     told = not_stored(error)
 
     assert told.code is code

@@ -43,8 +43,7 @@ EVERYTHING: Change = {
 }
 
 
-def test_one_change_may_set_rows_of_every_kind() -> None:
-    """Each kind is found in its field, at the revision of the change."""
+def test_change_may_set_rows_of_every_kind() -> None:
     state = apply_at_once(EMPTY, EVERYTHING, 7)
 
     assert state.revision == 7
@@ -78,8 +77,7 @@ def test_each_kind_has_its_table(field: str) -> None:
         check_fields([kind], EMPTY)
 
 
-def test_the_release_decides_whether_networks_match() -> None:
-    """Whichever comes first, the ACLs or the feature; without the feature they are text."""
+def test_release_decides_whether_networks_match() -> None:
     acls = edit(ACL, set=[A])
 
     def matches(state: State) -> bool:
@@ -95,8 +93,7 @@ def test_the_release_decides_whether_networks_match() -> None:
     )
 
 
-def test_the_state_before_is_as_it_was() -> None:
-    """States never change; parts that a change does not touch are the same objects."""
+def test_states_are_immutable() -> None:
     before = apply_at_once(EMPTY, EVERYTHING, 1)
 
     after = apply_at_once(before, edit(CONFIG, deleted=[row("k")]), 2)
@@ -108,8 +105,7 @@ def test_the_state_before_is_as_it_was() -> None:
     assert State() == EMPTY
 
 
-def test_what_was_set_can_be_deleted() -> None:
-    """A change that deletes the rows of another leads back to the state without them."""
+def test_deletion_reverses_a_change() -> None:
     state = apply_at_once(EMPTY, EVERYTHING, 1)
     gone = {kind: each._replace(set=(), deleted=each.set) for kind, each in EVERYTHING.items()}
 
@@ -122,8 +118,7 @@ def test_what_was_set_can_be_deleted() -> None:
     assert state.topics.names() == ()
 
 
-def test_a_change_deletes_before_it_sets() -> None:
-    """A binding that is deleted and created in one change has its new id."""
+def test_deletion_precedes_creation() -> None:
     state = apply_at_once(EMPTY, edit(ACL, set=[A]), 1)
 
     state = apply_at_once(state, edit(ACL, set=[A._replace(binding_id="new")], deleted=[A]), 2)
@@ -131,16 +126,14 @@ def test_a_change_deletes_before_it_sets() -> None:
     assert state.acls.id_of(A.binding) == "new"
 
 
-def test_without_a_revision_it_stays() -> None:
-    """So parts are read one after the other at the start."""
+def test_revision_is_kept_without_a_new_one() -> None:
     state = replace(EMPTY, revision=5)
 
     assert apply_at_once(state, edit(CONFIG, set=[row("k")])).revision == 5
     assert apply_at_once(state, {}, 6).revision == 6
 
 
-def test_parts_that_are_not_stored_stay() -> None:
-    """Members and groups are the node's own."""
+def test_unstored_parts_are_kept() -> None:
     member = Member(1, {}, None, "")
     groups = {"g": a_group("g")}
     state = replace(EMPTY, members=(member,), live_groups=groups)

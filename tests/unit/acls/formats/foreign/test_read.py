@@ -68,8 +68,7 @@ USER_ACLS = [
 ]
 
 
-def test_users_of_strimzi() -> None:
-    """Names of certificates and of SCRAM; the defaults of the operator; other kinds beside them."""
+def test_read_strimzi_users() -> None:
     found = read_set(USERS)
 
     assert format_of(USERS) is format_of(USERS, "users.yaml") is Format.STRIMZI
@@ -77,8 +76,7 @@ def test_users_of_strimzi() -> None:
     assert [found.line_of_binding(index) for index in range(6)] == [14, 14, 16, 19, 20, 32]
 
 
-def test_a_list_that_kubectl_prints() -> None:
-    """As YAML and as JSON; a user without authentication has its own name."""
+def test_read_kubectl_list() -> None:
     user = {
         "apiVersion": "eventstreams.ibm.com/v1beta2",
         "kind": "KafkaUser",
@@ -123,8 +121,7 @@ spec: {roles: [reader]}
 """
 
 
-def test_authorizations_of_jikkou() -> None:
-    """With the roles of the file; what is marked as deleted is not wanted."""
+def test_read_jikkou_authorizations() -> None:
     assert format_of(ROLES) is Format.JIKKOU
     assert read(ROLES) == [
         deny("gauge", AclOperation.DELETE, group("gauge-", PREFIXED), "10.9.9.9"),
@@ -168,8 +165,7 @@ CONFLUENT = {
 OLD = {key: value for key, value in MONGEY.items() if key != "resource_pattern_type_filter"}
 
 
-def test_a_state_of_terraform() -> None:
-    """Of both providers, in modules too; older schemas lack the type of the pattern."""
+def test_read_terraform_state() -> None:
     text = json.dumps(
         _state(
             _resource("kafka_topic", {"name": "clay"}),
@@ -190,8 +186,7 @@ def test_a_state_of_terraform() -> None:
 
 
 @pytest.mark.parametrize("member", ["values", "planned_values"])
-def test_what_terraform_shows(member: str) -> None:
-    """Of a state and of a plan, with the modules in modules."""
+def test_read_terraform_show_output(member: str) -> None:
     resource = {
         "address": "module.a.kafka_acl.it",
         "mode": "managed",
@@ -228,7 +223,7 @@ RPK_ACLS = [
 ]
 
 
-def test_what_rpk_prints() -> None:
+def test_read_rpk_output() -> None:
     """As a table, with its filters, and as JSON; subjects of a registry are no ACLs of Kafka."""
     keys = ("principal", "host", "resource_type", "resource_name", "resource_pattern_type")
     document = {
@@ -257,8 +252,7 @@ def test_what_rpk_prints() -> None:
     assert read(RPK, name="acls.txt") == RPK_ACLS
 
 
-def test_what_confluent_prints() -> None:
-    """Of a cluster in the cloud, whose ACLs have no hosts, and of one's own; as JSON and YAML."""
+def test_read_confluent_output() -> None:
     row = {
         "principal": "User:sa-2",
         "permission": "ALLOW",
@@ -277,8 +271,7 @@ def test_what_confluent_prints() -> None:
     assert read(text) == read(text, name="acls.yaml") == wanted
 
 
-def test_the_state_of_julie() -> None:
-    """What the tool has made, which is ALLOW only."""
+def test_read_julie_state() -> None:
     row = {
         "resourceType": "GROUP",
         "resourceName": "loom",
@@ -293,8 +286,7 @@ def test_the_state_of_julie() -> None:
     assert read(text) == [allow("loom", READ, group("loom"))]
 
 
-def test_commas_that_kafka_ui_does_not_quote() -> None:
-    """Those of distinguished names are told by the words between them."""
+def test_read_unquoted_commas_of_kafka_ui() -> None:
     header = "Principal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
     row = "User:CN=a,OU=b,GROUP,PREFIXED,c,d,READ,ALLOW,*"
 
@@ -369,8 +361,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("text", "said"), [each[1:] for each in REFUSED], ids=[x[0] for x in REFUSED]
 )
-def test_what_is_refused(text: str, said: str) -> None:
-    """By name, with the command that converts it, or with the line and what is allowed."""
+def test_unsupported_files_are_rejected(text: str, said: str) -> None:
     with pytest.raises(FormatError, match=said) as refused:
         read(text)
 
@@ -386,21 +377,18 @@ def test_what_is_refused(text: str, said: str) -> None:
         "apiVersion: kafka.strimzi.io/v1\nkind: KafkaUser\nmetadata: {name: u}\nspec: {}\n",
     ],
 )
-def test_files_without_acls(text: str) -> None:
-    """They are known, and hold none: in a folder they are passed over."""
+def test_files_without_acls_are_recognised(text: str) -> None:
     with pytest.raises(NoAcls):
         read(text)
 
 
-def test_a_user_that_shall_have_no_acls() -> None:
-    """An empty list is a set without ACLs, unlike no authorization at all."""
+def test_empty_authorization_is_an_empty_set() -> None:
     text = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaUser\nmetadata: {name: u}\nspec:\n"
 
     assert read(f"{text} authorization: {{type: simple, acls: []}}\n") == []
 
 
-def test_aliases_make_no_endless_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither lists in lists, nor lists of operations; the memory stays that of the text."""
+def test_nested_aliases_do_not_exhaust_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "BINDINGS_MAX", 1_000)
     lists = "apiVersion: v1\nkind: List\nitems:\n- &l0 {apiVersion: v1, kind: List, items: []}\n"
     for level in range(1, 40):
@@ -424,8 +412,7 @@ def test_aliases_make_no_endless_list(monkeypatch: pytest.MonkeyPatch) -> None:
     assert peak < 20_000_000
 
 
-def test_the_resource_types_of_kafka() -> None:
-    """All that a tool may list are read, in its spelling."""
+def test_all_kafka_resource_types_are_read() -> None:
     for kind in ("Topic", "Group", "Cluster", "TransactionalID"):
         text = json.dumps(_state(_resource("kafka_acl", MONGEY | {"resource_type": kind})))
         [binding] = read(text)
@@ -484,8 +471,7 @@ HEADS: list[dict[str, Any]] = [
 @settings(max_examples=60)
 @given(members=st.dictionaries(WORDS, VALUES, max_size=5))
 @example(members={"metadata": {"name": []}})
-def test_any_document_is_read_or_refused(head: dict[str, Any], members: dict[str, Any]) -> None:
-    """Whatever stands in it: the only error is that of a format."""
+def test_any_document_is_read_or_rejected(head: dict[str, Any], members: dict[str, Any]) -> None:
     for text in (json.dumps({**members, **head}), json.dumps([{**members, "resource_type": 1}])):
         with suppress(FormatError):
             read(text)

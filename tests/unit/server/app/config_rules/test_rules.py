@@ -23,8 +23,7 @@ def findings(rule: Rule, example: Mapping[str, str]) -> list[Finding]:
 
 
 @pytest.mark.parametrize("code", RULES)
-def test_the_wrong_example_triggers_the_rule(code: str) -> None:
-    """The rule finds its fault, and says so without a secret."""
+def test_bad_example_triggers_the_rule(code: str) -> None:
     rule = RULES[code]
 
     hits = [finding for finding in findings(rule, rule.wrong) if finding.code == code]
@@ -34,8 +33,7 @@ def test_the_wrong_example_triggers_the_rule(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", RULES)
-def test_the_right_example_does_not(code: str) -> None:
-    """The rule is silent, and a broker starts with the example."""
+def test_good_example_does_not_trigger_the_rule(code: str) -> None:
     rule = RULES[code]
 
     result = findings(rule, rule.right)
@@ -44,8 +42,7 @@ def test_the_right_example_does_not(code: str) -> None:
     assert [str(each) for each in result if each.severity is Severity.ERROR] == []
 
 
-def test_there_are_many_rules() -> None:
-    """Each has a code of its section, and texts that end as sentences do."""
+def test_rules_have_codes_and_texts() -> None:
     assert len(RULES) >= 40
     # The errors of Doorkeeper's own file are those of its settings.
     own = [rule for rule in RULES.values() if Product.DOORKEEPER in rule.products]

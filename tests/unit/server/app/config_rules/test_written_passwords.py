@@ -14,8 +14,7 @@ MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.what)
-def test_what_is_written_is_the_password(row: WrittenPassword) -> None:
-    """Each reader gives the password back; where the table says so, it cannot be written."""
+def test_written_password_is_read_back(row: WrittenPassword) -> None:
     text = f"sasl.jaas.config={MODULE} password={row.properties};"
     (entry,) = properties.parse(text.encode("ascii"), "")
     (module,) = jaas.parse(entry.value)

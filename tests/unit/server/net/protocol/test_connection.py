@@ -34,8 +34,7 @@ from testkit.edge import (
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_answers_come_in_the_order_of_the_requests(cut: Cut) -> None:
-    """However the bytes are cut, each request gets one answer with its correlation id."""
+def test_responses_are_in_request_order(cut: Cut) -> None:
     sent = [versions(3, 5), describe("a", -7), describe("b", 2**31 - 1, version=1), versions(0, 0)]
     expected = [
         (ApiVersionsResponse, 3),
@@ -54,8 +53,7 @@ def test_answers_come_in_the_order_of_the_requests(cut: Cut) -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_bytes_behind_the_body_are_ignored_and_counted(cut: Cut) -> None:
-    """Trailing bytes change nothing, and the count of them grows."""
+def test_trailing_bytes_are_ignored_and_counted(cut: Cut) -> None:
     frame = describe("a")
     longer = (len(frame) - 4 + 3).to_bytes(4) + frame[4:] + b"xyz"
     to = connection()
@@ -67,8 +65,7 @@ def test_bytes_behind_the_body_are_ignored_and_counted(cut: Cut) -> None:
     assert to.counts.trailing_bytes == 3
 
 
-def test_a_request_carries_who_and_from_where() -> None:
-    """The context has the principal and the host."""
+def test_context_has_principal_and_host() -> None:
     to = connection()
 
     who = body(one(to, describe("principal")), DescribeAclsResponse, 3).error_message
@@ -76,8 +73,7 @@ def test_a_request_carries_who_and_from_where() -> None:
     assert who == "User:ANONYMOUS@127.0.0.1"
 
 
-def test_a_client_without_a_name_is_served() -> None:
-    """A null client id is an empty one."""
+def test_null_client_id_is_accepted() -> None:
     message = DescribeAclsRequest(resource_name_filter="principal")
 
     found = one(connection(), request(message, 2, client=None))
@@ -85,7 +81,7 @@ def test_a_client_without_a_name_is_served() -> None:
     assert body(found, DescribeAclsResponse, 2).error_message == "User:ANONYMOUS@127.0.0.1"
 
 
-def test_a_handler_that_fails_is_answered_and_noted() -> None:
+def test_handler_failure_is_answered_and_logged() -> None:
     """The client gets -1 without a text; the note has the request and the exception."""
     to = connection()
 
@@ -111,16 +107,14 @@ def test_a_handler_that_fails_is_answered_and_noted() -> None:
         (b"GET ", "Invalid receive (size = 1195725856 larger than 104857600)"),
     ],
 )
-def test_a_bad_size_ends_it_after_what_came_before(cut: Cut, prefix: bytes, reason: str) -> None:
-    """Requests before a bad size are answered; then the connection ends, and nothing follows."""
+def test_invalid_size_ends_the_connection(cut: Cut, prefix: bytes, reason: str) -> None:
     found = results(connection(), describe("a") + prefix + describe("b"), cut)
 
     assert body(found[0], DescribeAclsResponse, 3).error_message == "a"
     assert found[1:] == [Closed(reason)]
 
 
-def test_tls_where_there_is_none() -> None:
-    """The greeting of a TLS client is a size that is too large; the line has a hint."""
+def test_tls_client_on_plaintext_listener_is_noted() -> None:
     reason = "Invalid receive (size = 369295618 larger than 104857600)"
 
     assert results(connection(), b"\x16\x03\x01\x02\0\1") == [
@@ -128,7 +122,7 @@ def test_tls_where_there_is_none() -> None:
     ]
 
 
-def test_an_empty_frame_is_no_request() -> None:
+def test_empty_frame_is_malformed() -> None:
     """Size 0 is a frame, but has no header: the line names offset and field."""
     found = closed(connection(), bare(b""))
 
@@ -137,8 +131,7 @@ def test_an_empty_frame_is_no_request() -> None:
     assert found.fields["field"] == "header"
 
 
-def test_elements_are_bounded_over_the_whole_request() -> None:
-    """A request of more elements than allowed ends it; one of as many is served."""
+def test_array_elements_are_limited() -> None:
     limits = Limits(elements_max=100)
 
     to = connection(limits=limits)
@@ -151,8 +144,7 @@ def test_elements_are_bounded_over_the_whole_request() -> None:
 
 
 @pytest.mark.parametrize(("tags", "is_served"), [(32, True), (33, False)])
-def test_few_elements_are_read_before_the_login(tags: int, is_served: bool) -> None:
-    """Tagged fields are elements; more than a client needs end the connection."""
+def test_elements_are_limited_before_authentication(tags: int, is_served: bool) -> None:
     unknown = tuple((number, b"") for number in range(tags))
     asked = ApiVersionsRequest(
         client_software_name="a", client_software_version="1", unknown_tags=unknown
@@ -163,7 +155,7 @@ def test_few_elements_are_read_before_the_login(tags: int, is_served: bool) -> N
     assert isinstance(found, bytes if is_served else Closed)
 
 
-def test_what_is_promised_is_not_held() -> None:
+def test_claimed_size_allocates_nothing() -> None:
     """A frame of 100 MB that does not come costs its five bytes."""
     to = connection()
 
@@ -175,23 +167,21 @@ def test_what_is_promised_is_not_held() -> None:
 # --- requests that are none
 
 
-def test_an_unknown_api_ends_it() -> None:
-    """The line has the guess of a broker."""
+def test_unknown_api_ends_the_connection() -> None:
     found = closed(connection(), bare(b"\x03\xe7\x00\x01\x00\x00\x00\x05\xff\xff"))
 
     assert found.reason == "Error parsing request header. Our best guess of the apiKeyId is: 999"
     assert found.fields == {"api_version": 1, "correlation_id": 5}
 
 
-def test_an_api_that_is_not_served_ends_it() -> None:
+def test_disabled_api_ends_the_connection() -> None:
     """One of Kafka's that this listener does not have, is named in the line."""
     found = closed(connection(), request(MetadataRequest(), 12))
 
     assert found.reason == "Received request for disabled api with key 3 (Metadata)"
 
 
-def test_an_api_of_the_other_kind_of_listener_ends_it() -> None:
-    """What only brokers serve is not served on a controller's listener."""
+def test_api_of_the_other_listener_type_ends_the_connection() -> None:
     to = connection(controller=True)
 
     assert isinstance(one(to, describe("a")), bytes)
@@ -199,8 +189,7 @@ def test_an_api_of_the_other_kind_of_listener_ends_it() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 4, 99, -1])
-def test_an_unsupported_version_ends_it(version: int) -> None:
-    """No answer has a form for it; the line names API and version."""
+def test_unsupported_version_ends_the_connection(version: int) -> None:
     found = closed(connection(), bare(header(29, version) + b"\xff\xff\x00\x00"))
 
     assert found.reason == (
@@ -210,7 +199,7 @@ def test_an_unsupported_version_ends_it(version: int) -> None:
 
 @pytest.mark.parametrize("offers", [UNAUTHENTICATED, LOGIN])
 @pytest.mark.parametrize("version", [6, 99, -1])
-def test_unknown_versions_of_api_versions_are_answered(
+def test_unsupported_api_versions_request_is_answered(
     version: int, offers: ConnectionSecurity
 ) -> None:
     """Answer in version 0: error 35 and the range of ApiVersions alone; its body is not read."""
@@ -228,8 +217,7 @@ def test_unknown_versions_of_api_versions_are_answered(
     assert body(one(to, versions()), ApiVersionsResponse, 3).error_code == 0
 
 
-def test_a_malformed_body_ends_it() -> None:
-    """The line has field, offset, API, version, correlation id and principal."""
+def test_malformed_body_ends_the_connection() -> None:
     frame = describe("abc", 9)
 
     found = closed(connection(), bare(frame[4:-8]))
@@ -239,16 +227,14 @@ def test_a_malformed_body_ends_it() -> None:
     assert found.fields["principal"] == str(ANONYMOUS)
 
 
-def test_a_body_that_makes_no_sense_ends_it() -> None:
-    """What a handler calls malformed ends the connection as a malformed body does."""
+def test_body_rejected_by_handler_ends_the_connection() -> None:
     found = closed(connection(), describe("senseless"))
 
     assert found.reason == "Error getting request for apiKey: DescribeAcls, apiVersion: 3"
     assert (found.fields["field"], found.fields["offset"]) == ("name", 7)
 
 
-def test_an_unknown_api_of_a_stranger() -> None:
-    """Before the login it is taken for another protocol."""
+def test_unknown_api_before_authentication() -> None:
     found = closed(connection(LOGIN), bare(b"\x03\xe7\x00\x01\x00\x00\x00\x05\xff\xff"))
 
     assert found.reason.startswith("Invalid request, potential reasons")
@@ -257,8 +243,7 @@ def test_an_unknown_api_of_a_stranger() -> None:
     )
 
 
-def test_nothing_follows_the_end() -> None:
-    """After the end neither old nor new bytes are looked at."""
+def test_input_after_the_end_is_ignored() -> None:
     to = connection()
     results(to, describe("a") + bare(b"") + describe("b"))
 
@@ -270,8 +255,7 @@ def test_nothing_follows_the_end() -> None:
 # --- updates
 
 
-def test_an_update_is_completed_with_its_results() -> None:
-    """A handler's update goes to the channel; its results make the answer."""
+def test_update_is_completed_with_its_results() -> None:
     to = connection()
 
     update = one(to, create(["a", "b"], 4))
@@ -285,8 +269,7 @@ def test_an_update_is_completed_with_its_results() -> None:
     assert [row.error_code for row in told.results] == [0, 7]
 
 
-def test_an_update_that_fails_whole_is_refused() -> None:
-    """Its API's own form carries the error."""
+def test_failed_update_is_an_error_response() -> None:
     to = connection()
     update = one(to, create(["a"]))
 
@@ -297,7 +280,7 @@ def test_an_update_that_fails_whole_is_refused() -> None:
     assert len(to.events) == 1
 
 
-def test_results_that_do_not_fit_are_an_error_of_ours() -> None:
+def test_mismatched_results_are_an_error() -> None:
     """What ``respond`` raises is answered with -1 and noted."""
     to = connection()
     update = one(to, create(["a"]))
@@ -308,8 +291,7 @@ def test_results_that_do_not_fit_are_an_error_of_ours() -> None:
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
 
 
-def test_an_error_that_an_authorizer_raises_on_purpose_is_one_line() -> None:
-    """The code reaches the client; the event names the authorizer and has no traceback."""
+def test_deliberate_authorizer_error_is_one_line() -> None:
     to = connection()
     update = one(to, create(["a"]))
     refusal = ApiError(ErrorCode.POLICY_VIOLATION, "Not today.")
@@ -326,7 +308,7 @@ def test_an_error_that_an_authorizer_raises_on_purpose_is_one_line() -> None:
     assert event.fields["cause"] == "ApiError: Not today."
 
 
-def test_an_update_whose_response_does_not_fit_is_answered() -> None:
+def test_unencodable_update_response_is_an_error() -> None:
     """With -1 in every row, as a broker does, and with one line in the log."""
     to = connection()
     pending = one(to, create(["a"]))
@@ -342,8 +324,7 @@ def test_an_update_whose_response_does_not_fit_is_answered() -> None:
     assert (event.event, event.error) == ("a response does not fit", None)
 
 
-def test_a_response_that_can_never_be_encoded_closes_the_connection() -> None:
-    """Where even the refusal does not fit, or fails, the request does not hang."""
+def test_unencodable_error_closes_the_connection() -> None:
     to = connection()
     update = one(to, create(["a"]))
     row = AclCreationResult(error_message="x" * 32_768)
@@ -363,8 +344,7 @@ def test_a_response_that_can_never_be_encoded_closes_the_connection() -> None:
     assert failing.fields["cause"] == "RuntimeError: no form"
 
 
-def test_an_api_without_a_form_for_errors_ends_it() -> None:
-    """Where nothing can be said the connection ends."""
+def test_api_without_error_response_closes_the_connection() -> None:
     to = connection()
     update = one(to, request(DeleteTopicsRequest(topic_names=("a",), timeout_ms=5), 5))
     formless = replace(update, api=replace(update.api, refuse=lambda *_: None))
@@ -372,8 +352,7 @@ def test_an_api_without_a_form_for_errors_ends_it() -> None:
     assert isinstance(to.complete(formless, (), RuntimeError("no")), Closed)
 
 
-def test_a_connection_is_empty_when_all_that_came_is_handled() -> None:
-    """The beginning of a frame, a whole one and a wrong size are something."""
+def test_connection_is_empty_when_all_input_is_handled() -> None:
     client = connection()
     frame = describe("a")
     seen = [client.is_empty]
@@ -390,8 +369,7 @@ def test_a_connection_is_empty_when_all_that_came_is_handled() -> None:
 
 
 @pytest.mark.parametrize(("release", "envelope"), [("4.3", "None"), ("4.4", "Optional.empty")])
-def test_a_peer_is_described_as_a_broker_does(release: str, envelope: str) -> None:
-    """The text of refusals names the connection, the listener and the protocol."""
+def test_peer_description_matches_the_broker(release: str, envelope: str) -> None:
     peer = Peer("127.0.0.1:9092-127.0.0.1:5-0-1", "127.0.0.1", "SASL", "SASL_PLAINTEXT", number=255)
 
     assert peer.description(release) == (

@@ -40,7 +40,7 @@ def logged_in(offers: ConnectionSecurity = LOGIN, now_s: float = 0.0) -> Connect
     return to
 
 
-def test_the_login_of_java() -> None:
+def test_java_login_sequence() -> None:
     """ApiVersions 0, SaslHandshake 1, SaslAuthenticate 2, ApiVersions 3, request."""
     to = connection(LOGIN)
 
@@ -57,8 +57,7 @@ def test_the_login_of_java() -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_login_may_be_pipelined(cut: Cut) -> None:
-    """Handshake, token and a request in one piece: three answers, the last for the user."""
+def test_pipelined_login(cut: Cut) -> None:
     sent = handshake() + authenticate(plain()) + describe("principal")
 
     found = results(connection(LOGIN), sent, cut)
@@ -68,7 +67,7 @@ def test_a_login_may_be_pipelined(cut: Cut) -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_login_with_bare_tokens(cut: Cut) -> None:
+def test_login_with_raw_tokens(cut: Cut) -> None:
     """SaslHandshake 0, the token bare; an empty frame is the success."""
     sent = handshake(version=0) + bare(plain()) + describe("principal")
 
@@ -78,7 +77,7 @@ def test_a_login_with_bare_tokens(cut: Cut) -> None:
     assert body(found[2], DescribeAclsResponse, 3).error_message == "User:alice@127.0.0.1"
 
 
-def test_a_wrong_bare_token_is_not_answered() -> None:
+def test_failed_raw_token_is_not_answered() -> None:
     """After SaslHandshake 0 a failure is silence, then the end."""
     to = connection(LOGIN)
     one(to, handshake(version=0))
@@ -89,7 +88,7 @@ def test_a_wrong_bare_token_is_not_answered() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2])
-def test_a_wrong_password_is_answered_and_ends_it(version: int) -> None:
+def test_wrong_password_ends_the_connection(version: int) -> None:
     """58 with the text, in the version that was asked; nothing follows."""
     to = connection(LOGIN)
     one(to, handshake())
@@ -105,8 +104,7 @@ def test_a_wrong_password_is_answered_and_ends_it(version: int) -> None:
     assert to.counts.authentications == {("PLAIN", False): 1}
 
 
-def test_authentications_are_counted_by_mechanism_and_result() -> None:
-    """One that succeeds, and one for which no mechanism was agreed on, whatever it was called."""
+def test_authentications_are_counted() -> None:
     right, unknown = connection(LOGIN), connection(LOGIN)
 
     results(right, handshake() + authenticate(plain()) + describe("x"))
@@ -116,8 +114,7 @@ def test_authentications_are_counted_by_mechanism_and_result() -> None:
     assert unknown.counts.authentications == {("", False): 1}
 
 
-def test_what_was_answered_is_known_by_api_and_error() -> None:
-    """Of requests before the login too; who counts them empties the list."""
+def test_responses_are_counted_by_api_and_error() -> None:
     to = connection(LOGIN)
     seen: list[tuple[int, int]] = []
 
@@ -130,7 +127,7 @@ def test_what_was_answered_is_known_by_api_and_error() -> None:
     assert seen == [(18, 0), (17, 0), (36, 0), (29, 0), (29, -1)]
 
 
-def test_a_bad_software_name_may_try_again() -> None:
+def test_invalid_software_name_may_retry() -> None:
     """42 in the version that was asked, with no APIs; then another ApiVersions is served."""
     to = connection(LOGIN)
 
@@ -141,8 +138,7 @@ def test_a_bad_software_name_may_try_again() -> None:
     assert served.error_code == 0
 
 
-def test_a_stranger_cannot_ask_versions_twice() -> None:
-    """A second ApiVersions after a served one ends it without an answer."""
+def test_second_api_versions_before_login_ends_the_connection() -> None:
     to = connection(LOGIN)
     one(to, versions())
 
@@ -152,8 +148,7 @@ def test_a_stranger_cannot_ask_versions_twice() -> None:
 
 
 @pytest.mark.parametrize("first", [b"", versions(0)])
-def test_a_stranger_cannot_ask_for_anything_else(first: bytes) -> None:
-    """Before the handshake every other request ends it without an answer, served or not."""
+def test_other_requests_before_login_end_the_connection(first: bytes) -> None:
     for frame in (describe("a"), authenticate(plain()), request(MetadataRequest(), 12)):
         to = connection(LOGIN)
         results(to, first)
@@ -169,7 +164,7 @@ def test_a_stranger_cannot_ask_for_anything_else(first: bytes) -> None:
         (versions(), ApiVersionsResponse, 3, "API_VERSIONS"),
     ],
 )
-def test_a_request_in_place_of_a_token(
+def test_request_instead_of_token_is_rejected(
     frame: bytes, response: type[Any], version: int, name: str
 ) -> None:
     """Between handshake and token each request is refused with 34 in its own form, and ends it."""
@@ -183,7 +178,7 @@ def test_a_request_in_place_of_a_token(
     assert found.reason == f"Unexpected Kafka request of type {name} during SASL authentication."
 
 
-def test_unknown_versions_in_place_of_a_token() -> None:
+def test_unsupported_api_versions_instead_of_token() -> None:
     """ApiVersions of an unknown version is refused in version 0, without a range."""
     to = connection(LOGIN)
     one(to, handshake())
@@ -195,7 +190,7 @@ def test_unknown_versions_in_place_of_a_token() -> None:
     assert (told.error_code, told.api_keys) == (34, ())
 
 
-def test_sasl_requests_of_unknown_versions_end_it() -> None:
+def test_unsupported_sasl_versions_end_the_connection() -> None:
     """SaslHandshake 2 and SaslAuthenticate 3 are not answered."""
     to, authenticating = connection(LOGIN), connection(LOGIN)
     one(authenticating, handshake())
@@ -207,16 +202,14 @@ def test_sasl_requests_of_unknown_versions_end_it() -> None:
     )
 
 
-def test_a_malformed_sasl_request_ends_it() -> None:
-    """A handshake whose mechanism is cut off is no request."""
+def test_malformed_sasl_request_ends_the_connection() -> None:
     found = closed(connection(LOGIN), bare(header(17, 1) + b"\xff\xff\x00\x09PL"))
 
     assert found.reason == "Error getting request for apiKey: SaslHandshake, apiVersion: 1"
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_stranger_cannot_send_much(cut: Cut) -> None:
-    """A promise above sasl.server.max.receive.size fails at once, without an answer."""
+def test_request_size_is_limited_before_login(cut: Cut) -> None:
     limits = Limits(sasl_frame_bytes_max=100)
 
     found = results(connection(LOGIN, limits), (101).to_bytes(4) + b"x", cut)
@@ -225,8 +218,7 @@ def test_a_stranger_cannot_send_much(cut: Cut) -> None:
     assert found == [Refused(b"", reason, False)]
 
 
-def test_the_larger_frame_is_allowed_behind_the_login() -> None:
-    """A long request pipelined behind the token is judged by the cap that holds then."""
+def test_larger_requests_are_allowed_after_login() -> None:
     limits = Limits(sasl_frame_bytes_max=100)
     long = describe("x" * 500)
 
@@ -238,7 +230,7 @@ def test_the_larger_frame_is_allowed_behind_the_login() -> None:
 # --- after the login
 
 
-def test_a_second_login_is_refused_and_changes_nothing() -> None:
+def test_second_login_is_rejected() -> None:
     """Without a session lifetime SaslHandshake and SaslAuthenticate get 34; it goes on."""
     to = logged_in()
 
@@ -256,8 +248,7 @@ def test_a_second_login_is_refused_and_changes_nothing() -> None:
 LIMITED = plain_offers(max_reauth_ms=2000)
 
 
-def test_a_session_is_renewed_in_place() -> None:
-    """Handshake and token on the live connection, between requests."""
+def test_session_is_renewed_in_place() -> None:
     to = logged_in(LIMITED)
 
     shaken = body(one(to, handshake(), 1.8), SaslHandshakeResponse, 1)
@@ -268,16 +259,14 @@ def test_a_session_is_renewed_in_place() -> None:
     assert isinstance(one(to, describe("a"), 3.7), bytes)
 
 
-def test_an_expired_session_ends_silently() -> None:
-    """The next request other than SaslHandshake closes it; this is counted and not logged."""
+def test_expired_session_ends_silently() -> None:
     to = logged_in(LIMITED)
 
     assert one(to, describe("a"), 2.0) == Closed("")
     assert to.counts.killed_by_expiry == 1
 
 
-def test_a_renewal_that_fails_says_so() -> None:
-    """Its refusal is that of a re-authentication."""
+def test_failed_reauthentication_is_reported() -> None:
     to = logged_in(LIMITED)
     one(to, handshake(), 1.5)
 
@@ -288,8 +277,7 @@ def test_a_renewal_that_fails_says_so() -> None:
     assert body(found.answer, SaslAuthenticateResponse, 2).error_code == 58
 
 
-def test_no_secret_is_in_what_is_told() -> None:
-    """Reasons and fields of every kind of refusal hold no password."""
+def test_errors_hide_secrets() -> None:
     for token in (plain("alice", "hush"), plain("mallory", "hush"), b"hush", b"\0\0hush"):
         to = connection(LOGIN)
         one(to, handshake())

@@ -48,8 +48,7 @@ def ask(client: Connection, *frames: bytes, now_s: float = 0) -> list[Any]:
     return [client.advance(now_s) for _ in frames]
 
 
-def test_a_second_answer_differs_in_its_correlation_id_only(handled: list[int]) -> None:
-    """Its handler is not called; the request and its error are counted."""
+def test_repeated_response_differs_only_in_correlation_id(handled: list[int]) -> None:
     client = connection()
 
     (first,) = ask(client, versions(correlation_id=5))
@@ -63,8 +62,7 @@ def test_a_second_answer_differs_in_its_correlation_id_only(handled: list[int]) 
     assert {each[:4] + each[8:] for each in (first, again, *row)} == {first[:4] + first[8:]}
 
 
-def test_other_bytes_are_another_request(handled: list[int]) -> None:
-    """The software and the version are part of them; trailing bytes are counted each time."""
+def test_different_bytes_are_a_different_request(handled: list[int]) -> None:
     client = connection()
     frame = versions() + b"!!"
     frame = (len(frame) - 4).to_bytes(4) + frame[4:]
@@ -77,8 +75,7 @@ def test_other_bytes_are_another_request(handled: list[int]) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 255])
-def test_only_one_whole_request_is_answered_at_once(handled: list[int], size: int) -> None:
-    """Neither a part, nor two, nor a size that says something else."""
+def test_only_one_complete_request_is_repeated(handled: list[int], size: int) -> None:
     client = connection()
     frame = versions()
     ask(client, frame)
@@ -98,10 +95,9 @@ def test_only_one_whole_request_is_answered_at_once(handled: list[int], size: in
         (MetadataRequest(topics=(), include_cluster_authorized_operations=True), 8, 2),
     ],
 )
-def test_what_a_plug_in_decides_is_never_repeated(
+def test_plug_in_decisions_are_never_repeated(
     handled: list[int], asked: MetadataRequest, version: int, times: int
 ) -> None:
-    """Where an authorizer decides of which nothing more is known, as a plug-in."""
     client = connection()
     node: Any = client.node
     node.authorizer = object()
@@ -112,8 +108,7 @@ def test_what_a_plug_in_decides_is_never_repeated(
 
 
 @pytest.mark.usefixtures("handled")
-def test_a_new_state_is_asked_again(handled: list[int]) -> None:
-    """States are compared by identity, and not by what is in them."""
+def test_changed_state_is_not_repeated(handled: list[int]) -> None:
     client = connection()
     node: Any = client.node
 
@@ -124,8 +119,7 @@ def test_a_new_state_is_asked_again(handled: list[int]) -> None:
     assert handled == [3, 3]
 
 
-def test_nothing_is_repeated_when_the_session_is_over(handled: list[int]) -> None:
-    """Until then it is; a request behind that is handled as any other, which closes."""
+def test_expired_session_is_not_repeated(handled: list[int]) -> None:
     client = connection()
     ask(client, versions())
     client.session._enter(SessionState.LIMITED)
@@ -137,8 +131,7 @@ def test_nothing_is_repeated_when_the_session_is_over(handled: list[int]) -> Non
     assert isinstance(end, Closed)
 
 
-def test_long_answers_are_not_kept_nor_given_while_requests_are_logged(handled: list[int]) -> None:
-    """The request log has a line for each request."""
+def test_long_or_logged_responses_are_not_kept(handled: list[int]) -> None:
     short, long = connection(limits=Limits(repeated_bytes_max=100)), connection()
     ask(short, versions(), versions())
     ask(long, versions())

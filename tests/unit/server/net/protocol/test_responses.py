@@ -44,7 +44,7 @@ def created(*codes: int) -> CreateAclsResponse:
         (MetadataResponse(error_code=31, topics=(MetadataResponseTopic(error_code=3),)), 31),
     ],
 )
-def test_the_answers_own_code_then_the_first_of_its_items(answer: Any, expected: int) -> None:
+def test_response_error_code_precedes_item_codes(answer: Any, expected: int) -> None:
     """Without either it is 0."""
     assert error_code_of(answer) == expected
 
@@ -58,8 +58,7 @@ def response_of(api: Api) -> type:
     return kind
 
 
-def test_items_that_have_codes_are_looked_at() -> None:
-    """Where the whole answer has no code, items have one: it is found in each API's refusal."""
+def test_item_error_codes_are_found() -> None:
     for api in apis():
         kind = response_of(api)
         if "error_code" not in kind.__struct_fields__:  # type: ignore[attr-defined]

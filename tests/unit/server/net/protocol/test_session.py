@@ -86,8 +86,7 @@ def authenticated(body: object) -> SaslAuthenticateResponse:
     return body
 
 
-def test_without_sasl_everybody_is_in() -> None:
-    """A listener without SASL serves at once, for User:ANONYMOUS; SASL requests get their error."""
+def test_without_sasl_clients_are_anonymous() -> None:
     session = Session(None, CONTEXT, DefaultPrincipalBuilder())
 
     assert session.is_open
@@ -109,8 +108,7 @@ class Builder:
         return self._built
 
 
-def test_without_sasl_the_certificates_say_who_it_is() -> None:
-    """The builder gets them when the transport is ready; if it fails, nothing is admitted."""
+def test_without_sasl_the_builder_receives_certificates() -> None:
     good, bad = Builder(ALICE), Builder(LookupError("no name"))
     session, refused = Session(None, CONTEXT, good), Session(None, CONTEXT, bad)
 
@@ -134,8 +132,7 @@ def session_of(mechanism: Deciding, builder: Builder, max_reauth_ms: int = 0) ->
     return session
 
 
-def test_the_builder_knows_how_the_client_authenticated() -> None:
-    """Mechanism, name, claims and certificates; if it fails the success leaves all the same."""
+def test_builder_receives_the_authentication() -> None:
     success = Success("al", b"done", claims={"sub": "al"})
     good, bad = Builder(ALICE), Builder(LookupError("no name"))
     session, refused = session_of(Deciding(success), good), session_of(Deciding(success), bad)
@@ -156,9 +153,7 @@ def test_the_builder_knows_how_the_client_authenticated() -> None:
     assert refused.admit(METADATA, 0.0) is SessionAction.CLOSE
 
 
-async def test_a_mechanism_may_take_its_time_and_several_steps() -> None:
-    """Its awaitable is handed on; a challenge leaves the session where it was."""
-
+async def test_mechanism_may_be_asynchronous() -> None:
     async def think() -> Step:
         return Challenge(b"more")
 
@@ -174,8 +169,7 @@ async def test_a_mechanism_may_take_its_time_and_several_steps() -> None:
     assert session.admit(AUTHENTICATE, 0.0) is SessionAction.STEP
 
 
-def test_a_session_whose_new_credential_has_no_end_stays_open() -> None:
-    """The time of the credential before does not end it."""
+def test_renewal_without_expiry_keeps_the_session() -> None:
     session = session_of(Deciding(Success("alice", lifetime_ms=2000)), Builder(ALICE))
     stepped(session, b"")
     ends_s = [session.expires_s]
@@ -189,16 +183,14 @@ def test_a_session_whose_new_credential_has_no_end_stays_open() -> None:
 
 
 @pytest.mark.parametrize("state", list(SessionState))
-def test_tables_are_whole(state: SessionState) -> None:
-    """Each state has its rules, and each admitted action that moves has a next state."""
+def test_state_tables_are_complete(state: SessionState) -> None:
     moving = {SessionAction.VERSIONS, SessionAction.CHOOSE, SessionAction.STEP, SessionAction.FAIL}
 
     assert state in ADMISSIONS
     assert (state in TRANSITIONS) == bool(moving & set(ADMISSIONS[state].values()))
 
 
-def test_a_stranger_may_ask_versions_and_choose() -> None:
-    """Before a mechanism is chosen only ApiVersions and SaslHandshake are admitted."""
+def test_unauthenticated_client_may_choose_a_mechanism() -> None:
     session = session_with()
 
     admitted = [session.admit(key, 0.0) for key in (API_VERSIONS, HANDSHAKE, METADATA, 36)]
@@ -212,8 +204,7 @@ def test_a_stranger_may_ask_versions_and_choose() -> None:
     assert not session.is_open
 
 
-def test_versions_are_told_once() -> None:
-    """After a successful ApiVersions only a handshake is admitted; after a refused one, both."""
+def test_api_versions_is_answered_once() -> None:
     session = session_with()
 
     session.record_versions(success=False)
@@ -224,7 +215,7 @@ def test_versions_are_told_once() -> None:
     assert session.admit(HANDSHAKE, 0.0) is SessionAction.CHOOSE
 
 
-def test_an_unknown_mechanism_ends_it() -> None:
+def test_unknown_mechanism_ends_the_session() -> None:
     """Error 33 with the mechanisms that there are, in their order; nothing more is admitted."""
     session = session_with()
 
@@ -238,7 +229,7 @@ def test_an_unknown_mechanism_ends_it() -> None:
     assert session.admit(HANDSHAKE, 0.0) is SessionAction.CLOSE
 
 
-def test_while_authenticating_other_requests_are_refused() -> None:
+def test_other_requests_during_authentication_are_rejected() -> None:
     """After SaslHandshake 1 all but SaslAuthenticate is refused in its own form."""
     session = session_with()
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
@@ -266,7 +257,7 @@ def test_success_without_a_limit() -> None:
     assert session.admit(HANDSHAKE, 5.0) is SessionAction.SERVE
 
 
-def test_failure_keeps_the_stranger_anonymous() -> None:
+def test_failed_authentication_stays_anonymous() -> None:
     """A wrong password is 58 with Kafka's text, and the session is over."""
     session = session_with()
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.0)
@@ -281,8 +272,7 @@ def test_failure_keeps_the_stranger_anonymous() -> None:
     assert not session.is_open
 
 
-def test_a_session_expires() -> None:
-    """connections.max.reauth.ms is told, and after it only a handshake is admitted."""
+def test_session_expires() -> None:
     session = logged_in(max_reauth_ms=2000)
 
     assert session.admit(METADATA, 1.9) is SessionAction.SERVE
@@ -292,7 +282,7 @@ def test_a_session_expires() -> None:
     assert session.admit(HANDSHAKE, 2.0) is SessionAction.CHOOSE
 
 
-def test_an_expired_credential_dies_on_its_next_request() -> None:
+def test_expired_credential_ends_on_next_request() -> None:
     """A lifetime below 0 is told as 0, which means none, and yet it is over at once."""
     session = session_with()
     session.choose(SaslHandshakeRequest(mechanism="EXPIRING"), 1, 0.0)
@@ -319,7 +309,7 @@ def test_reauthentication() -> None:
     assert session.state(3.6) is SessionState.EXPIRED
 
 
-def test_reauthentication_is_not_begun_twice_a_second() -> None:
+def test_reauthentication_is_limited_to_once_a_second() -> None:
     """A handshake within a second of the last beginning is an ordinary request: error 34."""
     session = logged_in(max_reauth_ms=500)
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.25)
@@ -330,7 +320,7 @@ def test_reauthentication_is_not_begun_twice_a_second() -> None:
     assert session.admit(HANDSHAKE, 1.25) is SessionAction.CHOOSE  # a second later
 
 
-def test_the_principal_cannot_change() -> None:
+def test_principal_cannot_change() -> None:
     """Another user on the same connection is 58, whose text names both."""
     session = logged_in(max_reauth_ms=60_000)
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 5.0)
@@ -346,8 +336,7 @@ def test_the_principal_cannot_change() -> None:
 
 
 @pytest.mark.parametrize(("owner", "is_open"), [("User", True), ("Role", False)])
-def test_a_token_never_makes_somebody_else_than_its_owner(owner: str, is_open: bool) -> None:
-    """The token of the role alice does not log in as the user alice."""
+def test_token_authenticates_only_its_owner(owner: str, is_open: bool) -> None:
     success = Success("alice", token_authenticated=True, token_owner=Principal(owner, "alice"))
     offers = {"TOKEN": OfferedMechanism("TOKEN", lambda _: Deciding(success))}
     session = Session(offers, CONTEXT, DefaultPrincipalBuilder())
@@ -367,7 +356,7 @@ def test_a_token_never_makes_somebody_else_than_its_owner(owner: str, is_open: b
     assert reply.failure == (None if is_open else reason)
 
 
-def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
+def test_unknown_mechanism_at_reauthentication_is_not_answered() -> None:
     """Who comes back with a mechanism that is not enabled is closed without error 33, as on a
     broker, which answers it to strangers only.
     """
@@ -379,8 +368,7 @@ def test_an_unknown_mechanism_is_not_answered_to_a_session() -> None:
     assert session.state(5.0) is SessionState.CLOSED
 
 
-def test_the_mechanism_cannot_change() -> None:
-    """The handshake succeeds, the next frame ends it without an answer."""
+def test_mechanism_cannot_change() -> None:
     session = logged_in(max_reauth_ms=60_000)
 
     reply = session.choose(SaslHandshakeRequest(mechanism="OTHER"), 1, 5.0)

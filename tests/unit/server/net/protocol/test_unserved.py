@@ -51,8 +51,7 @@ def answered(to: Connection, data: bytes, cut: Cut = whole) -> list[Any]:
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("version", [0, 9])
-def test_it_is_answered_and_the_next_request_is_served(cut: Cut, version: int) -> None:
-    """In the order of the requests, however the bytes are cut."""
+def test_unserved_api_keeps_the_connection(cut: Cut, version: int) -> None:
     sent = [describe("a"), unserved(JOIN_GROUP, version, 7), describe("b", 8)]
 
     first, second, third = answered(connection(), b"".join(sent), cut)
@@ -62,7 +61,7 @@ def test_it_is_answered_and_the_next_request_is_served(cut: Cut, version: int) -
     assert body(third, DescribeAclsResponse, 3).error_message == "b"
 
 
-def test_kinds_of_listeners_have_their_own_apis() -> None:
+def test_listener_types_have_their_own_apis() -> None:
     """An API that Kafka has on the other kind only ends the connection, as there."""
     vote, voter = unserved(VOTE, 1), unserved(ADD_RAFT_VOTER, 0)
 
@@ -73,8 +72,7 @@ def test_kinds_of_listeners_have_their_own_apis() -> None:
     assert "disabled api with key 11" in closed(connection(controller=True), join).reason
 
 
-def test_a_malformed_request_ends_it() -> None:
-    """The line names the field, as for an API that is served."""
+def test_malformed_unserved_request_ends_the_connection() -> None:
     frame = unserved(JOIN_GROUP, 2)
 
     [found] = answered(connection(), bare(frame[4:-2]))
@@ -84,8 +82,7 @@ def test_a_malformed_request_ends_it() -> None:
     assert found.fields["field"] == "protocols"
 
 
-def test_elements_are_bounded() -> None:
-    """More of them than a request may have make it malformed, before they are made."""
+def test_unserved_array_elements_are_limited() -> None:
     topics = [{"name": ""}] * 20
     frame = unserved(TXN_OFFSET_COMMIT, 1, topics=topics)
 
@@ -96,7 +93,7 @@ def test_elements_are_bounded() -> None:
     assert "more than allowed" in str(found.fields["cause"])
 
 
-def test_it_is_read_in_a_thread() -> None:
+def test_unserved_requests_are_decoded_in_a_thread() -> None:
     """However small: the first of all imports construct, which takes 50 ms."""
     pending = one(connection(), unserved(JOIN_GROUP, 0))
 
@@ -104,7 +101,7 @@ def test_it_is_read_in_a_thread() -> None:
     assert pending.request is None
 
 
-def test_before_the_authentication_it_is_refused_in_its_own_form() -> None:
+def test_unserved_request_before_authentication_is_rejected() -> None:
     """With 34, where only SaslAuthenticate may come; the connection ends, as on a broker."""
     to = connection(LOGIN)
     one(to, handshake())

@@ -44,8 +44,7 @@ def opened(folder: Path, **changes: Any) -> AuditLog:
     )
 
 
-async def test_a_life(tmp_path: Path) -> None:
-    """From start to stop everything that is told is a line, numbered without gaps."""
+async def test_events_from_start_to_stop_are_numbered(tmp_path: Path) -> None:
     trail = opened(tmp_path)
     trail.record_start(cluster_id="c", version="1", authorizer=None, listeners=["A=b:1"])
     trail.on_decision(
@@ -68,9 +67,7 @@ async def test_a_life(tmp_path: Path) -> None:
     assert [event.get("outcome") for event in events[2:4]] == ["SUCCEEDED", "FAILED"]
 
 
-async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With strict a change that could not be recorded is answered with an error, and the next one
-    is refused before it is made; without strict neither."""
+async def test_full_disk_rejects_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(monkeypatch)
     strict, usual = opened(tmp_path / "s", sync=Sync.STRICT), opened(tmp_path / "u")
     disk.full = disk.no_room = True
@@ -96,10 +93,9 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     assert [event["kind"] for event in lines_in(tmp_path / "u")] == ["dropped", "stop"]
 
 
-async def test_a_change_that_failed_is_not_answered_by_the_next_one(
+async def test_failed_change_is_not_answered_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the thread fails with one change alone, and succeeds with the one behind it."""
     trail = opened(tmp_path, sync=Sync.STRICT)
     waiters: list[asyncio.Future[str | None]] = []
     with monkeypatch.context() as patched:
@@ -116,11 +112,7 @@ async def test_a_change_that_failed_is_not_answered_by_the_next_one(
     trail.close()
 
 
-async def test_a_disk_that_does_not_answer_holds_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With strict the change is answered with an error, and the next one is refused, until the disk
-    has taken it; without strict neither."""
+async def test_hanging_disk_blocks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     strict, usual = opened(tmp_path / "s", sync=Sync.STRICT), opened(tmp_path / "u")
     waiters: list[asyncio.Future[str | None]] = []
     with monkeypatch.context() as patched:

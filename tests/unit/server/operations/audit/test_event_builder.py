@@ -88,8 +88,7 @@ def seen_login(login: ConnectionLogin = LOGIN) -> SeenLogin:
     return SeenLogin(login=login, first_ns=50, last_ns=50, last_correlation_id=last)
 
 
-def test_a_decision_with_its_rule() -> None:
-    """The event tells who, what, how it was decided, and the binding with its id."""
+def test_decision_event_has_its_rule() -> None:
     event = decision_event(seen())
 
     assert (event.principal, event.host, event.listener) == ("User:bob", "10.0.0.1", "PLAINTEXT")
@@ -116,15 +115,14 @@ def test_a_decision_with_its_rule() -> None:
         (seen("eve", allowed=False, policy=None, snapshot=None), "DENIED", None),
     ],
 )
-def test_rules(entry: Seen, outcome: str, rule: str | None) -> None:
+def test_rule_names(entry: Seen, outcome: str, rule: str | None) -> None:
     """Each rule has Kafka's word and no binding; a plug-in's decision has none."""
     event = decision_event(entry)
 
     assert (event.outcome, event.rule, event.binding) == (outcome, rule, None)
 
 
-def test_states_with_one_rule_are_one_event() -> None:
-    """Equal decisions of several states are one event if the rule is the same, else several."""
+def test_equal_rules_of_several_states_are_merged() -> None:
     later = load([StoredBinding("id-2", BINDING)])
     first, second, third = seen(), seen(snapshot=SNAPSHOT), seen(snapshot=later)
     second.count, second.last_ns, second.last_correlation_id = 4, 90, 12
@@ -138,8 +136,7 @@ def test_states_with_one_rule_are_one_event() -> None:
     assert (other.count, other.binding.id) == (1, "id-2")
 
 
-def test_logins() -> None:
-    """A failure has a reason and no principal; what there was no request for is null."""
+def test_login_events() -> None:
     event = login_event(seen_login())
 
     assert (event.outcome, event.principal, event.reason) == ("FAILED", None, "wrong password")
@@ -161,8 +158,7 @@ def test_logins() -> None:
     assert (event.client_id, event.reauthentication, event.last_correlation_id) == ("", True, 9)
 
 
-def test_a_change_of_acls() -> None:
-    """The event tells who asked, from where, by which request, the revision, old and new."""
+def test_acl_change_event() -> None:
     change = edit(ACL, set=[StoredBinding("id-1", BINDING)], deleted=[StoredBinding("", BINDING)])
 
     (event,) = change_events(change, 12, origin_of(request_of("root")))
@@ -175,9 +171,7 @@ def test_a_change_of_acls() -> None:
     assert event.items == ()
 
 
-def test_other_changes_tell_names_only() -> None:
-    """Users, tokens, topics and keys are told by name; no value, no secret, none of an author
-    that is no client's request."""
+def test_other_change_events_have_only_names() -> None:
     secret = "s3cret"
     keys = (b"salt", secret.encode(), secret.encode(), 4096)
     token = StoredToken("t-1", "User:bob", "User:bob", (), 1, 2, 3, secret.encode())
@@ -222,8 +216,7 @@ def test_every_kind_names_its_rows() -> None:
             assert secrets[name] is False
 
 
-def test_what_a_plug_in_reports() -> None:
-    """Of a plug-in's results only what succeeded is a change; ids it does not tell."""
+def test_plug_in_changes_include_only_successes() -> None:
     refused = ApiError(ErrorCode.INVALID_REQUEST)
     other = allow("eve", AclOperation.READ, ORDERS)
 

@@ -35,8 +35,7 @@ def names(folder: AuditFolder) -> list[str]:
     return sorted(path.name for path in folder.path.iterdir() if path.name != "audit-1.lock")
 
 
-def test_a_folder_is_made_for_its_owner_alone(folder: AuditFolder) -> None:
-    """A folder that is missing is made, with those above it; only its owner may read it."""
+def test_folder_is_created_privately(folder: AuditFolder) -> None:
     path, descriptor = folder.open(1)
     os.close(descriptor)
 
@@ -44,8 +43,7 @@ def test_a_folder_is_made_for_its_owner_alone(folder: AuditFolder) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_two_servers_of_one_node(folder: AuditFolder) -> None:
-    """A second server of the node is refused until the first has gone; another node's is not."""
+def test_second_server_of_a_node_is_rejected(folder: AuditFolder) -> None:
     with pytest.raises(AuditLogInUse, match="another server writes the audit log of node 1 here"):
         AuditFolder(folder.path, 1, compress=False)
 
@@ -55,8 +53,7 @@ def test_two_servers_of_one_node(folder: AuditFolder) -> None:
 
 
 @pytest.mark.parametrize("compress", [False, True])
-def test_a_closed_file_has_one_name(tmp_path: Path, *, compress: bool) -> None:
-    """A closed file has its whole name, and the open one is gone."""
+def test_closed_file_is_renamed(tmp_path: Path, *, compress: bool) -> None:
     folder = AuditFolder(tmp_path, 1, compress=compress)
     path, descriptor = folder.open(1)
     os.write(descriptor, LINES)
@@ -71,8 +68,9 @@ def test_a_closed_file_has_one_name(tmp_path: Path, *, compress: bool) -> None:
     folder.release()
 
 
-def test_no_room_for_a_compressed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no room for a second copy, the plain file keeps its lines, and for good."""
+def test_compression_without_space_keeps_the_plain_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = AuditFolder(tmp_path, 1, compress=True)
     path, descriptor = folder.open(1)
     os.write(descriptor, LINES)
@@ -91,11 +89,7 @@ def test_no_room_for_a_compressed_copy(tmp_path: Path, monkeypatch: pytest.Monke
     folder.release()
 
 
-def test_what_a_killed_server_left(folder: AuditFolder) -> None:
-    """Its open file is closed without its last, torn line; files of other nodes are not touched.
-
-    Half-made copies and files without a whole line are deleted.
-    """
+def test_files_of_a_killed_server_are_recovered(folder: AuditFolder) -> None:
     (folder.path / open_name(1, 1)).write_bytes(LINES + b'{"seq":3,"ki')
     (folder.path / (whole_name(1, 1, 2, compressed=True) + ".tmp")).write_bytes(b"half")
     (folder.path / open_name(1, 8)).touch()
@@ -109,8 +103,7 @@ def test_what_a_killed_server_left(folder: AuditFolder) -> None:
     assert (folder.path / closed).read_bytes() == LINES
 
 
-def test_killed_between_two_names(folder: AuditFolder) -> None:
-    """A file that had its whole name already is not closed again under another one."""
+def test_kill_between_renames_is_recovered(folder: AuditFolder) -> None:
     (folder.path / whole_name(1, 1, 2, compressed=True)).write_bytes(zstandard.compress(LINES))
     (folder.path / open_name(1, 1)).write_bytes(LINES)
 
@@ -143,8 +136,7 @@ def test_old_files_are_deleted(folder: AuditFolder) -> None:
     assert names(folder) == [newest]
 
 
-def test_a_reserve_of_room(folder: AuditFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Room is taken and given back; where there is none, nothing is left behind."""
+def test_space_is_reserved(folder: AuditFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.reserve(10_000)
 
     assert (folder.path / "audit-1.reserve").stat().st_size == 10_000

@@ -31,7 +31,7 @@ def test_events_are_numbered() -> None:
     assert events[2]["time"] == "1970-01-01T00:00:01.250Z"
 
 
-def test_half_a_surrogate_pair() -> None:
+def test_lone_surrogate_is_replaced() -> None:
     """A text that has no form in UTF-8, which a plug-in may give, is written with "?"."""
     event = Reload(outcome="FAILED", reason="a\ud800b")
 

@@ -68,9 +68,7 @@ class World:
         return [event for item in self.queue.take(0).items for event in item.make()]
 
 
-def test_equal_decisions_are_one_event(tmp_path: Path) -> None:
-    """Equal ones are counted, with the first and last time and correlation id, until the time is
-    over; anything else is another event."""
+def test_equal_decisions_are_merged(tmp_path: Path) -> None:
     w = World(tmp_path)
     start_ns = w.time.ns
     for number in (1, 2, 3):
@@ -90,8 +88,7 @@ def test_equal_decisions_are_one_event(tmp_path: Path) -> None:
     assert w.loop.later == []
 
 
-def test_what_makes_a_difference(tmp_path: Path) -> None:
-    """Each thing that an event tells keeps two decisions apart."""
+def test_different_decisions_are_not_merged(tmp_path: Path) -> None:
     w = World(tmp_path)
     context = request_of("bob")
     changes: list[dict[str, Any]] = [
@@ -120,7 +117,7 @@ def test_what_makes_a_difference(tmp_path: Path) -> None:
     assert [event.count for event in w.events()] == [1] * (len(changes) + len(actions))
 
 
-def test_which_decisions(tmp_path: Path) -> None:
+def test_recorded_decisions_depend_on_the_setting(tmp_path: Path) -> None:
     """Recorded is what Kafka logs at DEBUG or INFO; with denied, what it logs at INFO."""
     quiet = READ._replace(log_if_allowed=False, log_if_denied=False)
     probe = READ._replace(log_if_denied=False)
@@ -140,8 +137,7 @@ def test_which_decisions(tmp_path: Path) -> None:
     assert found[Recorded.DENIED] == [("DENIED", "access")]
 
 
-def test_another_state_is_another_rule(tmp_path: Path) -> None:
-    """The rule is that of the state in which the decision was taken, also when it has changed."""
+def test_rule_is_that_of_the_decision_state(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
     w.decide("bob", READ)
@@ -180,8 +176,7 @@ def test_denials_of_a_stale_state_name_no_acl(tmp_path: Path) -> None:
     ]
 
 
-def test_a_full_queue(tmp_path: Path) -> None:
-    """Where the queue has no room counting goes on; what is new then is counted as dropped."""
+def test_full_queue_drops_and_counts(tmp_path: Path) -> None:
     w = World(tmp_path, entries_max=2, queue=2)
     for name in ("a", "b", "c", "d"):
         w.decide("bob", READ._replace(resource=topic(name)))
@@ -199,8 +194,7 @@ def test_a_full_queue(tmp_path: Path) -> None:
     assert [(event.resource_name, event.count) for event in w.events()] == [("c", 1), ("d", 2)]
 
 
-def test_the_end_with_a_full_queue(tmp_path: Path) -> None:
-    """What has no room at the end is counted as dropped, each time that it happened."""
+def test_full_queue_at_shutdown_is_counted(tmp_path: Path) -> None:
     w = World(tmp_path, queue=1)
     for _ in range(3):
         w.decide("bob", READ)
@@ -216,8 +210,7 @@ def test_the_end_with_a_full_queue(tmp_path: Path) -> None:
     assert w.queue.take(0).items == []
 
 
-def test_logins_are_counted_too(tmp_path: Path) -> None:
-    """Equal failures are one event with a count; another reason is another event."""
+def test_equal_logins_are_merged(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.merging.record_login(LOGIN)
     w.merging.record_login(LOGIN)
@@ -229,9 +222,7 @@ def test_logins_are_counted_too(tmp_path: Path) -> None:
     assert (one.count, one.reason, other.count) == (2, "wrong password", 1)
 
 
-def test_the_same_request_is_counted_as_a_whole(tmp_path: Path) -> None:
-    """Each of its decisions has the count, the last time and the last correlation id; what others
-    ask in between, and parts of it that come alone, count as well."""
+def test_repeated_requests_are_merged(tmp_path: Path) -> None:
     w = World(tmp_path)
     start_ns = w.time.ns
     bills = Action(AclOperation.READ, topic("bills"))
@@ -265,8 +256,7 @@ def test_the_same_request_is_counted_as_a_whole(tmp_path: Path) -> None:
     ]
 
 
-def test_an_item_is_made_twice(tmp_path: Path) -> None:
-    """After a failed write the same events are made again; the item counts all that is in it."""
+def test_failed_item_is_built_again(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.decide("bob", READ)
     w.decide("bob", READ)
@@ -282,8 +272,7 @@ def test_an_item_is_made_twice(tmp_path: Path) -> None:
     assert w.queue.take(0).items == []
 
 
-def test_lists_that_change_are_others(tmp_path: Path) -> None:
-    """A plug-in may return one list again and again, with other answers in it."""
+def test_mutable_results_are_copied(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.merging.basis = None
     actions, results = [READ], [ALLOWED]

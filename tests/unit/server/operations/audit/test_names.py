@@ -17,8 +17,7 @@ from doorkeeper.server.operations.audit.names import file_of
         ("audit-1-000000000042-1000000000000.jsonl.zst", (1, 42, 1_000_000_000_000)),
     ],
 )
-def test_a_name_tells_node_and_events(name: str, expected: tuple[int, int, int | None]) -> None:
-    """Node, first and last event are in the name; the last is unknown while it is written."""
+def test_file_name_has_node_and_events(name: str, expected: tuple[int, int, int | None]) -> None:
     file = file_of(Path(name))
 
     assert file is not None
@@ -36,6 +35,5 @@ def test_a_name_tells_node_and_events(name: str, expected: tuple[int, int, int |
         "x",
     ],
 )
-def test_other_files_are_no_trail(name: str) -> None:
-    """The server's own files, half made ones and others' are not taken for lines."""
+def test_other_files_are_ignored(name: str) -> None:
     assert file_of(Path(name)) is None

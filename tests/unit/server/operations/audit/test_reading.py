@@ -22,8 +22,7 @@ def file_at(path: Path) -> AuditFile:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_lines(tmp_path: Path, *, compressed: bool) -> None:
-    """Each line comes with its number, and whether it has an end."""
+def test_lines_are_numbered(tmp_path: Path, *, compressed: bool) -> None:
     path = written(tmp_path, 5, 2, compressed=compressed, tail=b'{"torn')
 
     assert list(lines_of(file_at(path))) == [
@@ -33,8 +32,7 @@ def test_lines(tmp_path: Path, *, compressed: bool) -> None:
     ]
 
 
-def test_a_compressed_file_that_is_cut(tmp_path: Path) -> None:
-    """What is cut off or broken is an error that says so."""
+def test_truncated_compressed_file_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path, 1, 2000, compressed=True)
     path.write_bytes(path.read_bytes()[:-20] + b"x" * 20)
 
@@ -45,10 +43,7 @@ def test_a_compressed_file_that_is_cut(tmp_path: Path) -> None:
         list(lines_of(file_at(path)))
 
 
-def test_a_line_without_an_end_is_not_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A line longer than any of ours is refused before it fills the memory."""
+def test_overlong_line_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LINE_BYTES_MAX", 100)
     path = written(tmp_path, 1, 1, tail=b"x" * 101)
 

@@ -19,7 +19,7 @@ def problems(folder: Path) -> list[tuple[str, int | None, str]]:
     return [(each.kind, each.line, each.text) for each in verify_log(folder).problems]
 
 
-def test_a_whole_trail(tmp_path: Path) -> None:
+def test_complete_audit_log(tmp_path: Path) -> None:
     """Files of two nodes, one of them being written and half a line ahead, are whole; the first
     number need not be 1."""
     written(tmp_path, 10, 5, compressed=True)
@@ -50,18 +50,16 @@ def test_a_whole_trail(tmp_path: Path) -> None:
     ],
     ids=range(9),
 )
-def test_lines_that_are_wrong(
+def test_wrong_lines_are_reported(
     tmp_path: Path, first: int, count: int, tail: bytes, expected: tuple[str, int, str]
 ) -> None:
-    """What is missing, repeated, unreadable or of another node is named with its line."""
     written(tmp_path, first, count, closed=False, tail=tail)
 
     assert problems(tmp_path) == [expected]
     assert not verify_log(tmp_path).is_whole
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    """A broken file is one problem; what is behind it is read, and has no gap of its own."""
+def test_unreadable_file_is_one_problem(tmp_path: Path) -> None:
     written(tmp_path, 1, 2, compressed=True).write_bytes(b"broken")
     written(tmp_path, 3, 1)
 
@@ -69,8 +67,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     assert problem[:2] == ("unreadable", None)
 
 
-def test_a_file_that_does_not_hold_what_its_name_says(tmp_path: Path) -> None:
-    """Cut, empty, with half a line at its end, or not the next one."""
+def test_file_contents_must_match_the_name(tmp_path: Path) -> None:
     written(tmp_path, 1, 3).write_bytes(line_of(1))
     written(tmp_path, 4, 1).write_bytes(b"")
     written(tmp_path, 5, 2, tail=b'{"kin')
@@ -87,8 +84,7 @@ def test_a_file_that_does_not_hold_what_its_name_says(tmp_path: Path) -> None:
         assert text in found
 
 
-def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is closed, or deleted by its age, after the folder was listed is not missing."""
+def test_running_server_changes_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, 1, 2)
     written(tmp_path, 3, 2)
     being_written = written(tmp_path, 5, 2, closed=False)
@@ -112,8 +108,9 @@ def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (verdict.files, verdict.open_files) == (3, 1)
 
 
-def test_a_file_that_somebody_takes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is gone while older ones are there was not deleted by its age."""
+def test_file_removed_in_the_middle_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written(tmp_path, 1, 2)
     middle = written(tmp_path, 3, 2)
     written(tmp_path, 5, 1)

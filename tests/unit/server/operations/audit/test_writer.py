@@ -113,7 +113,7 @@ def world(tmp_path: Path) -> Iterator[Make]:
         each.folder.release()
 
 
-def test_events_are_lines(world: Make) -> None:
+def test_events_are_written_as_lines(world: Make) -> None:
     """What was put is in the open file before who waits is told, numbered from 1."""
     w = world()
     w.put("a")
@@ -127,8 +127,7 @@ def test_events_are_lines(world: Make) -> None:
     assert w.meter.written.value == 2
 
 
-def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
-    """A file is closed before it would exceed its bound, and compressed where that is wanted."""
+def test_file_is_closed_at_its_size_limit(world: Make) -> None:
     w = world(file_bytes=300, compression="zstd")
     for name in ("a", "b", "c"):
         w.put(name)
@@ -168,8 +167,7 @@ def test_waiters_are_served_before_a_full_file_is_compressed(
     assert steps == [*(synced if sync is Sync.STRICT else []), "close, 3 served"]
 
 
-def test_a_file_that_is_old_is_closed(world: Make) -> None:
-    """A file is closed when its time is over, without another event; an idle trail has none."""
+def test_file_is_closed_at_its_age_limit(world: Make) -> None:
     w = world(file_ms=30_000)
     w.put()
     w.turn()
@@ -187,7 +185,7 @@ def test_a_file_that_is_old_is_closed(world: Make) -> None:
 
 
 @pytest.mark.parametrize(("sync", "after"), [(Sync.NONE, 0), (Sync.INTERVAL, 1), (Sync.STRICT, 2)])
-def test_when_it_is_synced(world: Make, sync: Sync, after: int) -> None:
+def test_sync_modes(world: Make, sync: Sync, after: int) -> None:
     """Strict syncs before who waits is told; interval after 100 ms; none never."""
     w = world(sync=sync)
     w.put()
@@ -201,8 +199,7 @@ def test_when_it_is_synced(world: Make, sync: Sync, after: int) -> None:
     assert sum(w.meter.sync_seconds.counts) == after
 
 
-def test_what_had_no_room_is_in_the_trail(world: Make) -> None:
-    """The count of what the queue refused is written, with its times, before what came later."""
+def test_dropped_events_are_recorded(world: Make) -> None:
     w = world()
     w.queue.lose(3, 50)
     w.queue.lose(1, 70)
@@ -224,8 +221,7 @@ def test_what_had_no_room_is_in_the_trail(world: Make) -> None:
     assert later["reason"] == "later"
 
 
-def test_a_full_disk_without_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Events are lost and counted, nobody is held up, and the count is written when it can be."""
+def test_full_disk_without_strict_sync(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     w, disk = world(), Disk(monkeypatch)
     w.put("a")
     w.turn()
@@ -253,9 +249,7 @@ def test_a_full_disk_without_strict(world: Make, monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_a_full_disk_with_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes under way go where the reserve was; decisions are counted; then nothing may change
-    until there is a reserve again."""
+def test_full_disk_with_strict_sync(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(monkeypatch)
     w = world(sync=Sync.STRICT)
     reserve = w.path / "audit-1.reserve"
@@ -290,9 +284,9 @@ def test_a_full_disk_with_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -
     assert (w.lines[-1]["kind"], w.lines[-1]["count"], w.lines[-1]["changes"]) == ("dropped", 2, 0)
 
 
-def test_no_room_even_for_changes(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With strict a change that cannot be written is answered with an error, kept, and written
-    when that is possible."""
+def test_change_that_cannot_be_written_is_rejected(
+    world: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk = Disk(monkeypatch)
     w = world(sync=Sync.STRICT)
     disk.full = disk.no_room = True
@@ -313,10 +307,9 @@ def test_no_room_even_for_changes(world: Make, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("sync", "told"), [(Sync.INTERVAL, None), (Sync.STRICT, "Input/output error")]
 )
-def test_a_disk_that_cannot_sync(
+def test_sync_failure_is_reported(
     world: Make, monkeypatch: pytest.MonkeyPatch, sync: Sync, told: str | None
 ) -> None:
-    """With strict the error is told; the next lines go to another file."""
     w, disk = world(sync=sync), Disk(monkeypatch)
     disk.no_sync = True
     w.put("a", is_change=True)
@@ -337,8 +330,7 @@ def broken() -> list[Reload]:
     raise ValueError("odd")
 
 
-def test_an_event_that_cannot_be_made_costs_no_other(world: Make) -> None:
-    """Whoever waits for it is told; the loss is in the trail."""
+def test_unbuildable_event_does_not_affect_others(world: Make) -> None:
     w = world(sync=Sync.STRICT)
     told: list[str | None] = []
     w.put("a")
@@ -359,10 +351,7 @@ def test_an_event_that_cannot_be_made_costs_no_other(world: Make) -> None:
     ]
 
 
-def test_a_fault_of_the_thread_loses_no_change(
-    world: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With strict, changes that were held back for a disk survive what is not an OSError too."""
+def test_thread_failure_loses_no_change(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     w = world(sync=Sync.STRICT)
     with monkeypatch.context() as patched:
         patched.setattr(w.folder, "open", raises(OSError(5, "Input/output error")))
@@ -381,8 +370,7 @@ def test_a_fault_of_the_thread_loses_no_change(
     assert w.problem() is None
 
 
-def test_the_thread(world: Make) -> None:
-    """The thread writes, tells, survives an event that cannot be made, and closes the file."""
+def test_thread_survives_errors(world: Make) -> None:
     w = world()
     w.writer.start()
 

@@ -23,7 +23,7 @@ def basic(text: str) -> str:
     return f"Basic {base64.b64encode(text.encode()).decode()}"
 
 
-def test_tokens_and_users_are_known() -> None:
+def test_valid_tokens_and_users() -> None:
     """By the scheme of the header, whose case does not count; names and passwords may be UTF-8."""
     known = Credentials([TOKEN, "another-token-of-ours"], ["prometheus:geheim-ü:x"])
 
@@ -41,13 +41,11 @@ def test_tokens_and_users_are_known() -> None:
         *(basic(TOKEN), "Bearer \udcff\udcfe", "Basic \udcff", f"Bearer {TOKEN}\udcff"),
     ],
 )
-def test_others_are_not(header: str) -> None:
-    """Nothing that is nearly right, empty or broken is, nor bytes that are no text."""
+def test_invalid_credentials_are_rejected(header: str) -> None:
     assert not Credentials([TOKEN], ["prometheus:pw"]).admit(header)
 
 
-def test_files_have_a_line_each(tmp_path: Path) -> None:
-    """Empty lines and comments are left out, and spaces around a line."""
+def test_credential_files_have_one_entry_per_line(tmp_path: Path) -> None:
     tokens, users = tmp_path / "tokens", tmp_path / "users"
     tokens.write_text(f"# of Prometheus\n\n  {TOKEN}  \n")
     users.write_text("ops:pass word\n")
@@ -69,8 +67,7 @@ def test_files_have_a_line_each(tmp_path: Path) -> None:
         ("x" * (FILE_BYTES_MAX + 1), f"found more than {FILE_BYTES_MAX} bytes"),
     ],
 )
-def test_a_file_of_tokens_that_is_wrong(tmp_path: Path, text: str, told: str) -> None:
-    """The text names file and line, and never what stands there."""
+def test_invalid_token_file_is_rejected(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "tokens"
     file.write_text(text)
 
@@ -82,8 +79,7 @@ def test_a_file_of_tokens_that_is_wrong(tmp_path: Path, text: str, told: str) ->
 
 
 @pytest.mark.parametrize("line", ["name", "name:", ":password"])
-def test_a_file_of_users_that_is_wrong(tmp_path: Path, line: str) -> None:
-    """Each line is a name and a password."""
+def test_invalid_user_file_is_rejected(tmp_path: Path, line: str) -> None:
     file = tmp_path / "users"
     file.write_text(f"ops:right\n{line}\n")
 

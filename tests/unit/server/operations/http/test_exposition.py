@@ -12,8 +12,7 @@ from testkit.http_port import reply_of
 OK = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
-async def test_numbers_and_labels_arrive() -> None:
-    """A counter, a gauge of a reader, and a histogram with cumulated buckets."""
+async def test_metrics_are_exposed() -> None:
     meters = Meters()
     meters.counter(table.REQUESTS, "Metadata", "none").add(3)
     meters.read(table.CONNECTIONS, lambda: {('odd "name"\n',): 2})
@@ -37,8 +36,7 @@ async def test_numbers_and_labels_arrive() -> None:
 
 @pytest.mark.parametrize("kind", ["application/openmetrics-text", "text/plain"])
 @pytest.mark.parametrize("version", ["abc", "9" * 5000, "1.0.0.\udcff"])
-async def test_versions_that_are_none_are_answered(kind: str, version: str) -> None:
-    """In a format that the library has; what was asked for with odd bytes is not quoted."""
+async def test_unsupported_formats_fall_back(kind: str, version: str) -> None:
     text, content_type = await Exposition(Meters()).text(f"{kind}; version={version}")
 
     assert text.startswith(b"# HELP doorkeeper_requests")

@@ -34,7 +34,7 @@ class HandLoop:
         self.due[1]()
 
 
-def test_the_lag_is_that_of_the_last_beat() -> None:
+def test_lag_of_the_last_beat() -> None:
     """In time it is 0, and late as much as it is late, also before the beat has come at all."""
     loop = HandLoop()
     heart = Heartbeat(loop)  # type: ignore[arg-type]

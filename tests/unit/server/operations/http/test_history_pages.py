@@ -82,8 +82,7 @@ def numbers(page: Answer) -> list[int]:
     return [each["revision"] for each in json.loads(body_of(page))["revisions"]]
 
 
-async def test_changes_come_in_pages(world: World) -> None:
-    """As those of the command: filters, a limit, and where the next page begins."""
+async def test_changes_are_paged(world: World) -> None:
     first = await world.ask(limit="3")
     assert numbers(first) == [4, 3, 2]
     assert json.loads(body_of(first))["before"] == 2
@@ -104,8 +103,9 @@ async def test_changes_come_in_pages(world: World) -> None:
         ({"topic": "t"}, "found 'topic'; allowed: author, before"),
     ],
 )
-async def test_wrong_parameters_are_refused(world: World, query: dict[str, str], text: str) -> None:
-    """With what was found and what is allowed."""
+async def test_invalid_parameters_are_rejected(
+    world: World, query: dict[str, str], text: str
+) -> None:
     page = await world.ask(**query)
 
     assert page.status == 400
@@ -126,8 +126,7 @@ async def events(page: Answer | Stream, count: int) -> list[int]:
     return found
 
 
-async def test_a_stream_has_every_change_once(world: World) -> None:
-    """From a revision, behind the last id, or from now on; for a principal alone."""
+async def test_stream_has_every_change_once(world: World) -> None:
     assert await events(await world.pages.watch(request(from_="2")), 3) == [2, 3, 4]
     again = await world.pages.watch(request(last_event_id="3", from_="1"))
     world.add(adding(100))
@@ -138,8 +137,7 @@ async def test_a_stream_has_every_change_once(world: World) -> None:
     assert await events(await world.pages.watch(request(kind="topic", from_="1")), 2) == [2, 3]
 
 
-async def test_a_quiet_stream_is_kept_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By comments."""
+async def test_idle_stream_sends_comments(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_pages, "HEARTBEAT_S", 0)
     stream = await world.pages.watch(request())
     assert isinstance(stream, Stream)
@@ -150,7 +148,7 @@ async def test_a_quiet_stream_is_kept_open(world: World, monkeypatch: pytest.Mon
     ]
 
 
-async def test_what_was_pruned_is_gone(world: World) -> None:
+async def test_pruned_revisions_return_410(world: World) -> None:
     """410, with the oldest revision; a later reader begins there."""
     prune(world.database, before_ms=NOW_MS + 3 * 60_000)
 
@@ -174,8 +172,7 @@ async def running(world: World, tokens_file: Path | None = None) -> AsyncIterato
         await port.close()
 
 
-async def test_the_port_streams(world: World) -> None:
-    """Over a socket: each event when it is there, until the reader leaves."""
+async def test_stream_over_a_socket(world: World) -> None:
     async with running(world) as number:
         assert json.loads((await ask(number, "/history?limit=1")).body)["before"] == 4
         assert (await ask(number, "/history/watch", method="HEAD")).status == 200
@@ -190,8 +187,7 @@ async def test_the_port_streams(world: World) -> None:
         await writer.wait_closed()
 
 
-async def test_the_login_of_the_port_is_required(world: World, tmp_path: Path) -> None:
-    """For the pages and for the stream, as for all others."""
+async def test_history_requires_login(world: World, tmp_path: Path) -> None:
     token = "a-token-of-some-length"
     file = tmp_path / "tokens"
     file.write_text(f"{token}\n")
@@ -206,10 +202,9 @@ async def test_the_login_of_the_port_is_required(world: World, tmp_path: Path) -
         assert head.status == 200
 
 
-async def test_a_reader_that_does_not_read_is_cut_off(
+async def test_slow_stream_reader_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The buffer is bounded: after a time the connection ends, and the reader may resume."""
     monkeypatch.setattr(http_port, "WRITE_S", 0.01)
     monkeypatch.setattr(history_pages, "_event", lambda _: b"x" * 8_000_000)
     closed: list[bool] = []

@@ -61,7 +61,7 @@ async def test_every_page_answers_get_and_head(path: str) -> None:
     assert path in body_of(await world.ask("/")).decode()
 
 
-async def test_other_paths_are_not_there() -> None:
+async def test_unknown_paths_return_404() -> None:
     """404, whatever the method."""
     for path in ("/nothing", "/metrics/", "//metrics", "/livez/x"):
         assert [(await World().ask(path, method)).status for method in ("GET", "DELETE")] == [
@@ -69,7 +69,7 @@ async def test_other_paths_are_not_there() -> None:
         ] * 2
 
 
-async def test_a_loop_that_is_late_is_not_alive() -> None:
+async def test_late_loop_is_not_alive() -> None:
     """503 where it is later than the bound, with how late."""
     world = World()
     world.heart.lag_s = LAG_MAX_S
@@ -82,7 +82,7 @@ async def test_a_loop_that_is_late_is_not_alive() -> None:
     assert json.loads(body_of(page)) == {"alive": False, "loop_lag_seconds": LAG_MAX_S + 1}
 
 
-async def test_readiness_says_what_is_wrong() -> None:
+async def test_readiness_lists_failed_checks() -> None:
     """503 as soon as one check fails; the body names all."""
     world = World()
     assert json.loads(body_of(await world.ask("/readyz"))) == {
@@ -98,7 +98,7 @@ async def test_readiness_says_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/nothing"])
-async def test_strangers_get_nothing(path: str) -> None:
+async def test_unauthenticated_requests_are_rejected(path: str) -> None:
     """401 for pages that exist and for others, with how to log in."""
     for method in ("GET", "POST"):
         for token in ("", "another-token-of-some"):
@@ -108,8 +108,7 @@ async def test_strangers_get_nothing(path: str) -> None:
             assert page.headers["WWW-Authenticate"] == 'Basic realm="doorkeeper", Bearer'
 
 
-async def test_probes_need_no_login_and_learn_one_word() -> None:
-    """Strangers see the status, and no check; who is known sees all."""
+async def test_probes_need_no_login() -> None:
     world = World(login=True)
     world.store = CheckResult(ok=False, detail="away")
 
@@ -123,8 +122,7 @@ async def test_probes_need_no_login_and_learn_one_word() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_a_wrong_login_is_noted_wherever_it_is_tried(path: str) -> None:
-    """Probes would else tell at once whether a password is right: they tell more to who has one."""
+async def test_wrong_login_is_counted_on_every_page(path: str) -> None:
     world = World(login=True)
 
     assert (await world.ask(path, token="guessed-by-somebody")).guessed

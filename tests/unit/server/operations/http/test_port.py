@@ -79,8 +79,7 @@ def key_pair(folder: Path, name: str = "server") -> dict[str, Any]:
     return files
 
 
-async def test_pages_are_answered_and_the_connection_ends() -> None:
-    """Each connection is one request; HEAD has the headers only; the software is not named."""
+async def test_one_request_per_connection() -> None:
     async with running() as port:
         reply = await ask(port.number, "/livez?verbose=1")
         head = await ask(port.number, "/", method="HEAD")
@@ -94,8 +93,7 @@ async def test_pages_are_answered_and_the_connection_ends() -> None:
         await until(lambda: port.port.connections == 0)
 
 
-async def test_on_loopback_a_request_for_another_host_is_refused() -> None:
-    """Otherwise a page in a browser could read the metrics once its name resolves here."""
+async def test_loopback_rejects_other_host_headers() -> None:
     own = ("LOCALHOST:9404", "node.localhost.:9404", "127.0.0.1:9404", "[::1]:9404", "10.0.0.7")
     others = ("evil.example:9404", "localhost.evil.example", "127.0.0.1.evil.example", "1")
     async with running() as port:
@@ -107,8 +105,7 @@ async def test_on_loopback_a_request_for_another_host_is_refused() -> None:
         assert old.status == 200
 
 
-async def test_invalid_requests_are_a_bare_400() -> None:
-    """The request is neither quoted nor logged; a request with a body is refused before it."""
+async def test_invalid_request_returns_400() -> None:
     start = b"GET / HTTP/1.1\r\nHost: a\r\n"
     async with running() as port:
         for data in (
@@ -126,8 +123,7 @@ async def test_invalid_requests_are_a_bare_400() -> None:
         assert (await ask(port.number, "/", method="POST", headers=headers)).status == 405
 
 
-async def test_a_page_that_fails_is_a_line_and_500() -> None:
-    """The other pages, and the server, go on."""
+async def test_failing_page_returns_500() -> None:
     async with running(Broken) as port:
         reply = await ask(port.number, "/metrics")
 
@@ -135,8 +131,7 @@ async def test_a_page_that_fails_is_a_line_and_500() -> None:
         assert port.log.one("a page failed").fields == {"path": "/metrics"}
 
 
-async def test_who_says_nothing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Silent ones, half requests, and readers that stop reading: each has its time and no more."""
+async def test_silent_connections_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_port, "REQUEST_S", 0.05)
     async with running() as port:
         silent = await asyncio.open_connection("127.0.0.1", port.number)
@@ -152,8 +147,7 @@ async def test_who_says_nothing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None
             writer.close()
 
 
-async def test_there_are_so_many_connections_and_no_more() -> None:
-    """One more from an address is closed at once; the others stay."""
+async def test_connections_are_limited() -> None:
     async with running() as port:
         most = LIMITS.connections_per_ip_max
         writers = [
@@ -170,8 +164,7 @@ async def test_there_are_so_many_connections_and_no_more() -> None:
         assert (await ask(port.number)).status == 200
 
 
-async def test_silent_ones_keep_nobody_out() -> None:
-    """Two addresses that hold all there is to hold do not make probes of others fail."""
+async def test_silent_connections_do_not_block_probes() -> None:
     async with running() as port:
         held = [
             await asyncio.open_connection("127.0.0.1", port.number, local_addr=(host, 0))
@@ -188,8 +181,7 @@ async def test_silent_ones_keep_nobody_out() -> None:
             writer.close()
 
 
-async def test_a_login_is_asked_for_and_read_anew(tmp_path: Path) -> None:
-    """A new token counts as soon as the file has it, and the old one no longer."""
+async def test_changed_credentials_are_reloaded(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(TOKEN)
 
@@ -202,8 +194,7 @@ async def test_a_login_is_asked_for_and_read_anew(tmp_path: Path) -> None:
         assert (await ask(port.number, "/livez")).status == 200
 
 
-async def test_a_wrong_login_waits(tmp_path: Path) -> None:
-    """Guessing takes time; probes without a login do not."""
+async def test_wrong_login_is_delayed(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(TOKEN)
     loop = asyncio.get_running_loop()
@@ -216,8 +207,7 @@ async def test_a_wrong_login_waits(tmp_path: Path) -> None:
             assert loop.time() - began_s >= http_port.FAILED_LOGIN_S
 
 
-async def test_https_shows_its_certificate_and_a_new_one(tmp_path: Path) -> None:
-    """A client that trusts the authority is served; new files count for the next connection."""
+async def test_https_certificate_is_reloaded(tmp_path: Path) -> None:
     files = key_pair(tmp_path)
 
     async with running(**files) as port:
@@ -234,8 +224,7 @@ async def test_https_shows_its_certificate_and_a_new_one(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("wrong", ["missing", "garbage", "encrypted"])
-def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path, wrong: str) -> None:
-    """One line with the file; nobody is asked for the password of a key."""
+def test_unusable_files_stop_the_start(tmp_path: Path, wrong: str) -> None:
     files = key_pair(tmp_path)
     if wrong == "missing":
         files["key_file"].unlink()
@@ -253,8 +242,7 @@ def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path, wrong: str) ->
         HttpPort(local(users_file=tmp_path / "users"), Log())
 
 
-async def test_an_address_that_turns_out_to_be_others_is_refused() -> None:
-    """The address that is bound counts, whatever it was called."""
+async def test_bound_address_decides_about_loopback() -> None:
     with pytest.raises(BindError, match=r"0\.0\.0\.0, which is not loopback"):
         async with running(host="0.0.0.0"):
             pass

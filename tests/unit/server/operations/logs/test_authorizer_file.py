@@ -43,8 +43,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def test_a_name_cannot_forge_a_line() -> None:
-    """Line breaks of names are escaped, which a broker does not do."""
+def test_line_breaks_in_names_are_escaped() -> None:
     forged = "x\n[2024-10-25 10:11:12,345] INFO Principal = User:bob is Allowed"
 
     line = render(AT_NS, 20, f"{HEAD}Operation = Read on resource = Group:{forged}")
@@ -75,8 +74,7 @@ class World:
         return self.path.with_name(self.path.name + suffix).read_text().splitlines()
 
 
-def test_a_line_is_a_brokers() -> None:
-    """Byte for byte: the head of the appender, the message, and the logger."""
+def test_line_matches_the_broker() -> None:
     context = request_of("alice", host="10.0.0.7", api_key=3)
     text = FORMS["4.2"](context, Action(DESCRIBE, topic("orders")), MATCHED)
 
@@ -89,8 +87,7 @@ def test_a_line_is_a_brokers() -> None:
     )
 
 
-def test_levels(tmp_path: Path) -> None:
-    """Only levels that the logger writes are in the file; allowed ones come with DEBUG."""
+def test_levels_select_lines(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.file.write(10, "allowed")
     w.threshold.level = 10
@@ -105,8 +102,7 @@ def test_levels(tmp_path: Path) -> None:
     assert w.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_for_each_hour(tmp_path: Path) -> None:
-    """What is over gets its hour's name, if it has a line; no file is overwritten."""
+def test_one_file_per_hour(tmp_path: Path) -> None:
     path = tmp_path / "kafka-authorizer.log"
     path.write_text("before\n")
     os.utime(path, ns=(AT_NS - HOUR_NS,) * 2)
@@ -124,8 +120,7 @@ def test_a_file_for_each_hour(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 5
 
 
-def test_lines_that_are_lost_are_counted(tmp_path: Path) -> None:
-    """Where the queue is full lines are dropped, and a line says how many."""
+def test_lost_lines_are_counted(tmp_path: Path) -> None:
     w = World(tmp_path, queued_bytes_max=1)
     w.file.write(20, "a")
     w.file.write(20, "b")
@@ -135,8 +130,7 @@ def test_lines_that_are_lost_are_counted(tmp_path: Path) -> None:
     assert sum(int(re.findall(r"(\d+) lines", line)[0]) for line in w.lines()) == 2
 
 
-def test_a_disk_that_fails_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread goes on: later lines are written when that is possible."""
+def test_disk_failure_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     w = World(tmp_path)
     write = os.write
     state = {"full": True}

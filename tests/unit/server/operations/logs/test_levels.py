@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_logger_has_its_parents_level(tmp_path: Path) -> None:
-    """The nearest name that has a level decides; INFO where none has."""
+def test_logger_inherits_its_level(tmp_path: Path) -> None:
     levels = {"kafka": 30, "kafka.authorizer.logger": 10}
     with readable_logs(tmp_path / "log", levels) as log:
         loggers = [
@@ -23,8 +22,7 @@ def test_a_logger_has_its_parents_level(tmp_path: Path) -> None:
         assert [logger.threshold.level for logger in loggers] == [10, 30, 20]
 
 
-def test_levels_change_for_loggers_in_use(tmp_path: Path) -> None:
-    """A threshold that somebody holds follows when levels are set anew, and back again."""
+def test_level_changes_apply_to_existing_loggers(tmp_path: Path) -> None:
     with readable_logs(tmp_path / "log") as log:
         threshold = log.logs.logger("doorkeeper.net").threshold
 
@@ -35,7 +33,7 @@ def test_levels_change_for_loggers_in_use(tmp_path: Path) -> None:
         assert (changed, threshold.level) == ((5, True), 20)
 
 
-def test_records_of_python_are_lines_of_the_log(tmp_path: Path) -> None:
+def test_python_records_are_logged(tmp_path: Path) -> None:
     """With the next lower of Kafka's levels; one that cannot be formatted stops nobody."""
     with readable_logs(tmp_path / "log", {"plugin": 5}) as log:
         raising, logging.raiseExceptions = logging.raiseExceptions, False

@@ -45,8 +45,7 @@ def read_exactly(descriptor: int, size: int) -> bytes:
     return data
 
 
-def test_a_stopped_reader_costs_lines_which_are_counted(pipe: tuple[int, int]) -> None:
-    """Nobody reads: write returns at once, always; the count follows the lines that were kept."""
+def test_slow_reader_loses_counted_lines(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     writer = LineWriter(writing, lost, queued_bytes_max=10_000)
     line = b"x" * 99 + b"\n"
@@ -67,8 +66,7 @@ def test_a_stopped_reader_costs_lines_which_are_counted(pipe: tuple[int, int]) -
     assert kept + dropped == written
 
 
-def test_close_does_not_wait_for_ever(pipe: tuple[int, int]) -> None:
-    """A reader that never reads delays the end by the time that close is given, not more."""
+def test_close_times_out(pipe: tuple[int, int]) -> None:
     writer = LineWriter(pipe[1], lost)
     for _ in range(3):
         writer.write(b"x" * PIPE_BYTES + b"\n")
@@ -80,8 +78,7 @@ def test_close_does_not_wait_for_ever(pipe: tuple[int, int]) -> None:
     writer.close(10)
 
 
-def test_a_reader_that_is_gone_is_no_error(pipe: tuple[int, int]) -> None:
-    """When the other end is closed, lines go nowhere and nobody is disturbed."""
+def test_closed_reader_is_not_an_error(pipe: tuple[int, int]) -> None:
     os.close(pipe[0])
     writer = LineWriter(pipe[1], lost)
     writer.write(b"x\n")
@@ -90,8 +87,7 @@ def test_a_reader_that_is_gone_is_no_error(pipe: tuple[int, int]) -> None:
     writer.write(b"y\n")
 
 
-def test_a_non_blocking_descriptor_gets_everything(pipe: tuple[int, int]) -> None:
-    """Somebody may have made the terminal non-blocking; what does not fit now waits."""
+def test_non_blocking_descriptor_receives_everything(pipe: tuple[int, int]) -> None:
     os.set_blocking(pipe[1], False)
     writer = LineWriter(pipe[1], lost)
     writer.write(b"x" * (3 * PIPE_BYTES) + b"\n")

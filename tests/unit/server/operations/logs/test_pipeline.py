@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_events_carry_level_and_logger(tmp_path: Path) -> None:
-    """A logger of structlog by name writes events with fields, from its level on."""
+def test_events_have_level_and_logger(tmp_path: Path) -> None:
     with readable_logs(tmp_path / "log", {"a.loud": 5, "a.quiet": 40}) as log:
         loud, quiet = structlog.get_logger("a.loud"), structlog.get_logger("a.quiet")
         loud.trace("t")
@@ -44,7 +43,7 @@ def test_secrets_are_hidden(tmp_path: Path) -> None:
     assert "s3cret" not in str(lines)
 
 
-def test_long_texts_are_cut(tmp_path: Path) -> None:
+def test_long_texts_are_truncated(tmp_path: Path) -> None:
     """A peer cannot fill the disk with a name; resources in the authorizer log stay whole."""
     with readable_logs(tmp_path / "log") as log:
         structlog.get_logger("a").info("x" * 5000, reason="y" * 64_000, count=7)
@@ -56,7 +55,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
     assert authorizer_line["event"] == "z" * 5000
 
 
-def test_the_audit_logger_writes_kafkas_lines(tmp_path: Path) -> None:
+def test_audit_logger_writes_kafkas_lines(tmp_path: Path) -> None:
     """Its lines are those of kafka.authorizer.logger; INFO and above, unless a level says more."""
     with readable_logs(tmp_path / "log", {"kafka.authorizer.logger": 10}) as log:
         audit = log.logs.authorizer_log

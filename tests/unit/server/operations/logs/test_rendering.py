@@ -17,8 +17,7 @@ def event(text: str, **fields: object) -> dict[str, Any]:
     return {"event": text, "level": "INFO", "logger": "a.b", "timestamp_ns": WHEN_NS, **fields}
 
 
-def test_json_is_one_object_a_line() -> None:
-    """Time in UTC to the millisecond, then level, logger, event and the fields, in order."""
+def test_json_is_one_object_per_line() -> None:
     line = as_json(None, "", event("started\n", ms=7, path={"a": 1}, other=object))
 
     assert line.endswith(b"}\n")
@@ -38,11 +37,7 @@ def test_json_is_one_object_a_line() -> None:
 FORGED = "x\n[2026-11-21 20:00:00,123] INFO forged (a.b)"
 
 
-def test_kafkas_form_cannot_be_forged() -> None:
-    """Line breaks and control characters of names are escaped, in the text and in fields.
-
-    A broker writes them as they are.
-    """
+def test_kafka_format_escapes_control_characters() -> None:
     line = as_kafka(None, "", event(FORGED, client_id=FORGED, odd="\r\x1b[2J\x85\u2028"))
 
     assert len(line.decode().splitlines()) == 1
@@ -60,8 +55,7 @@ def test_tracebacks_are_indented(render: Any) -> None:
     assert [each[0] for each in rest] == ["\t"] * 4
 
 
-def test_json_has_no_control_characters() -> None:
-    """Those that JSON leaves as they are, terminals and readers of lines would obey."""
+def test_json_escapes_control_characters() -> None:
     line = as_json(None, "", event("a\x9b2J\x85\u2028b\n"))
 
     assert len(line.decode().splitlines()) == 1
@@ -69,8 +63,7 @@ def test_json_has_no_control_characters() -> None:
     assert b"\\u009b2J" in line
 
 
-def test_the_console_form_cannot_be_forged() -> None:
-    """Control characters in names that clients choose are shown, not sent to the terminal."""
+def test_console_format_escapes_control_characters() -> None:
     line = console(colors=False)(None, "", event("bad \x1b[2J\nname", client="a\nb", peer="x"))
 
     assert line.count(b"\n") == 1
@@ -88,11 +81,9 @@ def test_the_console_form_cannot_be_forged() -> None:
         ("console", False, b"2"),
     ],
 )
-def test_forms(form: str, begin: bytes, *, terminal: bool) -> None:
-    """Auto is console on a terminal and JSON otherwise."""
+def test_format_selection(form: str, begin: bytes, *, terminal: bool) -> None:
     assert renderer_of(form, terminal=terminal)(None, "", event("x")).startswith(begin)
 
 
-def test_text_that_is_no_utf_8_does_not_stop_the_log() -> None:
-    """A lone surrogate is written as an escape."""
+def test_lone_surrogates_are_escaped() -> None:
     assert b"\\udc80" in as_json(None, "", event("\udc80"))

@@ -12,19 +12,16 @@ from doorkeeper.server.operations.logs.rendering import HIDDEN, hide, is_secret
     ["password", "new_passwd", "auth_token", "sasl_jaas_config", "sasl.jaas.config", "super.users",
      "listener.name.s.plain.sasl.jaas.config", "private_key", "client_secret", "scram_proof"],
 )  # fmt: skip
-def test_names_of_secrets(name: str) -> None:
-    """Fields and keys of these names are secret."""
+def test_secret_names(name: str) -> None:
     assert is_secret(name)
 
 
 @pytest.mark.parametrize("name", ["principal", "listener", "node.id", "event", "key", "acls"])
-def test_other_names(name: str) -> None:
-    """What the log is for is not hidden."""
+def test_other_names_are_not_secret(name: str) -> None:
     assert not is_secret(name)
 
 
-def test_secrets_inside_mappings_are_hidden_too() -> None:
-    """The configuration as a field shows its keys and hides the secret values."""
+def test_secrets_in_mappings_are_hidden() -> None:
     event = {
         "event": "configured",
         "password": "s3cret",

@@ -29,7 +29,7 @@ def test_records_become_events(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in lines[1]["exception"]
 
 
-def test_levels_hold_for_records_too(tmp_path: Path) -> None:
+def test_levels_apply_to_python_loggers(tmp_path: Path) -> None:
     """Levels by logger are given to Python's loggers, and taken back when they are set anew."""
     with readable_logs(tmp_path / "log", {"a": 10, "root": 30}) as log:
         logger = logging.getLogger("a.b")

@@ -30,7 +30,7 @@ def changed_to(value: str) -> ConfigAlteration:
     return CHANGE._replace(configs={"retention.ms": value})
 
 
-def test_a_refusal_has_its_code_and_text() -> None:
+def test_rejection_has_code_and_text() -> None:
     """44, or that of an ApiError; without a text the client has one."""
     policies = Policies(Topics(), Configs())
 
@@ -52,8 +52,7 @@ def test_a_refusal_has_its_code_and_text() -> None:
     ]
 
 
-def test_a_fault_refuses_without_a_text(caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged with its cause, and accepts nothing."""
+def test_policy_fault_rejects_without_text(caplog: pytest.LogCaptureFixture) -> None:
     policies = Policies(Topics(), Configs())
 
     with pytest.raises(ApiError) as of_topic:

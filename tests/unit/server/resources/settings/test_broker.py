@@ -39,7 +39,7 @@ def one(name: str, operation: int, value: str | None, *, of_cluster: bool = Fals
         (STORE, SET, "a.p12", {STORE: "a.p12"}),
     ],
 )
-def test_what_may_change(
+def test_changeable_keys(
     name: str, operation: int, value: str | None, changed: dict[str, str | None]
 ) -> None:
     """Kafka's dynamic keys, ours that are marked so, and those that nobody declares."""
@@ -84,8 +84,7 @@ ALONE = "Cannot update these configs at default cluster level, broker id must be
          "Broker-level min.insync.replicas cannot be altered while ELR is enabled."),
     ],
 )  # fmt: skip
-def test_what_may_not(name: str, operation: int, value: str, code: int, text: str) -> None:
-    """Nothing is changed, and no value of a secret is in the text."""
+def test_unchangeable_keys(name: str, operation: int, value: str, code: int, text: str) -> None:
     assert one(name, operation, value) == (code, text)
 
 
@@ -100,10 +99,7 @@ def test_what_may_not(name: str, operation: int, value: str, code: int, text: st
         ("min.insync.replicas", DELETE, None, (40, KEPT)),
     ],
 )  # fmt: skip
-def test_what_the_cluster_as_a_whole_may_have(
-    name: str, operation: int, value: str | None, refusal: object
-) -> None:
-    """No keys of one listener but its number of connections."""
+def test_cluster_level_keys(name: str, operation: int, value: str | None, refusal: object) -> None:
     result = one(name, operation, value, of_cluster=True)
 
     assert result == (refusal or {**GIVEN, name: value})

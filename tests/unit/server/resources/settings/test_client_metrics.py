@@ -12,8 +12,7 @@ from doorkeeper.server.resources.settings.client_metrics import (
 from doorkeeper.server.resources.settings.topic import InvalidConfig
 
 
-def test_they_are_those_of_a_broker() -> None:
-    """Three, without keys of the server; their defaults are valid."""
+def test_client_metrics_configs_match_the_broker() -> None:
     assert sorted(client_metrics_settings()) == ["interval.ms", "match", "metrics"]
     assert {row.synonym for row in client_metrics_settings().values()} == {None}
     check_client_metrics(
@@ -25,8 +24,7 @@ def test_they_are_those_of_a_broker() -> None:
     "match",
     ["", "client_id=a.*", "client_id = b", "client_software_name=x,client_source_port=[0-9]+"],
 )
-def test_patterns(match: str) -> None:
-    """A selector and an expression, with spaces or without."""
+def test_match_patterns(match: str) -> None:
     check_client_metrics({"match": match, "metrics": "*", "interval.ms": "100"})
 
 
@@ -40,8 +38,7 @@ def test_patterns(match: str) -> None:
         ("interval.ms", "", "Invalid value  for configuration interval.ms: Not a number of type"),
     ],
 )
-def test_faults(name: str, value: str, text: str) -> None:
-    """INVALID_CONFIG, with a broker's texts."""
+def test_invalid_config_values(name: str, value: str, text: str) -> None:
     with pytest.raises(InvalidConfig) as fault:
         check_client_metrics({name: value})
 
@@ -58,8 +55,7 @@ def test_faults(name: str, value: str, text: str) -> None:
          " between 100 and 3600000 (1 hour)")),
     ],
 )  # fmt: skip
-def test_faults_of_the_request(name: str, value: str, text: str) -> None:
-    """INVALID_REQUEST."""
+def test_invalid_requests(name: str, value: str, text: str) -> None:
     with pytest.raises(ApiError) as fault:
         check_client_metrics({name: value})
 

@@ -14,14 +14,13 @@ def number(key: str) -> int:
     return int(default_of(key) or "no default")
 
 
-def test_they_are_those_of_a_broker() -> None:
+def test_group_configs_match_the_broker() -> None:
     """17; their defaults are valid."""
     assert len(group_settings()) == 17
     check_group({name: row.default or "" for name, row in group_settings().items()}, number)
 
 
-def test_synonyms_are_the_servers_keys() -> None:
-    """With the default of the setting, where they are keys at all."""
+def test_synonyms_are_server_keys() -> None:
     for name, row in group_settings().items():
         if row.synonym == name:
             assert default_of(name) is None
@@ -47,16 +46,14 @@ def test_synonyms_are_the_servers_keys() -> None:
         ("share.auto.offset.reset", "LATEST", "The value must be either 'earliest', 'latest'"),
     ],
 )  # fmt: skip
-def test_faults(name: str, value: str, text: str) -> None:
-    """The texts are a broker's."""
+def test_invalid_group_configs(name: str, value: str, text: str) -> None:
     with pytest.raises(InvalidConfig) as fault:
         check_group({name: value}, number)
 
     assert text in str(fault.value)
 
 
-def test_the_bounds_are_the_servers() -> None:
-    """A key of the server moves them; the interval of assignments only where it is given."""
+def test_server_keys_bound_group_configs() -> None:
     keys = {
         "group.consumer.max.session.timeout.ms": 90_000,
         "group.share.max.assignment.interval.ms": 5,
@@ -70,8 +67,7 @@ def test_the_bounds_are_the_servers() -> None:
         check_group({"share.assignment.interval.ms": "6"}, moved)
 
 
-def test_a_session_outlasts_a_heartbeat() -> None:
-    """Given or the server's."""
+def test_session_timeout_exceeds_heartbeat_interval() -> None:
     keys = {"group.consumer.max.heartbeat.interval.ms": 45_000}
 
     with pytest.raises(InvalidConfig, match=r"must be greater than consumer\.heartbeat"):
@@ -87,7 +83,7 @@ def test_durations(duration: str) -> None:
 
 
 @pytest.mark.parametrize("duration", ["PT-1H", "PT-0.5S", "P", "PT", "P1DT", "1h", ""])
-def test_durations_that_are_refused(duration: str) -> None:
+def test_invalid_durations(duration: str) -> None:
     """Those below zero, and those that Java does not read."""
     with pytest.raises(InvalidConfig):
         check_group({"share.auto.offset.reset": f"by_duration:{duration}"}, number)

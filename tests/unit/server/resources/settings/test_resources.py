@@ -115,7 +115,9 @@ async def test_values_are_stored_by_resource() -> None:
          "Unknown client metrics configuration: x"),
     ],
 )  # fmt: skip
-async def test_refusals(resource: AlteredResource, code: int, text: str) -> None:
+async def test_invalid_changes_are_rejected(
+    resource: AlteredResource, code: int, text: str
+) -> None:
     """With a controller's codes and texts; nothing of the resource is stored."""
     async with memory_log() as log:
         with pytest.raises(ApiError) as refusal:
@@ -126,8 +128,7 @@ async def test_refusals(resource: AlteredResource, code: int, text: str) -> None
         assert list(log.state.resource_configs) == []
 
 
-async def test_a_policy_sees_what_changes() -> None:
-    """New values, None for one that goes; what it refuses is not stored."""
+async def test_policy_receives_changes() -> None:
     policy = Recorder(refused="other")
     async with memory_log() as log:
         await alter(log, altered("g", (SESSION, SET, "50000"), (HEARTBEAT, SET, "6000")))

@@ -15,7 +15,7 @@ from doorkeeper.server.resources.settings.topic import (
 )
 
 
-def test_all_settings_are_there() -> None:
+def test_all_topic_configs_are_described() -> None:
     """33 that are always told, one more for tests of brokers; defaults pass their own checks."""
     defaults = {
         name: row.default for name, row in topic_settings().items() if row.default is not None
@@ -50,7 +50,7 @@ def test_all_settings_are_there() -> None:
         ("compression.gzip.level", "0", "{}: Value must be between 1 and 9 or equal to -1"),
     ],
 )
-def test_wrong_settings_are_refused_in_the_brokers_words(name: str, value: str, text: str) -> None:
+def test_invalid_topic_configs_are_rejected(name: str, value: str, text: str) -> None:
     """As observed on a broker 4.3.1."""
     with pytest.raises(InvalidConfig) as caught:
         check_configs({name: value})
@@ -67,7 +67,7 @@ def test_wrong_settings_are_refused_in_the_brokers_words(name: str, value: str, 
         ("1e400", "Infinity"),
     ],
 )
-def test_numbers_are_told_as_java_writes_them(value: str, told: str) -> None:
+def test_numbers_are_formatted_as_in_java(value: str, told: str) -> None:
     """As observed on a broker 4.3.1; a letter for the type may follow the number."""
     with pytest.raises(InvalidConfig, match="no more than 1") as caught:
         check_configs({"min.cleanable.dirty.ratio": value})
@@ -75,8 +75,7 @@ def test_numbers_are_told_as_java_writes_them(value: str, told: str) -> None:
 
 
 @pytest.mark.parametrize("value", [",", "delete,", ",delete", "compact,,compact"])
-def test_an_empty_element_is_no_policy(value: str) -> None:
-    """It has a text of its own; throttled replicas may have empty elements, as with a broker."""
+def test_empty_cleanup_policy_is_rejected(value: str) -> None:
     with pytest.raises(InvalidConfig) as caught:
         check_configs({"cleanup.policy": value})
     assert str(caught.value) == "Configuration 'cleanup.policy' values must not be empty."
@@ -84,8 +83,7 @@ def test_an_empty_element_is_no_policy(value: str) -> None:
         check_configs({"leader.replication.throttled.replicas": replicas})
 
 
-def test_one_wrong_element_of_a_list_is_named() -> None:
-    """Not the whole list; but throttled replicas show all of it."""
+def test_invalid_list_element_is_named() -> None:
     with pytest.raises(InvalidConfig, match=r"^Invalid value none for .* cleanup\.policy"):
         check_configs({"cleanup.policy": "delete,none"})
     with pytest.raises(InvalidConfig) as caught:
@@ -97,15 +95,13 @@ def test_one_wrong_element_of_a_list_is_named() -> None:
     )
 
 
-def test_tiered_storage_is_refused() -> None:
-    """There is none here; false is taken."""
+def test_tiered_storage_is_rejected() -> None:
     check_configs({"remote.storage.enable": "false"})
     with pytest.raises(InvalidConfig, match=r"^Tiered Storage functionality is disabled in the"):
         check_configs({"remote.storage.enable": "true"})
 
 
-def test_lags_must_fit_together() -> None:
-    """The shortest may not be longer than the longest."""
+def test_compaction_lags_must_be_ordered() -> None:
     with pytest.raises(InvalidConfig) as caught:
         check_configs({"min.compaction.lag.ms": "100", "max.compaction.lag.ms": "10"})
     assert str(caught.value) == (
@@ -127,15 +123,13 @@ def test_lags_must_fit_together() -> None:
         ("follower.replication.throttled.replicas", "*", "*"),
     ],
 )
-def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
-    """What DescribeConfigs tells of a value that was given in another."""
+def test_values_are_normalized(name: str, text: str, value: str) -> None:
     check_configs({name: text})
 
     assert display(topic_settings()[name], text) == value
 
 
-def test_what_was_given_stands_over_the_defaults() -> None:
-    """As it was given, sorted by name; internal settings only where they were given."""
+def test_given_values_override_defaults() -> None:
     plain = values({})
     given = values({"retention.ms": " 5 ", "internal.segment.bytes": "1"})
 
@@ -149,7 +143,7 @@ def values(given: dict[str, str]) -> dict[str, str]:
     return {name: row.value for name, row in rows.items()}
 
 
-def test_a_brokers_value_stands_over_the_default() -> None:
+def test_broker_value_overrides_the_default() -> None:
     """It is told with its own name and source; the topic's own value comes before it."""
     of_broker = Synonym("log.retention.bytes", "7", ConfigSource.DYNAMIC_BROKER_CONFIG)
 
@@ -164,7 +158,7 @@ def test_a_brokers_value_stands_over_the_default() -> None:
     assert [synonym.value for synonym in own.synonyms] == ["5", "7", "-1"]
 
 
-def test_the_first_of_several_faults() -> None:
+def test_first_fault_is_reported() -> None:
     """Unknown names come first, then values in the order of Kafka's LogConfig."""
     with pytest.raises(InvalidConfig, match=r"configuration retention\.ms"):
         check_configs({"min.insync.replicas": "x", "retention.ms": "x"})

@@ -22,8 +22,7 @@ def asked(
     )
 
 
-def test_what_is_not_named_may_go() -> None:
-    """AlterConfigs gives a topic all of its settings."""
+def test_omitted_configs_are_removed() -> None:
     wanted = asked("orders", ("segment.ms", SET, "9"), replaces=True)
 
     assert altered_topic(wanted, TOPIC, Policies()) == {"segment.ms": "9"}
@@ -42,8 +41,9 @@ def test_what_is_not_named_may_go() -> None:
         (("cleanup.policy", SUBTRACT, "x"), {"retention.ms": "5", "cleanup.policy": "delete"}),
     ],
 )  # fmt: skip
-def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[str, str]) -> None:
-    """A list that is not given grows and shrinks from its default."""
+def test_valid_alterations(
+    alteration: tuple[str, int, str | None], configs: dict[str, str]
+) -> None:
     assert altered_topic(asked("orders", alteration), TOPIC, Policies()) == configs
     assert TOPIC.configs == {"retention.ms": "5"}
 
@@ -66,10 +66,9 @@ def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[
         ("..", ("retention.ms", SET, "5"), 17, "Topic name is invalid: '..' is not allowed"),
     ],
 )  # fmt: skip
-def test_what_may_not(
+def test_invalid_alterations(
     name: str, alteration: tuple[str, int, str], code: int, text: str | None
 ) -> None:
-    """Faults of settings come before the topic's absence."""
     topics = {"orders": TOPIC}
 
     with pytest.raises(ApiError) as refused:

@@ -21,8 +21,7 @@ from testkit.nodes import a_topic, brokers_of, node_of
 PREFIX = "The manual partition assignment includes"
 
 
-async def test_a_plan_has_everything_that_is_stored() -> None:
-    """Defaults filled in, settings as given, a new id for each."""
+async def test_plan_contains_all_stored_values() -> None:
     node = await node_of(properties="num.partitions=4\n")
 
     one = plan_topic(WantedTopic("a", configs=(("retention.ms", "5"),)), node, brokers_of(1))
@@ -53,8 +52,7 @@ async def test_a_plan_has_everything_that_is_stored() -> None:
         (WantedTopic("a", 0, configs=(("foo", "1"),)), 40, "Unknown topic config name: foo"),
     ],
 )  # fmt: skip
-async def test_the_first_fault_is_told(wanted: WantedTopic, code: int, text: str) -> None:
-    """Names come before settings, settings before numbers."""
+async def test_first_fault_is_reported(wanted: WantedTopic, code: int, text: str) -> None:
     node = await node_of(topics=[a_topic("old")])
 
     with pytest.raises(ApiError) as caught:
@@ -79,7 +77,7 @@ async def test_the_first_fault_is_told(wanted: WantedTopic, code: int, text: str
          " not consistent with previous partitions, which have 1 replica(s).")),
     ],
 )  # fmt: skip
-async def test_faults_of_assignments(
+async def test_invalid_assignments(
     assignments: Any, fields: dict[str, Any], code: int, text: str
 ) -> None:
     """As observed on a broker 4.3.1."""
@@ -91,11 +89,7 @@ async def test_faults_of_assignments(
     assert (caught.value.code, caught.value.message) == (code, text)
 
 
-async def test_an_assignment_says_how_many() -> None:
-    """Partitions in any order; the brokers are kept in the order in which they were chosen.
-
-    A policy gets the partitions sorted, as on a controller.
-    """
+async def test_assignment_determines_the_numbers() -> None:
     node = await node_of()
     wanted = WantedTopic("a", assignments=((1, (2, 1)), (0, (1, 2))))
     given: list[TopicCreation] = []
@@ -115,8 +109,7 @@ async def test_an_assignment_says_how_many() -> None:
     ]
 
 
-async def test_a_topic_stays_on_the_brokers_of_its_creation() -> None:
-    """With several brokers the placement is stored; of fenced ones only those that are needed."""
+async def test_placement_is_stored() -> None:
     node = await node_of()
     registered = brokers_of(1, 3, fenced=[2])
 
@@ -129,8 +122,7 @@ async def test_a_topic_stays_on_the_brokers_of_its_creation() -> None:
     ]
 
 
-async def test_an_assignment_needs_a_live_broker() -> None:
-    """One is enough, wherever it stands."""
+async def test_assignment_requires_a_live_broker() -> None:
     node = await node_of()
     registered = brokers_of(1, fenced=[2, 3])
 
@@ -145,7 +137,7 @@ async def test_an_assignment_needs_a_live_broker() -> None:
     )
 
 
-async def test_asking_creates_what_can_be_created() -> None:
+async def test_auto_creation_skips_invalid_names() -> None:
     """Illegal names are passed over; internal topics have a broker's 50 partitions."""
     node = await node_of(topics=[a_topic("a.b")])
 
@@ -157,8 +149,7 @@ async def test_asking_creates_what_can_be_created() -> None:
     ]
 
 
-async def test_a_default_that_cannot_be_reached_creates_nothing() -> None:
-    """The client goes on asking, as with a broker."""
+async def test_unreachable_replication_factor_creates_nothing() -> None:
     node = await node_of(properties="default.replication.factor=3\n")
 
     assert created_automatically(["new"], node, brokers_of(1)) == ()

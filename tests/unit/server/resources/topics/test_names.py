@@ -38,13 +38,12 @@ def test_illegal_names(name: str, reason: str) -> None:
     assert reason_invalid(name) == f"Topic name is invalid: {reason}"
 
 
-def test_dots_and_underscores_are_the_same_in_metrics() -> None:
-    """Names without either cannot collide."""
+def test_dots_and_underscores_collide() -> None:
     assert collision_key("a.b_c") == collision_key("a_b.c") == "a_b_c"
     assert collision_key("abc") is None
 
 
-def test_a_topic_that_is_not_there_is_unknown_or_cannot_be() -> None:
+def test_missing_topic_error_codes() -> None:
     """A legal name is answered with 3, an illegal one with 17."""
     assert error_of_missing("a") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert error_of_missing("a b") is ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -24,8 +24,7 @@ def test_partitions_are_added() -> None:
     assert errors == [None]
 
 
-def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
-    """The partitions that were there stay where the server places them."""
+def test_assigned_brokers_are_kept() -> None:
     wanted = WantedPartitions("old", 4, ((2, 1), (1, 2)))
 
     change, _ = plan_partitions(TOPICS, [wanted], brokers_of(1, 2))
@@ -34,8 +33,7 @@ def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
     assert change == edit(TOPIC, set=[row])
 
 
-def test_new_partitions_are_placed_among_several_brokers() -> None:
-    """A fenced broker comes last: it leads nothing while another one lives."""
+def test_new_partitions_are_distributed() -> None:
     wanted = [WantedPartitions("old", 4)]
 
     change, _ = plan_partitions(TOPICS, wanted, brokers_of(1, 3, fenced=[2]))
@@ -64,8 +62,9 @@ def test_new_partitions_are_placed_among_several_brokers() -> None:
          "Unable to perform excessively large batch operation."),
     ],
 )  # fmt: skip
-def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) -> None:
-    """Nothing of it is stored; other topics of the request get theirs."""
+def test_invalid_increases_are_rejected(
+    wanted: WantedPartitions, code: int, text: str | None
+) -> None:
     both = [wanted, WantedPartitions("other", 2, ((1,),))]
 
     change, errors = plan_partitions(TOPICS, both, brokers_of(1, 2, fenced=[3, 4]))
@@ -77,7 +76,7 @@ def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) 
     assert (errors[0].code, errors[0].message) == (code, text)
 
 
-def test_the_partitions_of_a_request_are_counted_together() -> None:
+def test_partitions_of_a_request_are_limited() -> None:
     """10,000 of them fit; a topic that would exceed that gets none."""
     wanted = [WantedPartitions("old", 9_002), WantedPartitions("other", 1_002)]
 

@@ -21,17 +21,15 @@ THREE = brokers(b5=None, b6=None, b7=None)
     ("partition", "factor", "replicas"),
     [(0, 1, (5,)), (1, 1, (6,)), (2, 2, (7, 5)), (3, 3, (5, 6, 7)), (1, 9, (6, 7, 5))],
 )
-def test_replicas_go_round_the_brokers(
+def test_replicas_are_distributed_round_robin(
     partition: int, factor: int, replicas: tuple[int, ...]
 ) -> None:
-    """Never more of them than brokers, and each broker once."""
     topic = a_topic("a", 4, replication_factor=factor)
 
     assert Places(THREE).of(topic, partition) == Place(replicas, replicas[0], replicas, ())
 
 
-def test_neighbours_are_of_different_racks() -> None:
-    """Two replicas of three racks never share one; without racks the ids give the order."""
+def test_adjacent_replicas_are_on_different_racks() -> None:
     racks = brokers(b1="x", b2="x", b3="y", b4="z", b5="x")
 
     assert in_turn(racks) == [1, 3, 4, 2, 5]
@@ -46,10 +44,7 @@ def test_neighbours_are_of_different_racks() -> None:
         ((8, 9), Place((8, 9), -1, (), (8, 9))),
     ],
 )
-def test_the_first_live_broker_of_an_assignment_leads(
-    replicas: tuple[int, ...], place: Place
-) -> None:
-    """The others are offline, and not in sync; partitions without assignment go round."""
+def test_first_live_broker_leads(replicas: tuple[int, ...], place: Place) -> None:
     topic = a_topic("a", 2, assignments=(replicas,))
 
     assert Places(THREE).of(topic, 0) == place
@@ -65,17 +60,14 @@ def test_the_first_live_broker_of_an_assignment_leads(
         ((3, 2, 1), Place((3, 2, 1), 2, (2, 1), (3,))),
     ],
 )
-def test_a_fenced_broker_leaves_the_replicas_in_sync(
-    replicas: tuple[int, ...], place: Place
-) -> None:
+def test_fenced_broker_leaves_the_isr(replicas: tuple[int, ...], place: Place) -> None:
     """The next live one leads, as observed of a cluster of 4.3.1 whose third node was killed."""
     places = Places(brokers_of(1, 2, fenced=[3]))
 
     assert places.of(a_topic("a", assignments=(replicas,)), 0) == place
 
 
-def test_a_fenced_broker_keeps_partitions_without_assignment() -> None:
-    """They go round all registered brokers, so a node that is down moves nothing."""
+def test_fenced_broker_keeps_unassigned_partitions() -> None:
     places = Places(brokers_of(1, fenced=[2]))
     topic = a_topic("a", 2, replication_factor=1)
 
@@ -93,7 +85,7 @@ def test_a_fenced_broker_keeps_partitions_without_assignment() -> None:
         ((2, 3), (3, 2), 2, (2, 3), (2,)),
     ],
 )
-def test_replicas_that_left_last_are_eligible(
+def test_last_isr_members_are_eligible_leaders(
     replicas: tuple[int, ...],
     fenced: tuple[int, ...],
     min_in_sync: int,
@@ -109,8 +101,7 @@ def test_replicas_that_left_last_are_eligible(
     assert places.last_leader(place) == last
 
 
-def test_a_broker_that_is_not_registered_left_first() -> None:
-    """It is offline, and eligible only where no replica is left."""
+def test_unregistered_broker_is_offline() -> None:
     places = Places(brokers_of(1, fenced=[2]))
     place = places.of(a_topic("a", assignments=((9, 2),)), 0)
 

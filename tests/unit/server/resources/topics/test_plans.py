@@ -51,8 +51,7 @@ def codes(errors: Sequence[ApiError | None]) -> list[int]:
     return [0 if error is None else error.code for error in errors]
 
 
-def test_what_can_be_created_or_deleted_is() -> None:
-    """A name that is there, absent or twice is refused; the others are one change."""
+def test_valid_changes_are_made() -> None:
     state = topics("b", "c", "d")
 
     created, errors = plan_creation(state, [row("b"), row("e"), row("e"), row("f")])
@@ -65,8 +64,7 @@ def test_what_can_be_created_or_deleted_is() -> None:
     assert codes(absent) == [0, 3, 3]
 
 
-def test_an_alteration_keeps_what_a_topic_is() -> None:
-    """Its configuration alone differs; one that is so already is no change."""
+def test_alteration_keeps_the_topic() -> None:
     state = topics("a")
     same = AlteredResource(True, "a", (Alteration("x", 1, None),))
     changed = row("a", **{"retention.ms": "5"})
@@ -77,8 +75,7 @@ def test_an_alteration_keeps_what_a_topic_is() -> None:
         plan_alteration(state, altered("b"), Policies())
 
 
-async def test_a_topic_is_visible_when_it_is_durable() -> None:
-    """After a commit that failed too, and for the next plan."""
+async def test_topic_is_visible_once_durable() -> None:
     async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
         lost = create(log, "a", "b")
         await turns()

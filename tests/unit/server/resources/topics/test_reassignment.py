@@ -40,8 +40,9 @@ def test_partitions_of_a_topic_move_together() -> None:
         (Reassignment("a", 1, (1,), False), 38, "The replication factor is changed from 2 to 1"),
     ],
 )  # fmt: skip
-def test_what_is_refused(wanted: Reassignment, code: int, text: str | None) -> None:
-    """The partition stays where it is."""
+def test_invalid_reassignments_are_rejected(
+    wanted: Reassignment, code: int, text: str | None
+) -> None:
     change, errors = plan_reassignments(TOPICS, [wanted], brokers_of(1, 2, 3))
 
     assert change == edit(TOPIC)

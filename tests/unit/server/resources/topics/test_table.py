@@ -11,8 +11,7 @@ from testkit.nodes import a_topic
 A, B = a_topic("a"), a_topic("b")
 
 
-def test_topics_are_found_by_name_and_by_id() -> None:
-    """Names come sorted."""
+def test_topics_are_found_by_name_and_id() -> None:
     topics = Topics.of([B, A])
 
     assert topics.get("a") is A
@@ -21,8 +20,7 @@ def test_topics_are_found_by_name_and_by_id() -> None:
     assert (topics.get("c"), topics.by_id(bytes(16))) == (None, None)
 
 
-def test_a_change_makes_another_snapshot() -> None:
-    """The old one stays as it was; a replaced topic is not found by its old id."""
+def test_change_makes_a_new_snapshot() -> None:
     before = Topics.of([A])
     again = replace(A, topic_id=b"\3" * 16)
 
@@ -35,8 +33,7 @@ def test_a_change_makes_another_snapshot() -> None:
     assert before.by_id(A.topic_id) is A
 
 
-def test_names_that_collide_are_known() -> None:
-    """Through changes, and when one that collided is deleted."""
+def test_colliding_names_are_known() -> None:
     topics = Topics.of([a_topic("a.b"), a_topic("plain")])
 
     assert topics.colliding("a_b") == "a.b"
@@ -45,7 +42,7 @@ def test_names_that_collide_are_known() -> None:
     assert topics.with_changes([row_of(a_topic("x_y"))], ()).colliding("x.y") == "x_y"
 
 
-def test_a_row_of_the_store_is_a_topic() -> None:
+def test_topic_is_built_from_its_row() -> None:
     """Kafka's own names are internal; a partition without chosen brokers is an empty text."""
     stored = StoredTopic("__consumer_offsets", b"\2" * 16, 50, 1, {"a": "b"}, ("1,2,0", "", "0"))
 

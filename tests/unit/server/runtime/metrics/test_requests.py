@@ -25,8 +25,7 @@ def test_requests_are_counted_by_api_and_error() -> None:
     assert round(latency.sum, 6) == 0.006
 
 
-def test_codes_of_others_are_one_series() -> None:
-    """A plug-in's own codes make no series each."""
+def test_unknown_codes_are_one_series() -> None:
     assert error_name(0) == "none"
     assert error_name(-1) == "UNKNOWN_SERVER_ERROR"
     assert error_name(12345) == error_name(54321) == "other"
@@ -62,7 +61,7 @@ def test_requests_that_never_wait_have_only_a_total_time() -> None:
     assert not [name for name in names if "local" in name or "remote" in name]
 
 
-def test_the_latency_is_where_a_histogram_would_put_it() -> None:
+def test_fast_path_matches_observe() -> None:
     """The short way of the path of every request counts as ``observe`` does."""
     meters, values = Meters(), (0.0, 0.000_05, 0.000_06, 0.25, 9.0, 10.0, 11.0)
     meter, expected = RequestMeter(meters), Histogram(table.REQUEST_SECONDS.buckets)

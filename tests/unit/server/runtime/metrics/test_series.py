@@ -9,8 +9,7 @@ from doorkeeper.server.runtime.metrics.series import Histogram, Meters
 from testkit.metrics import samples
 
 
-def test_a_value_counts_in_the_first_bucket_that_holds_it() -> None:
-    """A bound belongs to its bucket; what is larger than all bounds counts in the last."""
+def test_value_is_counted_in_its_bucket() -> None:
     histogram = Histogram((1.0, 2.0))
 
     for value in (0.5, 1.0, 1.5, 2.0, 2.5, 100.0):
@@ -20,8 +19,7 @@ def test_a_value_counts_in_the_first_bucket_that_holds_it() -> None:
     assert histogram.sum == 107.5
 
 
-def test_readers_are_asked_at_each_reading() -> None:
-    """One gives a number, a number for each set of labels, or nothing."""
+def test_readers_are_called_at_each_scrape() -> None:
     meters, count = Meters(), [0]
 
     def acls() -> int:
@@ -39,8 +37,7 @@ def test_readers_are_asked_at_each_reading() -> None:
 
 
 @pytest.mark.parametrize("broken", [RuntimeError("no"), {("a", "b"): 1}, "text"])
-def test_a_reader_that_fails_costs_its_metric_only(broken: object) -> None:
-    """What raises, has other labels or gives no number is counted; the others are read."""
+def test_failing_reader_affects_only_its_metric(broken: object) -> None:
     meters = Meters()
 
     def read() -> float:

@@ -7,8 +7,7 @@ import re
 from doorkeeper.server.runtime.metrics.table import METRICS
 
 
-def test_names_are_unique_and_say_their_type() -> None:
-    """Each metric has a name of its own; counters alone end in _total; ours begin with ours."""
+def test_names_are_unique_and_typed() -> None:
     names = [metric.name for metric in METRICS]
 
     assert len(names) == len(set(names))
@@ -18,8 +17,7 @@ def test_names_are_unique_and_say_their_type() -> None:
         assert metric.name.startswith("doorkeeper_"), metric.name
 
 
-def test_no_label_is_chosen_by_clients() -> None:
-    """Labels are of a short list, so that nobody outside can make a series."""
+def test_labels_are_not_chosen_by_clients() -> None:
     allowed = {
         # Of the file of clusters.
         *("cluster", "kind", "rule"),

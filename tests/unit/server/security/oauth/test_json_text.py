@@ -24,28 +24,24 @@ BAD = {
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
-def test_what_is_no_object_is_refused(data: bytes) -> None:
-    """Both readers refuse it with an error that shows nothing of it."""
+def test_invalid_json_objects_are_rejected(data: bytes) -> None:
     for read in (json_object, lenient_json_object):
         with pytest.raises(InvalidJson):
             read(data)
 
 
-def test_strictly_names_are_unique_and_nothing_follows() -> None:
-    """Signed tokens and key sets are read like this; white space may stand around."""
+def test_strict_json_rejects_duplicates_and_trailing_data() -> None:
     assert json_object(b' {"a":1} \r\n') == {"a": 1}
     for data in (b'{"a":1,"a":2}', b'{"a":{"b":1,"b":2}}', b'{"a":1}x', b'{"a":1}{}'):
         with pytest.raises(InvalidJson):
             json_object(data)
 
 
-def test_leniently_the_last_counts() -> None:
-    """Tokens without a signature are read as Jackson does."""
+def test_lenient_json_uses_the_last_duplicate() -> None:
     assert lenient_json_object(b'\xef\xbb\xbf {"a":1,"a":2}}garbage') == {"a": 2}
 
 
-def test_base64_is_for_urls() -> None:
-    """No padding, no other signs, no single character at the end."""
+def test_base64_url_encoding_is_required() -> None:
     assert decode_base64url("") == b""
     assert decode_base64url("_-8") == b"\xff\xef"
     for text in ("a", "aaaaa", "YQ==", "a+b/", "a b", "ä"):

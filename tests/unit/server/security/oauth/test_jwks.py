@@ -12,15 +12,14 @@ from doorkeeper.server.security.oauth.jwks import KEYS_MAX, parse
 from testkit.tokens import encoded, key_of, key_set, public
 
 
-def test_an_algorithm_in_the_key_restricts_it() -> None:
+def test_key_algorithm_is_enforced() -> None:
     """A key for RS256 is not used with PS256."""
     [found] = parse(key_set(public(key_of("RSA"), alg="RS256"))).keys
 
     assert found.algorithms == {"RS256"}
 
 
-def test_a_private_key_is_only_read_as_a_public_one() -> None:
-    """Who publishes a private key has other troubles; it is not kept."""
+def test_private_key_is_reduced_to_its_public_key() -> None:
     text = json.dumps({"keys": [dict(key_of("EC", "k").as_dict(private=True))]})
 
     [found] = parse(text.encode()).keys
@@ -51,8 +50,7 @@ LEFT_OUT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("member", LEFT_OUT.values(), ids=LEFT_OUT)
-def test_other_keys_are_left_out(member: Any) -> None:
-    """The rest of the set is used, and the reason is told."""
+def test_unsupported_keys_are_skipped(member: Any) -> None:
     text = json.dumps({"keys": [member, public(key_of("EC", "good"))]})
 
     found = parse(text.encode())
@@ -61,7 +59,7 @@ def test_other_keys_are_left_out(member: Any) -> None:
     assert [reason.partition(":")[0] for reason in found.left_out] == ["key 1"]
 
 
-def test_of_keys_with_one_id_the_first_counts() -> None:
+def test_first_key_of_an_id_is_used() -> None:
     """A second one of its type is left out; one of another type may be an equivalent (RFC 7517)."""
     first = public(key_of("EC", "k"))
     members = [first, public(key_of("EC", "k")), public(key_of("RSA", "k"))]
@@ -75,7 +73,7 @@ def test_of_keys_with_one_id_the_first_counts() -> None:
     assert found.keys[0].key.as_dict() == alone.keys[0].key.as_dict()
 
 
-def test_a_small_key_is_left_out() -> None:
+def test_short_rsa_key_is_skipped() -> None:
     """1024 bits are too few, as Kafka finds."""
     with pytest.raises(ValueError, match="key 1: it cannot be used as a key of type RSA"):
         parse(key_set(small()))
@@ -92,7 +90,6 @@ def test_a_small_key_is_left_out() -> None:
         b" " * 524_289,
     ],
 )
-def test_what_is_no_set_of_keys_is_an_error(text: bytes) -> None:
-    """Also a set without a key that can be used."""
+def test_invalid_key_sets_are_rejected(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"not a JSON Web Key Set|no key that can be used|bytes"):
         parse(text)

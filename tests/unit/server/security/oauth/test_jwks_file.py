@@ -21,8 +21,7 @@ def ids(keys: FileKeys) -> list[str | None]:
     return [each.kid for each in keys.keys.keys]
 
 
-async def test_a_changed_file_is_loaded_at_once(tmp_path: Path) -> None:
-    """At a check, and for a token that names an unknown key."""
+async def test_changed_file_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_bytes(FIRST)
     keys = FileKeys(path, Log())
@@ -38,8 +37,7 @@ async def test_a_changed_file_is_loaded_at_once(tmp_path: Path) -> None:
     await keys.close()
 
 
-async def test_a_faulty_file_leaves_the_keys(tmp_path: Path) -> None:
-    """The problem is logged with the file."""
+async def test_invalid_file_keeps_the_keys(tmp_path: Path) -> None:
     path, log = tmp_path / "keys.json", Log()
     path.write_bytes(FIRST)
     keys = FileKeys(path, log)
@@ -54,8 +52,7 @@ async def test_a_faulty_file_leaves_the_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, b"{}", b" " * 600_000])
-async def test_no_keys_are_an_error_at_the_start(tmp_path: Path, text: bytes | None) -> None:
-    """The error names the file."""
+async def test_missing_keys_stop_the_start(tmp_path: Path, text: bytes | None) -> None:
     path = tmp_path / "keys.json"
     if text is not None:
         path.write_bytes(text)

@@ -87,8 +87,7 @@ async def looked(keys: UrlKeys) -> bool:
     return True
 
 
-async def test_keys_are_fetched_at_the_start_and_by_the_timer() -> None:
-    """A rotation of the provider is seen without a restart."""
+async def test_keys_are_fetched_at_start_and_periodically() -> None:
     async with provider() as found:
         keys = keys_at(found.url, RecordingLogger(), refresh_s=0.02)
         await keys.start()
@@ -101,8 +100,7 @@ async def test_keys_are_fetched_at_the_start_and_by_the_timer() -> None:
     assert first == ["first"]
 
 
-async def test_an_unknown_key_fetches_at_once_but_not_always() -> None:
-    """All who ask share a fetch; then there is a pause, whatever keys are asked for."""
+async def test_unknown_key_triggers_a_limited_fetch() -> None:
     async with provider() as found:
         keys = keys_at(found.url, RecordingLogger())
         await keys.start()
@@ -129,8 +127,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("status", "text", "told"), FAULTS.values(), ids=FAULTS)
-async def test_what_fails_leaves_the_keys(status: int, text: bytes, told: str) -> None:
-    """The log has a line without secrets; the fetch is tried again until it succeeds."""
+async def test_failed_fetch_keeps_the_keys(status: int, text: bytes, told: str) -> None:
     log = RecordingLogger()
     async with provider() as found:
         keys = keys_at(found.url, log, refresh_s=0.02)
@@ -149,8 +146,7 @@ async def test_what_fails_leaves_the_keys(status: int, text: bytes, told: str) -
     assert "hush" not in str(log.lines)
 
 
-async def test_a_provider_that_is_away_stops_the_start() -> None:
-    """After some attempts, with one line."""
+async def test_unreachable_provider_stops_the_start() -> None:
     async with provider() as found:
         url = found.url
     keys = keys_at(url, RecordingLogger())
@@ -159,8 +155,7 @@ async def test_a_provider_that_is_away_stops_the_start() -> None:
         await keys.start()
 
 
-async def test_a_silent_provider_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fetch has a limit of time."""
+async def test_silent_provider_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jwks_url, "FETCH_S", 0.05)
     async with provider() as found:
         found.held = asyncio.Event()
@@ -170,8 +165,7 @@ async def test_a_silent_provider_is_not_waited_for(monkeypatch: pytest.MonkeyPat
         found.held.set()
 
 
-async def test_closing_ends_a_fetch() -> None:
-    """Nothing runs afterwards; who waits is released."""
+async def test_close_cancels_a_fetch() -> None:
     async with provider() as found:
         keys = keys_at(found.url, RecordingLogger())
         await keys.start()
@@ -186,8 +180,7 @@ async def test_closing_ends_a_fetch() -> None:
     assert waiting.done()
 
 
-def test_a_url_is_shown_without_secrets() -> None:
-    """Neither a password nor a query is shown."""
+def test_url_is_shown_without_secrets() -> None:
     endpoint = KeyEndpoint(url="https://u:hush@idp", refresh_s=1, backoff_s=1, backoff_max_s=1)
 
     assert "hush" not in repr(endpoint)

@@ -21,15 +21,13 @@ def exchange() -> OAuthBearerMechanism:
     return OAuthBearerMechanism(taking, lambda: NOW_MS)
 
 
-def test_a_good_token_is_enough() -> None:
-    """The session lasts as long as the token; its claims go on to the principal."""
+def test_valid_token_authenticates() -> None:
     step = exchange().step(first_message("good"))
 
     assert step == Success("alice", lifetime_ms=5000, claims={"sub": "alice"})
 
 
-def test_a_refusal_has_two_steps() -> None:
-    """The client is told why as a challenge; when it has acknowledged that, it is refused."""
+def test_rejection_has_two_steps() -> None:
     mechanism = exchange()
 
     first = mechanism.step(first_message("bad"))
@@ -43,8 +41,7 @@ def test_a_refusal_has_two_steps() -> None:
     )
 
 
-def test_a_refusal_is_final() -> None:
-    """A second token in place of the acknowledgement does not help."""
+def test_rejection_is_final() -> None:
     mechanism = exchange()
     mechanism.step(first_message("bad"))
 
@@ -55,7 +52,7 @@ def test_a_refusal_is_final() -> None:
     )
 
 
-def test_texts_of_refusals_are_kafkas() -> None:
+def test_rejection_texts_match_kafka() -> None:
     """Members stand in Kafka's order, with one space behind a comma."""
     everything = TokenRefused(
         "why", status="insufficient_scope", scope="[a]", openid_configuration="https://x"
@@ -67,14 +64,13 @@ def test_texts_of_refusals_are_kafkas() -> None:
     )
 
 
-def test_a_malformed_message_gets_the_general_text() -> None:
-    """The client learns nothing of what was wrong with it."""
+def test_malformed_message_gets_the_general_text() -> None:
     step = exchange().step(b"\x01")
 
     assert step == Failure(None, "Invalid OAUTHBEARER client first message")
 
 
-def test_an_authorization_id_must_be_the_principal() -> None:
+def test_authorization_id_must_be_the_principal() -> None:
     """Who asks to be somebody else is told so, in Kafka's words."""
     right = exchange().step(first_message("good", authorization_id="alice"))
     wrong = exchange().step(first_message("good", authorization_id="bob"))

@@ -8,8 +8,7 @@ from doorkeeper.server.security.oauth.message import InvalidMessage, parse
 from testkit.tokens import first_message
 
 
-def test_token_and_extensions_are_found() -> None:
-    """A message has a token, and extensions by name."""
+def test_token_and_extensions_are_parsed() -> None:
     found = parse(first_message("a.b.c", "traceId=42 x", "logicalCluster=lkc-1"))
 
     assert found.token == "a.b.c"
@@ -33,14 +32,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
-def test_other_messages_are_refused(data: bytes) -> None:
+def test_malformed_messages_are_rejected(data: bytes) -> None:
     """What Kafka's patterns refuse is refused."""
     with pytest.raises(InvalidMessage):
         parse(data)
 
 
-def test_errors_and_repr_hold_no_secret() -> None:
-    """Neither shows the token, nor a value."""
+def test_errors_and_repr_hide_secrets() -> None:
     with pytest.raises(InvalidMessage) as failed:
         parse(b"n,,\x01auth=Bearer hush\x01auth=Bearer hush\x01\x01")
 
@@ -48,8 +46,7 @@ def test_errors_and_repr_hold_no_secret() -> None:
     assert "hush" not in repr(parse(first_message("hush", "key=hush")))
 
 
-def test_a_long_message_costs_little() -> None:
-    """No message makes the pattern go back and forth."""
+def test_long_message_is_parsed_in_linear_time() -> None:
     parts = [b"n,a=" + b"=2C" * 100_000, b"n,,\x01" + b"a=b\x01" * 100_000, b"n,,\x01a=" * 60_000]
 
     for data in parts:
@@ -57,9 +54,7 @@ def test_a_long_message_costs_little() -> None:
             parse(data)
 
 
-def test_a_message_has_a_thousand_pairs_at_most() -> None:
-    """One more is malformed, and costs no more than a look at the first thousand."""
-
+def test_number_of_pairs_is_limited() -> None:
     def message(pairs: int) -> bytes:
         return first_message("t", *("a" * number + "=b" for number in range(1, pairs)))
 

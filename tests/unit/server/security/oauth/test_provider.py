@@ -66,7 +66,7 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("handler", offered.UNSECURED_HANDLERS)
-async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
+async def test_unsecured_handler_accepts_unsigned_tokens(handler: str) -> None:
     """Kafka's name, or ours; the options are those of the login module, and the log says so."""
     log = RecordingLogger()
     module = {"unsecuredValidatorRequiredScope": "admin"}
@@ -85,7 +85,7 @@ async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
 
 
 @pytest.mark.parametrize("handler", SIGNED_HANDLERS)
-async def test_a_key_set_takes_signed_tokens_only(url: str, handler: str) -> None:
+async def test_key_set_accepts_only_signed_tokens(url: str, handler: str) -> None:
     """With Kafka's handler named, and with none: an unsigned token is refused either way."""
     provider = provider_of(settings(handler, jwks_endpoint_url=url), SOURCES)
     await provider.start()
@@ -96,8 +96,7 @@ async def test_a_key_set_takes_signed_tokens_only(url: str, handler: str) -> Non
 
 
 @pytest.mark.parametrize("handler", SIGNED_HANDLERS)
-def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
-    """One line says what to give."""
+def test_missing_handler_and_keys_stop_the_start(handler: str) -> None:
     with pytest.raises(ValueError, match=r"^sasl\.oauthbearer\.jwks\.endpoint\.url: ") as error:
         provider_of(settings(handler), SOURCES)
 
@@ -108,8 +107,7 @@ def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
     ) in str(error.value)
 
 
-async def test_a_class_of_others_decides_alone() -> None:
-    """What it takes is good, what it refuses is told as it says, and what it breaks is refused."""
+async def test_custom_handler_decides_alone() -> None:
     provider = provider_of(settings("testkit.callback_handlers:Tickets"), SOURCES)
     await provider.start()
 
@@ -126,16 +124,14 @@ async def test_a_class_of_others_decides_alone() -> None:
 
 
 @pytest.mark.parametrize("odd", ODD_TOKENS)
-async def test_an_odd_answer_of_a_class_lets_nobody_in(odd: str) -> None:
-    """A name that is no text, or empty; an end that is no number; claims that are none."""
+async def test_invalid_handler_result_rejects_the_login(odd: str) -> None:
     provider = provider_of(settings("testkit.callback_handlers:Tickets"), SOURCES)
 
     with pytest.raises(HandlerFault, match="ValidatedToken"):
         await cast("Awaitable[object]", step(provider, odd))
 
 
-async def test_the_rules_are_those_of_the_keys(url: str) -> None:
-    """Audience, issuer, names of claims and the skew."""
+async def test_validation_settings_follow_the_keys(url: str) -> None:
     provider = provider_of(
         settings(
             jwks_endpoint_url=url,
@@ -167,14 +163,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("url", "text"), WRONG.items())
-def test_other_urls_are_refused(url: str, text: str) -> None:
+def test_other_url_schemes_are_rejected(url: str, text: str) -> None:
     """As Kafka, which takes three schemes."""
     with pytest.raises(ValueError, match=rf"^sasl\.oauthbearer\.jwks\.endpoint\.url: .*{text}"):
         provider_of(settings(jwks_endpoint_url=url), SOURCES)
 
 
-def test_a_wrong_validator_names_its_key() -> None:
-    """The key as it was given, also with a prefix."""
+def test_invalid_validator_names_its_key() -> None:
     key = "sasl.oauthbearer.jwt.validator.class"
     wrong = settings(jwks_endpoint_url="https://idp/keys", jwt_validator_class="a.B")
     prefixed = f"listener.name.clients.oauthbearer.{key}"
@@ -184,8 +179,7 @@ def test_a_wrong_validator_names_its_key() -> None:
             provider_of(replace(wrong, given_as=given), SOURCES)
 
 
-def test_wrong_options_name_the_jaas_configuration() -> None:
-    """The error says which option."""
+def test_invalid_options_name_the_jaas_entry() -> None:
     wrong = settings(offered.UNSECURED_HANDLER, {"unsecuredValidatorAllowableClockSkewMs": "soon"})
 
     with pytest.raises(ValueError, match=r"^sasl\.jaas\.config: unsecuredValidatorAllowable"):

@@ -18,15 +18,13 @@ def checked(token: str, **options: str) -> ValidatedToken:
     return UnsecuredTokens(given, lambda: NOW_MS)(token)
 
 
-def test_a_token_says_who_it_is() -> None:
-    """The claim sub is the principal; exp, with its fraction, is the end."""
+def test_unsigned_token_has_principal_and_expiry() -> None:
     found = checked(unsigned(CLAIMS))
 
     assert found == ValidatedToken("alice", NOW_MS + 10_500, CLAIMS)
 
 
-def test_the_principal_may_be_another_claim() -> None:
-    """The name of the claim is an option; blanks around it, and a blank one, do not count."""
+def test_principal_claim_is_configurable() -> None:
     token = unsigned(CLAIMS | {"user": "bob"})
 
     assert checked(token, PrincipalClaimName=" user ").principal_name == "bob"
@@ -52,8 +50,7 @@ REFUSED: dict[str, str] = {
 
 
 @pytest.mark.parametrize("token", REFUSED.values(), ids=REFUSED)
-def test_other_tokens_are_refused(token: str) -> None:
-    """The client is told that the token is invalid, and no more; the log learns no part of it."""
+def test_invalid_tokens_are_rejected(token: str) -> None:
     with pytest.raises(TokenRefused) as refused:
         checked(token)
 
@@ -61,8 +58,7 @@ def test_other_tokens_are_refused(token: str) -> None:
     assert "alice" not in str(refused.value)
 
 
-def test_clocks_may_differ_where_it_is_allowed() -> None:
-    """The option counts in both directions, in milliseconds."""
+def test_clock_skew_is_configurable() -> None:
     late = unsigned(CLAIMS | {"exp": NOW_S - 1})
     early = unsigned({"sub": "a", "iat": NOW_S + 1, "exp": NOW_S + 5})
 
@@ -75,7 +71,7 @@ def test_clocks_may_differ_where_it_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("scope", [None, "read write", ["reads"], []])
-def test_a_missing_scope_is_told(scope: Any) -> None:
+def test_missing_scope_is_reported(scope: Any) -> None:
     """The client is told every scope that is required, as Java prints a list."""
     token = unsigned(CLAIMS | ({} if scope is None else {"scope": scope}))
 
@@ -95,7 +91,7 @@ def test_a_missing_scope_is_told(scope: Any) -> None:
         ("AllowableClockSkewMs", "2147483648"),
     ],
 )
-def test_wrong_options_are_found_at_the_start(option: str, value: str) -> None:
+def test_invalid_options_stop_the_start(option: str, value: str) -> None:
     """The error names the option; Kafka finds it when a client logs in."""
     with pytest.raises(ValueError, match=f"^unsecuredValidator{option}: found"):
         checked("", **{option: value})

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 ALERT = 0x15
 
 
-def test_the_alert_is_told_and_only_then(tmp_path: Path) -> None:
-    """A handshake that fails gives its alert to who asked; one that succeeds gives nothing."""
+def test_alert_of_a_failed_handshake_is_captured(tmp_path: Path) -> None:
     settings = in_pem(tmp_path, ssl_client_auth="required", ssl_enabled_protocols="TLSv1.2")
     context = build_context(settings, files_of(settings)).context
     told: list[bytes] = []

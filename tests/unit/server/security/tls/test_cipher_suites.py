@@ -22,15 +22,14 @@ def available() -> list[str]:
     return [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
 
 
-def test_all_that_there_is_has_a_name_in_java() -> None:
-    """The list of what is available leaves nothing out."""
+def test_all_cipher_suites_have_java_names() -> None:
     names = available()
 
     assert len(names) > 10
     assert [openssl_name(java_name(name) or "") for name in names] == names
 
 
-def test_a_list_in_both_names() -> None:
+def test_java_and_openssl_names_are_accepted() -> None:
     """Order is kept, names are mixed, Java's signals are skipped, its old prefix is known."""
     found = choose(
         (
@@ -50,8 +49,7 @@ def test_a_list_in_both_names() -> None:
     "name",
     ["TLS_X", "RC4", "TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_AES_512_CBC_SHA", "@SECLEVEL=0"],
 )
-def test_a_name_that_nobody_knows(name: str) -> None:
-    """The error lists what there is."""
+def test_unknown_cipher_suite_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match="found") as refused:
         choose((name,), available())
 

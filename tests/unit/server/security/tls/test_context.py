@@ -26,8 +26,7 @@ def made(found: TlsSettings) -> BuiltContext:
     return build_context(found, files_of(found))
 
 
-def test_without_client_certificates(tmp_path: Path) -> None:
-    """Nobody is asked for one; the newest protocol is spoken; no session is taken up again."""
+def test_handshake_without_client_certificate(tmp_path: Path) -> None:
     server, client = shaken(made(in_pem(tmp_path)).context, client_context())
 
     assert server.version() == "TLSv1.3"
@@ -44,10 +43,9 @@ def test_without_client_certificates(tmp_path: Path) -> None:
         ("required", "alice", "alice"),
     ],
 )
-def test_client_certificates(
+def test_client_certificate_modes(
     tmp_path: Path, asked: str, shown: str | None, name: str | None
 ) -> None:
-    """none does not look, requested looks at what there is, required wants one."""
     client = client_context(world().alice if shown else None, tmp_path)
 
     server, _ = shaken(made(in_pem(tmp_path, ssl_client_auth=asked)).context, client)
@@ -59,8 +57,7 @@ def test_client_certificates(
 @pytest.mark.parametrize(
     ("asked", "shown"), [("required", None), ("required", "stranger"), ("requested", "stranger")]
 )
-def test_certificates_that_are_refused(tmp_path: Path, asked: str, shown: str | None) -> None:
-    """None at all where one is required; one of an authority that nobody trusts."""
+def test_untrusted_certificates_are_rejected(tmp_path: Path, asked: str, shown: str | None) -> None:
     client = client_context(world().stranger if shown else None, tmp_path)
 
     with pytest.raises(ssl.SSLError):
@@ -82,8 +79,7 @@ def test_every_trusted_certificate_is_a_root(tmp_path: Path) -> None:
         assert server.getpeercert(binary_form=True) == clara.der
 
 
-def test_with_sasl_only_the_listeners_own_value_counts(tmp_path: Path) -> None:
-    """The server's value of ssl.client.auth does not count on SASL_SSL, and a warning says so."""
+def test_server_wide_client_auth_is_ignored_with_sasl(tmp_path: Path) -> None:
     asking = {"ssl_client_auth": "required", "protocol": "SASL_SSL"}
     of_server = made(in_pem(tmp_path, **asking))
     own = made(in_pem(tmp_path, **asking, prefix="listener.name.door."))
@@ -97,8 +93,7 @@ def test_with_sasl_only_the_listeners_own_value_counts(tmp_path: Path) -> None:
     assert (own.context.verify_mode, own.warnings) == (ssl.CERT_REQUIRED, ())
 
 
-def test_revoked_certificates(tmp_path: Path) -> None:
-    """Who is on the list is refused, others are not."""
+def test_revoked_certificates_are_rejected(tmp_path: Path) -> None:
     revoked = tmp_path / "revoked.pem"
     revoked.write_text(crl_pem(world().authority.revoked(world().bob)))
     found = in_pem(tmp_path, ssl_client_auth="required", doorkeeper_ssl_crl_file=revoked)
@@ -109,7 +104,7 @@ def test_revoked_certificates(tmp_path: Path) -> None:
         shaken(context, client_context(world().bob, tmp_path))
 
 
-def test_a_new_list_ends_the_sessions_of_who_is_revoked(tmp_path: Path) -> None:
+def test_new_revocation_list_ends_tls_1_2_sessions(tmp_path: Path) -> None:
     """Python cannot keep OpenSSL from taking up sessions of TLS 1.2, within one context only."""
     authority, alice = world().authority, world().alice
     lists = tmp_path / "revoked.pem"
@@ -129,8 +124,7 @@ def test_a_new_list_ends_the_sessions_of_who_is_revoked(tmp_path: Path) -> None:
         shaken(made(found).context, client, first.session)
 
 
-def test_lists_of_revoked_that_say_too_little(tmp_path: Path) -> None:
-    """Without a list of its issuer, or with one that is over, a client is refused."""
+def test_incomplete_revocation_lists_reject_clients(tmp_path: Path) -> None:
     other = Authority("Other")
     (tmp_path / "both.pem").write_text(world().authority.pem + other.pem)
     (tmp_path / "list").write_text(crl_pem(other.revoked()))
@@ -167,7 +161,9 @@ def test_lists_of_revoked_that_say_too_little(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_suites_choose_protocols(tmp_path: Path, suites: str, spoken: str, warnings: int) -> None:
+def test_cipher_suites_select_protocols(
+    tmp_path: Path, suites: str, spoken: str, warnings: int
+) -> None:
     """A protocol without a suite is not spoken; a part of TLS 1.3's is told to be all."""
     found = made(in_pem(tmp_path, ssl_cipher_suites=suites))
 
@@ -176,8 +172,7 @@ def test_suites_choose_protocols(tmp_path: Path, suites: str, spoken: str, warni
     assert (server.version(), len(found.warnings)) == (spoken, warnings)
 
 
-def test_protocols(tmp_path: Path) -> None:
-    """Only what is enabled is spoken."""
+def test_enabled_protocols(tmp_path: Path) -> None:
     found = made(in_pem(tmp_path, ssl_enabled_protocols="TLSv1.2", ssl_protocol="TLSv1.2"))
     newer = client_context()
     newer.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -204,8 +199,7 @@ def test_protocols(tmp_path: Path) -> None:
         ({"doorkeeper_ssl_crl_file": "server.pem"}, "allowed: PEM with a block X509 CRL"),
     ],
 )
-def test_values_that_are_refused(tmp_path: Path, values: dict[str, str], said: str) -> None:
-    """One line, which begins with the key."""
+def test_invalid_values_are_rejected(tmp_path: Path, values: dict[str, str], said: str) -> None:
     if "doorkeeper_ssl_crl_file" in values:
         values = {"doorkeeper_ssl_crl_file": str(tmp_path / "server.pem")}
 
@@ -215,8 +209,7 @@ def test_values_that_are_refused(tmp_path: Path, values: dict[str, str], said: s
     assert said in str(refused.value)
 
 
-def test_certificates_are_asked_for_with_somebody_to_trust(tmp_path: Path) -> None:
-    """Without a trust store nobody could be trusted: the start says so."""
+def test_client_authentication_requires_a_trust_store(tmp_path: Path) -> None:
     server = world().server.write_pem(tmp_path / "server.pem")
 
     with pytest.raises(TlsError, match="asks clients for certificates"):

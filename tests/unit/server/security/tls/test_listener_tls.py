@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 NOT_RELOADED = "files not reloaded: the previous values stay in use"
 
 
-def test_nothing_changes_where_no_file_does(tmp_path: Path) -> None:
-    """The context stays the same one, and with it the sessions of clients."""
+def test_unchanged_files_keep_the_context(tmp_path: Path) -> None:
     tls = ListenerTls(in_pem(tmp_path), Log())
     before = tls.context
 
@@ -29,8 +28,7 @@ def test_nothing_changes_where_no_file_does(tmp_path: Path) -> None:
     assert tls.context is before
 
 
-def test_a_new_certificate(tmp_path: Path) -> None:
-    """A key store that changed is used; who has shaken hands before is left alone."""
+def test_changed_certificate_is_used(tmp_path: Path) -> None:
     tls = ListenerTls(in_pem(tmp_path), Log())
     before, _ = shaken(tls.context, client_context())
     renewed = world().authority.server().write_pem(tmp_path / "server.pem")
@@ -44,8 +42,7 @@ def test_a_new_certificate(tmp_path: Path) -> None:
     before.write(b"still there")
 
 
-def test_trust_and_revocation(tmp_path: Path) -> None:
-    """An authority that is no longer trusted, and a list of revoked ones, count at once."""
+def test_changed_trust_and_revocation_are_used(tmp_path: Path) -> None:
     (tmp_path / "list").write_text(crl_pem(world().authority.revoked()))
     tls = ListenerTls(
         in_pem(tmp_path, ssl_client_auth="required", doorkeeper_ssl_crl_file=tmp_path / "list"),
@@ -78,8 +75,9 @@ def test_trust_and_revocation(tmp_path: Path) -> None:
         ("trusted.pem", None, "No such file or directory"),
     ],
 )
-def test_a_broken_file(tmp_path: Path, file: str, text: str | None, said: str) -> None:
-    """What was read before stays in use; one line says why, until the file is right."""
+def test_invalid_file_keeps_the_context(
+    tmp_path: Path, file: str, text: str | None, said: str
+) -> None:
     log = Log()
     tls = ListenerTls(in_pem(tmp_path), log)
     before, right = tls.context, (tmp_path / file).read_text()
@@ -100,7 +98,7 @@ def test_a_broken_file(tmp_path: Path, file: str, text: str | None, said: str) -
     assert log.events("info") == ["files reloaded"]
 
 
-def test_a_certificate_for_somebody_else(tmp_path: Path) -> None:
+def test_certificate_for_another_name_is_rejected(tmp_path: Path) -> None:
     """Another name, or fewer alternative names, are refused unless that is allowed (KIP-978)."""
     other_name = world().authority.certify(("CN", "other"), hosts=("localhost", "127.0.0.1"))
     fewer = world().authority.certify(("CN", "localhost"), hosts=("127.0.0.1",))
@@ -121,8 +119,7 @@ def test_a_certificate_for_somebody_else(tmp_path: Path) -> None:
     assert "lacks the alternative names localhost of the one before" in said[1]
 
 
-def test_what_nobody_has_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An odd certificate may raise anything when it is looked at: that is a problem as others."""
+def test_unexpected_errors_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log()
     tls = ListenerTls(in_pem(tmp_path), log)
     before = tls.context

@@ -43,8 +43,7 @@ def at(minutes: float) -> Moment:
     return Moment(None, NOW_MS + round(minutes * 60_000))
 
 
-async def test_the_state_as_of_each_revision(store: Portable) -> None:
-    """It is that of the changes up to there, one after the other, without secrets."""
+async def test_state_as_of_each_revision(store: Portable) -> None:
     expected = EMPTY
     for revision in range(len(CHANGES) + 1):
         if revision:
@@ -63,10 +62,7 @@ async def test_the_state_as_of_each_revision(store: Portable) -> None:
     assert (bob.iterations, bob.stored_key) == (credential("bob").iterations, b"")
 
 
-async def test_a_time_is_the_newest_revision_that_is_not_later(
-    database: apsw.Connection, data_dir: Path
-) -> None:
-    """The base counts from the store's creation; a clock that was set back hides nothing."""
+async def test_time_resolves_to_a_revision(database: apsw.Connection, data_dir: Path) -> None:
     append(database, edit(CREDENTIAL, set=[credential("eve")]), 5, NOW_MS + 90_000)
     async with reading(data_dir, alone=False) as store:
         times = [at(0), at(0.5), at(1), at(3.5), at(100)]
@@ -77,8 +73,7 @@ async def test_a_time_is_the_newest_revision_that_is_not_later(
             await revision_at(store, Moment(6, None))
 
 
-async def test_what_was_pruned_is_refused(database: apsw.Connection, data_dir: Path) -> None:
-    """With the earliest possible revision and date; later states are exact, and have no gap."""
+async def test_pruned_state_is_rejected(database: apsw.Connection, data_dir: Path) -> None:
     prune(database, before_ms=NOW_MS + 3 * 60_000)
     async with reading(data_dir, alone=False) as store:
         for moment in (Moment(1, None), at(1.5)):
@@ -98,10 +93,9 @@ async def test_what_was_pruned_is_refused(database: apsw.Connection, data_dir: P
         ("DELETE FROM change_log WHERE revision = 3 AND item = 0", "revision 3 is incomplete"),
     ],
 )
-async def test_a_state_behind_a_gap_is_refused(
+async def test_state_after_a_gap_is_rejected(
     database: apsw.Connection, data_dir: Path, damage: str, text: str
 ) -> None:
-    """It is not known: the error says what is missing; states before the gap are exact."""
     database.execute(damage)
 
     async with reading(data_dir, alone=False) as store:
@@ -110,10 +104,9 @@ async def test_a_state_behind_a_gap_is_refused(
         assert (await state_at(store, Moment(0, None))).revision == 0
 
 
-async def test_a_row_that_cannot_be_read_is_skipped_in_lists(
+async def test_unreadable_row_is_skipped_in_lists(
     database: apsw.Connection, data_dir: Path
 ) -> None:
-    """Kinds of later versions are listed by their keys."""
     database.execute(
         "INSERT INTO change_log (revision, item, kind, key, value, deleted, time_ms,"
         " author_principal, author_host, author_listener, author_client_id)"
@@ -126,8 +119,7 @@ async def test_a_row_that_cannot_be_read_is_skipped_in_lists(
         assert (await state_at(store, Moment(5, None))).revision == 5
 
 
-async def test_revisions_come_in_pages(store: Portable) -> None:
-    """The newest first; a page says where the next one begins."""
+async def test_revisions_are_paged(store: Portable) -> None:
     assert [each.revision async for each in newest_first(store)] == [4, 3, 2, 1]
 
     page = await read_page(store, RevisionFilter(), 3)
@@ -137,10 +129,9 @@ async def test_revisions_come_in_pages(store: Portable) -> None:
     assert page.record()["before"] is None
 
 
-async def test_a_page_names_the_gaps_that_it_passes(
+async def test_page_lists_gaps(
     database: apsw.Connection, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is behind a long gap is listed too; a pruned log has no gap."""
     monkeypatch.setattr(revisions_module, "WINDOW", 1)
     database.execute("DELETE FROM change_log WHERE revision IN (2, 3)")
     async with reading(data_dir, alone=False) as store:
@@ -174,8 +165,7 @@ async def test_revisions_are_filtered(
     assert [each.revision for each in page.revisions] == revisions
 
 
-async def test_a_revision_names_what_changed(store: Portable) -> None:
-    """In a line of a few rows, and as JSON; never a secret."""
+async def test_revision_lists_changed_names(store: Portable) -> None:
     second, third, fourth = await read_revisions(store, 1, 4)
 
     assert third.summary().startswith("- topic a; + topic b")
@@ -189,8 +179,7 @@ async def test_a_revision_names_what_changed(store: Portable) -> None:
     assert second.record()["changes"][0]["name"] == "a"
 
 
-async def test_a_sound_chain_is_verified(store: Portable) -> None:
-    """Also with recorded hashes; the result has the newest hash, to be recorded."""
+async def test_intact_chain_is_verified(store: Portable) -> None:
     found = await verify(store)
     again = await verify(store, [RecordedHash(found.last, found.hash)])
 
@@ -221,10 +210,9 @@ async def test_a_sound_chain_is_verified(store: Portable) -> None:
         ),
     ],
 )
-async def test_damage_is_found(
+async def test_damaged_revisions_are_found(
     database: apsw.Connection, data_dir: Path, damage: str, text: str
 ) -> None:
-    """Modified, missing and inserted revisions are named."""
     async with reading(data_dir, alone=False) as store:
         sound = await verify(store)
     database.execute(damage)
@@ -235,8 +223,7 @@ async def test_damage_is_found(
     assert text in "\n".join(found.findings)
 
 
-async def test_a_pruned_chain_begins_at_the_base(database: apsw.Connection, data_dir: Path) -> None:
-    """The base has the hash of the last revision that was pruned."""
+async def test_pruned_chain_begins_at_the_base(database: apsw.Connection, data_dir: Path) -> None:
     prune(database, before_ms=NOW_MS + 3 * 60_000)
     async with reading(data_dir, alone=False) as store:
         found = await verify(store)

@@ -22,20 +22,17 @@ NOW_MS = 1_792_000_000_000
         ("1970-01-01T01:00+01:00", Moment(None, 0)),
     ],
 )
-def test_a_moment_is_a_revision_or_a_time(text: str, moment: Moment) -> None:
-    """A time without an offset is in UTC; a date is the beginning of its day."""
+def test_moment_is_a_revision_or_a_time(text: str, moment: Moment) -> None:
     assert parse_moment(text, NOW_MS) == moment
 
 
 @pytest.mark.parametrize("text", ["", "-1", "yesterday", "2026-13-01", "2 fortnights ago", "1e3"])
-def test_other_texts_are_refused(text: str) -> None:
-    """The error has the text, and what is allowed."""
+def test_invalid_moments_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="allowed: a revision, an ISO date"):
         parse_moment(text, NOW_MS)
 
 
-def test_times_are_written_in_utc() -> None:
-    """With milliseconds; one that no calendar has is a number."""
+def test_times_are_formatted_in_utc() -> None:
     assert time_text(1) == "1970-01-01T00:00:00.001Z"
     assert time_text(10**20) == f"{10**20} ms"
     assert str(Moment(7, None)) == "revision 7"

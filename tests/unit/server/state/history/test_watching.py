@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.storage.portable import Portable
 
 
-async def test_a_watcher_gets_every_revision_once(
+async def test_watcher_receives_every_revision_once(
     database: apsw.Connection, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Old ones in parts, then those that are made while it waits."""
     monkeypatch.setattr(watching, "AT_ONCE", 2)
     waits: list[int] = []
 
@@ -41,18 +40,14 @@ async def test_a_watcher_gets_every_revision_once(
     assert waits == [4, 5, 6]
 
 
-async def test_a_watcher_goes_on_where_it_stopped(store: Portable) -> None:
-    """From any revision that the log has; one that does not exist yet is refused."""
+async def test_watcher_resumes_from_a_revision(store: Portable) -> None:
     assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
     assert await next_revisions(store, 4) == []
     with pytest.raises(BeforeHistory, match="there is no revision 6 yet: the newest is 4"):
         await next_revisions(store, 5)
 
 
-async def test_a_watcher_does_not_pass_over_a_gap(
-    database: apsw.Connection, data_dir: Path
-) -> None:
-    """It gets what is before the gap, and then an error."""
+async def test_watcher_stops_at_a_gap(database: apsw.Connection, data_dir: Path) -> None:
     database.execute("DELETE FROM change_log WHERE revision = 3")
 
     async with reading(data_dir, alone=False) as store:

@@ -38,10 +38,7 @@ def guarded() -> Iterator[Postgres]:
 
 
 @pytest.mark.interop
-async def test_the_password_file_is_read_at_each_connection(
-    guarded: Postgres, tmp_path: Path
-) -> None:
-    """It may change, and may be unreadable for a while, under a running server."""
+async def test_password_file_is_read_for_each_connection(guarded: Postgres, tmp_path: Path) -> None:
     database = guarded.create_database()
     ca, file = tmp_path / "ca", tmp_path / "password"
     ca.write_text(certificates.world().authority.pem)
@@ -63,8 +60,7 @@ async def test_the_password_file_is_read_at_each_connection(
 
 
 @pytest.mark.interop
-async def test_a_stranger_is_not_trusted(guarded: Postgres, tmp_path: Path) -> None:
-    """A server whose authority is another one is not spoken to."""
+async def test_untrusted_server_is_rejected(guarded: Postgres, tmp_path: Path) -> None:
     database = guarded.create_database()
     ca = tmp_path / "ca"
     ca.write_text(certificates.Authority("Another").pem)
@@ -75,8 +71,7 @@ async def test_a_stranger_is_not_trusted(guarded: Postgres, tmp_path: Path) -> N
 
 
 @pytest.mark.interop
-async def test_a_command_says_why_it_cannot_connect(database: Database) -> None:
-    """A standby is an error with the store's name, as everything else that a store refuses."""
+async def test_connection_failure_is_explained(database: Database) -> None:
     database.execute(f'ALTER DATABASE "{database.name}" SET default_transaction_read_only = on')
 
     with pytest.raises(
@@ -87,7 +82,7 @@ async def test_a_command_says_why_it_cannot_connect(database: Database) -> None:
 
 
 @pytest.mark.interop
-async def test_a_command_says_how_long_it_waited(database: Database) -> None:
+async def test_timeout_is_explained(database: Database) -> None:
     """For a lock of another session, say: that is no word of PostgreSQL's."""
     store = store_of(database.url(), "doorkeeper.store.statement.timeout.ms=100")
 
@@ -97,8 +92,7 @@ async def test_a_command_says_how_long_it_waited(database: Database) -> None:
 
 
 @pytest.mark.parametrize("name", ["sslrootcert", "sslcrl", "sslcert and sslkey"])
-def test_files_of_no_use_are_named(tmp_path: Path, name: str) -> None:
-    """A file without PEM in it stops the start, with its name."""
+def test_invalid_certificate_files_stop_the_start(tmp_path: Path, name: str) -> None:
     file = tmp_path / "file.pem"
     file.write_text("nothing")
     names = name.split(" and ")
@@ -111,8 +105,7 @@ def test_files_of_no_use_are_named(tmp_path: Path, name: str) -> None:
         connector(store_of(f"{URL}?sslmode=verify-ca&{query}"))
 
 
-def test_a_key_with_a_password_is_refused(tmp_path: Path) -> None:
-    """Nobody is asked for a password at the terminal."""
+def test_encrypted_key_is_rejected(tmp_path: Path) -> None:
     own = certificates.world().alice
     crt, key = tmp_path / "crt", tmp_path / "key"
     crt.write_text(own.chain_pem)
@@ -122,8 +115,7 @@ def test_a_key_with_a_password_is_refused(tmp_path: Path) -> None:
         connector(store_of(f"{URL}?sslmode=require&sslcert={crt}&sslkey={key}"))
 
 
-def test_without_the_extra_commands_say_so(tmp_path: Path) -> None:
-    """Where asyncpg is not installed, one line says what to install."""
+def test_missing_extra_is_reported(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text(f"node.id=1\ndoorkeeper.store={URL}\n")
     code = (
         "import sys\n"

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.interop
-async def test_a_connection_that_leads_nowhere_is_cut(database: Database) -> None:
-    """Also while a statement on it is being cancelled, and nobody takes the cancellation."""
+async def test_dead_connection_is_aborted(database: Database) -> None:
     with TcpProxy(database.server.port) as proxy:
         connection = await asyncpg.connect(database.url(port=proxy.port))
         proxy.black_hole()

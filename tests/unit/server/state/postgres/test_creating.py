@@ -45,8 +45,7 @@ async def made(database: Database) -> asyncpg.Connection:
     return connection
 
 
-async def test_a_new_store_is_made_once(database: Database) -> None:
-    """The first who comes makes it, with a cluster id; whoever comes later finds it."""
+async def test_store_is_created_once(database: Database) -> None:
     connection = await made(database)
 
     values = await meta(connection)
@@ -58,8 +57,7 @@ async def test_a_new_store_is_made_once(database: Database) -> None:
     await connection.close()
 
 
-async def test_of_two_at_once_one_waits(database: Database) -> None:
-    """Nodes that start together on an empty database make one store."""
+async def test_concurrent_creation_makes_one_store(database: Database) -> None:
     connections = [await asyncpg.connect(database.url()) for _ in range(4)]
 
     await asyncio.gather(*(prepare(each, os.urandom) for each in connections))
@@ -70,8 +68,7 @@ async def test_of_two_at_once_one_waits(database: Database) -> None:
         await each.close()
 
 
-async def test_a_later_version_adds_under_running_nodes(database: Database) -> None:
-    """What runs goes on, on connections that were open and on new ones."""
+async def test_schema_upgrade_under_running_nodes(database: Database) -> None:
     old = await made(database)
     await write(old, adding(1))
     # Statements are prepared by now; in a transaction, asyncpg cannot prepare one anew.
@@ -92,8 +89,7 @@ async def test_a_later_version_adds_under_running_nodes(database: Database) -> N
         await each.close()
 
 
-async def test_what_a_later_version_has_changed_is_refused(database: Database) -> None:
-    """The error names the schema version that is needed; nothing is written."""
+async def test_incompatible_schema_is_rejected(database: Database) -> None:
     connection = await made(database)
     await connection.execute(EXPAND)
     await connection.execute(CONTRACT)
@@ -106,8 +102,7 @@ async def test_what_a_later_version_has_changed_is_refused(database: Database) -
     await connection.close()
 
 
-async def test_a_creation_that_fails_leaves_nothing(database: Database) -> None:
-    """All runs in one transaction."""
+async def test_failed_creation_leaves_nothing(database: Database) -> None:
     connection = await asyncpg.connect(database.url())
 
     with pytest.raises(RuntimeError, match="no entropy"):
@@ -121,8 +116,7 @@ def no_bytes(_number: int) -> bytes:
     raise RuntimeError("no entropy")
 
 
-async def test_a_role_needs_no_more_than_its_rights(database: Database) -> None:
-    """Whoever creates the tables owns them; a server's role needs to read and write them only."""
+async def test_minimal_database_permissions(database: Database) -> None:
     owner = await made(database)
     await owner.execute("GRANT USAGE ON SCHEMA doorkeeper TO PUBLIC")
     await owner.execute(

@@ -43,10 +43,7 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("case", DIFFERENCES)
-async def test_rows_that_were_changed_past_the_log_are_not_served(
-    connection: asyncpg.Connection, case: str
-) -> None:
-    """The check names them, and accepting them ends it."""
+async def test_modified_rows_are_not_served(connection: asyncpg.Connection, case: str) -> None:
     await write(connection, *CHANGES)
     await connection.execute(DIFFERENCES[case])
 
@@ -60,8 +57,7 @@ async def test_rows_that_were_changed_past_the_log_are_not_served(
     assert await digest.finding(connection) is None
 
 
-async def test_every_commit_keeps_the_digest(connection: asyncpg.Connection) -> None:
-    """Rows are set, replaced and deleted, also by several revisions of one commit."""
+async def test_every_commit_updates_the_digest(connection: asyncpg.Connection) -> None:
     random, numbers, free = Random(5), set[int](), 0
     for size in (3, 300, 40, 1, 0, 500):
         changes = []
@@ -79,8 +75,7 @@ async def test_every_commit_keeps_the_digest(connection: asyncpg.Connection) -> 
     assert len((await read_state(connection)).rows["acl"]) == len(numbers)
 
 
-async def test_nodes_refuse_rows_that_are_not_those_of_the_log(database: Database) -> None:
-    """A node that starts ends; one that connects anew keeps its state, and stores no change."""
+async def test_nodes_reject_modified_rows(database: Database) -> None:
     bindings = [allow("alice", READ, topic(name)) for name in "abcd"]
     async with node(database.url()) as one:
         for each in bindings[:3]:

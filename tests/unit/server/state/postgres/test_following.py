@@ -53,8 +53,7 @@ def store_over(connect: Any, retention_days: int = -1) -> PostgresStore:
 
 
 @pytest.mark.parametrize("payload", ["2", "9" * 7_999, "²", None])
-async def test_a_notification_is_a_reason_to_ask(payload: str | None) -> None:
-    """Any role of the database can send one: it never counts as a revision that exists."""
+async def test_notification_only_triggers_a_query(payload: str | None) -> None:
     connection = Quiet()
     asked = asyncio.Event()
     store = store_over(None)
@@ -74,8 +73,7 @@ async def test_a_notification_is_a_reason_to_ask(payload: str | None) -> None:
     assert store._seen == 1
 
 
-async def test_what_was_seen_costs_no_query() -> None:
-    """Such as commits of this node; the database is asked each second all the same."""
+async def test_known_revision_needs_no_query() -> None:
     connection = Quiet()
     asked = 0
     store = store_over(None)
@@ -100,8 +98,7 @@ async def test_what_was_seen_costs_no_query() -> None:
     assert found == [1, 1, 1, 2]
 
 
-async def test_pruning_goes_on_after_any_fault() -> None:
-    """A bug too: the log would grow for ever."""
+async def test_pruning_continues_after_errors() -> None:
     asked = 0
 
     async def connect(_check: object) -> None:
@@ -122,8 +119,7 @@ async def test_pruning_goes_on_after_any_fault() -> None:
     assert {each["event"] for each in lines} == {"the log was not pruned"}
 
 
-async def test_a_database_that_takes_no_writes_is_asked_on_after_any_fault() -> None:
-    """Otherwise the node would not notice that it does again, and would never be ready."""
+async def test_read_only_database_is_polled_after_errors() -> None:
     faults: list[Exception] = [RuntimeError("a bug"), ConnectionError("away"), KeyError("a bug")]
     asked = 0
 

@@ -7,8 +7,7 @@ from doorkeeper.server.state.store import StoreReplaced
 from testkit.recording_logger import RecordingLogger
 
 
-def test_pauses_grow_to_a_bound_and_begin_anew() -> None:
-    """Each is between half and whole of twice the one before."""
+def test_retry_pauses_grow_to_a_maximum() -> None:
     longest, shortest = BackOff(lambda: 1.0), BackOff(lambda: 0.0)
 
     assert [longest.next_s() for _ in range(9)] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
@@ -17,8 +16,7 @@ def test_pauses_grow_to_a_bound_and_begin_anew() -> None:
     assert longest.next_s() == 0.05
 
 
-def test_an_outage_is_logged_once_and_its_end_with_its_length() -> None:
-    """The problem is what the connection said last."""
+def test_outage_is_logged_once() -> None:
     now_s = [103.0]
     log = RecordingLogger()
     health = Health(lambda: now_s[0], log, "db.example/doorkeeper")
@@ -34,8 +32,7 @@ def test_an_outage_is_logged_once_and_its_end_with_its_length() -> None:
     assert [fields.get("away_s") for _, _, fields in log.lines] == [None, 1.0]
 
 
-def test_a_store_that_takes_no_writes_is_away() -> None:
-    """Though it is followed: it is back when both are answered, and each is logged once."""
+def test_read_only_store_is_unavailable() -> None:
     log = RecordingLogger()
     health = Health(lambda: 0.0, log, "db.example/doorkeeper")
 
@@ -54,8 +51,7 @@ def test_a_store_that_takes_no_writes_is_away() -> None:
     assert len(log.lines) == 2
 
 
-def test_a_replaced_store_is_logged_also_while_it_is_away() -> None:
-    """Once, whichever connections see it."""
+def test_replaced_store_is_logged_once() -> None:
     log = RecordingLogger()
     health = Health(lambda: 0.0, log, "db.example/doorkeeper")
 

@@ -59,8 +59,7 @@ def two(timeout_ms: int = 60_000) -> SharedStore:
     return store_of(TWO, CONNECT_MS.format(timeout_ms))
 
 
-async def test_a_host_that_says_nothing_has_its_share_of_the_time() -> None:
-    """Then the next one is asked: a machine that is gone does not say so."""
+async def test_silent_host_has_a_share_of_the_timeout() -> None:
     found = await connect_to_primary(hosts(live=None), two(timeout_ms=100), {})
 
     assert found.host == "live"
@@ -75,21 +74,18 @@ async def test_a_host_that_says_nothing_has_its_share_of_the_time() -> None:
         asyncpg.CannotConnectNowError("starting up"),
     ],
 )
-async def test_a_host_that_cannot_is_passed_by(error: Exception) -> None:
-    """One without a server, a standby, one that starts."""
+async def test_unusable_host_is_skipped(error: Exception) -> None:
     assert await connect_to_primary(hosts(dead=error, live=None), two(), {})
 
 
-async def test_a_host_that_refuses_us_ends_the_search() -> None:
-    """As in libpq: the others would only be asked with the same wrong password."""
+async def test_rejected_login_ends_the_search() -> None:
     wrong = asyncpg.InvalidPasswordError("wrong")
 
     with pytest.raises(asyncpg.InvalidPasswordError):
         await connect_to_primary(hosts(dead=wrong, live=None), two(), {})
 
 
-async def test_a_host_with_another_store_is_passed_by() -> None:
-    """Its connection is closed; where no host has the store, each is told."""
+async def test_host_with_another_store_is_skipped() -> None:
     seen = []
 
     async def check(connection: Any) -> None:
@@ -106,8 +102,7 @@ async def test_a_host_with_another_store_is_passed_by() -> None:
         await connect_to_primary(hosts(dead=None, live=down), two(), {}, check)
 
 
-async def test_of_hosts_in_vain_each_is_told() -> None:
-    """With what it said, or how long it said nothing."""
+async def test_each_failed_host_is_reported() -> None:
     standby = asyncpg.TargetServerAttributeNotMatched("of asyncpg's own classes")
 
     with pytest.raises(ConnectionError) as caught:
@@ -117,8 +112,7 @@ async def test_of_hosts_in_vain_each_is_told() -> None:
     assert str(caught.value) == told
 
 
-async def test_what_is_tried_in_vain_leaves_no_cycle() -> None:
-    """It may be tried for days, and what lives for long is out of the collector's sight."""
+async def test_failed_attempts_leave_no_cycle() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         store = store_of(f"postgresql://u@127.0.0.1:{port}/d", CONNECT_MS.format(50))
@@ -136,10 +130,7 @@ async def test_what_is_tried_in_vain_leaves_no_cycle() -> None:
     ("default", "expected"),
     [("off", "on"), ("remote_apply", "remote_apply")],
 )
-async def test_commits_are_durable_whatever_the_default_is(
-    database: Database, default: str, expected: str
-) -> None:
-    """What is acknowledged must survive a crash of the database."""
+async def test_commits_are_synchronous(database: Database, default: str, expected: str) -> None:
     database.execute(f'ALTER DATABASE "{database.name}" SET synchronous_commit = {default}')
 
     connection = await connector(store_of(database.url()))()
@@ -149,7 +140,7 @@ async def test_commits_are_durable_whatever_the_default_is(
 
 
 @pytest.mark.interop
-async def test_functions_of_others_are_not_called(database: Database) -> None:
+async def test_search_path_is_restricted(database: Database) -> None:
     """One in public that fits better than PostgreSQL's would be run with our rights."""
     await prepared(database)
     database.execute(

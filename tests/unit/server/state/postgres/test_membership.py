@@ -90,8 +90,7 @@ async def entered(url: str, *members: Member) -> AsyncIterator[list[Seen]]:
             await each.membership.leave()
 
 
-async def test_members_are_told_as_they_are(connection: asyncpg.Connection) -> None:
-    """Addresses, rack and fingerprint, by id; one that left is fenced since then."""
+async def test_members_are_listed(connection: asyncpg.Connection) -> None:
     run = uuid4()
     for each in (member(2), member(1, "ab")):
         assert await beat(connection, each, run, 60)
@@ -108,8 +107,7 @@ async def test_members_are_told_as_they_are(connection: asyncpg.Connection) -> N
     assert (await registered(connection))[0] == left
 
 
-async def test_an_id_is_taken_when_its_time_is_up(connection: asyncpg.Connection) -> None:
-    """Another run gets it then and not before, and the first one has lost it."""
+async def test_expired_node_id_is_taken_over(connection: asyncpg.Connection) -> None:
     one, other = uuid4(), uuid4()
     assert await beat(connection, member(1), one, 60)
     assert not await beat(connection, member(1), other, 60)
@@ -122,8 +120,7 @@ async def test_an_id_is_taken_when_its_time_is_up(connection: asyncpg.Connection
     assert await registered(connection) == [member(1)]
 
 
-async def test_a_node_that_is_down_is_unregistered_by_another(database: Database) -> None:
-    """Who did it sees it at once; a live node is back with its next heartbeat."""
+async def test_inactive_node_is_unregistered(database: Database) -> None:
     await prepared(database)
     async with entered(database.url(), member(1), member(2)) as (one, two):
         await two.membership.leave()
@@ -137,8 +134,7 @@ async def test_a_node_that_is_down_is_unregistered_by_another(database: Database
         await becomes(one.ids, [1])
 
 
-async def test_a_second_one_is_refused(database: Database) -> None:
-    """While the first goes on beating; it is told with the id."""
+async def test_second_node_with_the_id_is_rejected(database: Database) -> None:
     await prepared(database)
     async with entered(database.url(), member(1)):
         second = Seen(database.url(), member(1))
@@ -148,8 +144,7 @@ async def test_a_second_one_is_refused(database: Database) -> None:
 
 
 @pytest.mark.parametrize("ahead", ["0 hours", "1 hour"])
-async def test_one_that_was_killed_starts_again(database: Database, ahead: str) -> None:
-    """When the old process's time is up, even if the clock went back since its last heartbeat."""
+async def test_killed_node_starts_again(database: Database, ahead: str) -> None:
     await prepared(database)
     async with entered(database.url(), member(1)) as (old,):
         await old.die()
@@ -161,8 +156,7 @@ async def test_one_that_was_killed_starts_again(database: Database, ahead: str) 
             assert new.ids() == [1]
 
 
-async def test_without_the_store_the_last_list_stays(database: Database) -> None:
-    """Cut off for longer than the timeout a node keeps its list; then it is one of them again."""
+async def test_unavailable_store_keeps_the_member_list(database: Database) -> None:
     await prepared(database)
     with TcpProxy(database.server.port) as proxy:
         url = database.url(port=proxy.port)
@@ -179,16 +173,14 @@ async def test_without_the_store_the_last_list_stays(database: Database) -> None
             assert far.ids() == [1, 2]
 
 
-async def test_a_store_that_is_away_refuses_the_start() -> None:
-    """In one line."""
+async def test_unavailable_store_stops_the_start() -> None:
     away = Seen("postgresql://u@127.0.0.1:1/d", member(1))
 
     with pytest.raises(StorageError, match="the nodes of the store cannot be read"):
         await away.membership.enter()
 
 
-async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
-    """Once; when the other one is gone it takes its place again."""
+async def test_replaced_node_is_logged(database: Database) -> None:
     await prepared(database)
     async with entered(database.url(), member(1)) as (one,):
         with structlog.testing.capture_logs() as lines:
@@ -204,8 +196,7 @@ async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
             await becomes(lambda: database.execute("SELECT run FROM doorkeeper.node"), run)
 
 
-async def test_a_node_does_not_enter_another_store(database: Database) -> None:
-    """Where its URL leads to another database it keeps its list, and is not in that one's."""
+async def test_node_does_not_join_another_store(database: Database) -> None:
     await prepared(database)
     other = await prepared(database.server.create_database())
     asked = asyncio.Event()

@@ -33,8 +33,7 @@ async def leases_of(database: Database, timeout_s: float = 60) -> AsyncIterator[
     found._lose()
 
 
-async def test_one_node_holds_a_name_and_leaves_it_to_others(database: Database) -> None:
-    """Other names are free; a released one too."""
+async def test_lease_has_one_holder(database: Database) -> None:
     await prepared(database)
     async with leases_of(database) as one, leases_of(database) as two:
         mine, theirs = SessionLease(one, "cluster a"), SessionLease(two, "cluster a")
@@ -47,8 +46,7 @@ async def test_one_node_holds_a_name_and_leaves_it_to_others(database: Database)
         assert not await mine.keep()
 
 
-async def test_a_frozen_node_loses_its_lease(database: Database) -> None:
-    """Without signs of life the database ends its session; the node finds out before it acts."""
+async def test_frozen_node_loses_its_lease(database: Database) -> None:
     await prepared(database)
     async with leases_of(database, 0.4) as one, leases_of(database) as two:
         assert await one.keep("cluster a")
@@ -61,8 +59,7 @@ async def test_a_frozen_node_loses_its_lease(database: Database) -> None:
         assert not await one.keep("cluster a")
 
 
-async def test_a_living_node_keeps_its_lease(database: Database) -> None:
-    """Signs of life come by themselves, however rarely it looks."""
+async def test_active_node_keeps_its_lease(database: Database) -> None:
     await prepared(database)
     async with leases_of(database, 0.2) as one, leases_of(database) as two:
         assert await one.keep("cluster a")

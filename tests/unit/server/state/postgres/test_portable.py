@@ -44,10 +44,7 @@ async def held(connection: asyncpg.Connection) -> Held:
         return await Held.of(store)
 
 
-async def test_a_copy_of_a_shared_store_has_all_its_cells(
-    connection: asyncpg.Connection, database: Database
-) -> None:
-    """Also the node and the batch of each row, and rows of kinds that this version lacks."""
+async def test_copy_has_all_columns(connection: asyncpg.Connection, database: Database) -> None:
     await commit(connection, *CHANGES)
     await connection.execute(
         "INSERT INTO doorkeeper.log (revision, item, kind, key, value, secret, deleted,"
@@ -68,10 +65,9 @@ async def test_a_copy_of_a_shared_store_has_all_its_cells(
     other.drop()
 
 
-async def test_a_full_store_is_replaced_only_when_asked(
+async def test_copy_overwrites_only_on_request(
     connection: asyncpg.Connection, source: Held
 ) -> None:
-    """Without overwrite it stays as it is; with it all of it goes."""
     await commit(connection, adding(77))
 
     with pytest.raises(StorageError, match="not empty"):
@@ -86,8 +82,7 @@ async def test_a_full_store_is_replaced_only_when_asked(
     assert after.kept.store_id not in (before, source.kept.store_id)
 
 
-async def test_a_store_in_use_is_left_alone(connection: asyncpg.Connection, source: Held) -> None:
-    """While a node lives the store is neither copied nor replaced, but it may be looked at."""
+async def test_store_in_use_is_not_copied(connection: asyncpg.Connection, source: Held) -> None:
     await connection.execute(LIVES)
 
     with pytest.raises(StorageError, match="in use by the nodes 5: stop them first"):
@@ -100,8 +95,7 @@ async def test_a_store_in_use_is_left_alone(connection: asyncpg.Connection, sour
     await write(connection, NAME, source.kept, source.rows, overwrite=False)
 
 
-async def test_a_copy_that_fails_leaves_nothing(database: Database, source: Held) -> None:
-    """An error in the middle leaves the database as it was: without tables."""
+async def test_failed_copy_leaves_nothing(database: Database, source: Held) -> None:
     connection = await asyncpg.connect(database.url())
     source.tables["item"].append(source.tables["item"][0])
 

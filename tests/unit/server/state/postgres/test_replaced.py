@@ -88,10 +88,9 @@ async def like(database: Database, other: Database, revisions: int) -> None:
 
 
 @pytest.mark.parametrize("found", [empty, of_another_cluster, older, with_another_past])
-async def test_another_database_behind_the_url(
+async def test_other_database_at_the_url_rejects_changes(
     database: Database, other: Database, found: Callable[[Database, Database], Awaitable[str]]
 ) -> None:
-    """Decisions go on, changes fail, one line says why; when the own one is back all is well."""
     host = Host(database.url())
     async with node("", connect=host.connect) as one:
         await one.create(A)
@@ -117,13 +116,12 @@ async def test_another_database_behind_the_url(
 
 
 @pytest.mark.parametrize("found", [empty, older])
-async def test_the_own_database_is_found_behind_another_host(
+async def test_own_database_is_found_on_another_host(
     database: Database,
     other: Database,
     tmp_path: Path,
     found: Callable[[Database, Database], Awaitable[str]],
 ) -> None:
-    """The first host of the URL has another store: the node goes on, and starts again."""
     file, hosts = tmp_path / "identity", [database.url()]
 
     async def connect(check: Check) -> asyncpg.Connection:
@@ -144,10 +142,9 @@ async def test_the_own_database_is_found_behind_another_host(
         assert one.seen() == [A, B, C]
 
 
-async def test_the_identity_file_outlives_a_node(
+async def test_identity_file_is_checked_at_start(
     database: Database, other: Database, tmp_path: Path
 ) -> None:
-    """A start finds the store of the file, with what was acknowledged, or ends with one line."""
     file = tmp_path / "identity"
     async with node(database.url(), identity_file=file) as one:
         await one.create(A)

@@ -68,8 +68,7 @@ def odd(number: int) -> StoredBinding:
     return found._replace(binding=found.binding._replace(pattern=pattern))
 
 
-async def test_a_change_comes_back(connection: asyncpg.Connection) -> None:
-    """Every kind is read from the log as it was written, with its author."""
+async def test_change_round_trips(connection: asyncpg.Connection) -> None:
     batch = uuid4()
 
     await write(connection, SET, batch=batch, author=WRITER)
@@ -82,8 +81,7 @@ async def test_a_change_comes_back(connection: asyncpg.Connection) -> None:
     assert 0 <= age_ms < 60_000
 
 
-async def test_deletions_carry_the_row(connection: asyncpg.Connection) -> None:
-    """All but secrets, which the log does not keep."""
+async def test_deletions_contain_the_row(connection: asyncpg.Connection) -> None:
     await write(connection, SET, DELETED)
 
     found = (await rows.read_log(connection, 1, 1))[0].change
@@ -96,8 +94,7 @@ async def test_deletions_carry_the_row(connection: asyncpg.Connection) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 500])
-async def test_the_state_follows_the_log(connection: asyncpg.Connection, number: int) -> None:
-    """Rows few or many, changes in one commit or in two, the state is what the log says."""
+async def test_state_follows_the_log(connection: asyncpg.Connection, number: int) -> None:
     many = tuple(map(binding, range(10, 10 + number)))
     await write(connection, SET, edit(ACL, set=many))
     await write(connection, DELETED)
@@ -112,8 +109,7 @@ async def test_the_state_follows_the_log(connection: asyncpg.Connection, number:
     assert state.rows["token"] == [token("t2", "User:\ufdd0\0")]
 
 
-async def test_one_commit_may_change_a_row_often(connection: asyncpg.Connection) -> None:
-    """Of changes of one row in one commit the last one counts."""
+async def test_row_changed_repeatedly_in_one_commit(connection: asyncpg.Connection) -> None:
     await write(
         connection,
         SET,
@@ -138,7 +134,7 @@ async def test_one_commit_may_change_a_row_often(connection: asyncpg.Connection)
     assert state.revision == 7
 
 
-async def test_long_and_odd_names_are_kept(connection: asyncpg.Connection) -> None:
+async def test_long_and_unusual_names_round_trip(connection: asyncpg.Connection) -> None:
     """A name of 30 KB with a character 0 is a name as any other; so is one of a key."""
     long = "u\0" + "\u00e4" * 20_000
     await write(connection, edit(ACL, set=(odd(1),)) | edit(CREDENTIAL, set=(credential(long),)))
@@ -152,10 +148,9 @@ async def test_long_and_odd_names_are_kept(connection: asyncpg.Connection) -> No
     assert found.change[CREDENTIAL].set == (credential(long),)
 
 
-async def test_the_log_forgets_credentials(
+async def test_log_contains_no_credentials(
     connection: asyncpg.Connection, database: Database
 ) -> None:
-    """The log has neither salt nor keys; what was set is read as it is now, or as deleted."""
     newer = credential("alice", iterations=9000)
     await write(connection, SET)
     await write(connection, edit(CREDENTIAL, set=(newer,)))
@@ -170,8 +165,7 @@ async def test_the_log_forgets_credentials(
     assert counted == f"{count}|0"
 
 
-async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
-    """Revisions follow the head, each after the one before; else nothing is written."""
+async def test_revision_gap_is_rejected(connection: asyncpg.Connection) -> None:
     await write(connection, adding(1))
 
     for wrong in ([3], [2, 4], [0]):
@@ -183,8 +177,7 @@ async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
     assert len(await rows.read_log(connection, 0, 100)) == 1
 
 
-async def test_what_is_not_there_is_not_deleted(connection: asyncpg.Connection) -> None:
-    """A row to delete that is not in the store fails the commit, and all with it."""
+async def test_deletion_of_a_missing_row_fails(connection: asyncpg.Connection) -> None:
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="not in the store"):
         await write(connection, adding(1), removing(2))
 
@@ -210,8 +203,7 @@ async def test_writers_take_turns(database: Database, connection: asyncpg.Connec
     await other.close()
 
 
-async def test_the_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
-    """A page ends with a whole revision, however many rows that one has."""
+async def test_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
     await write(connection, adding(1), adding(*range(10, 40)), adding(2), adding(3))
 
     pages = []
@@ -225,8 +217,7 @@ async def test_the_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
     assert len(big.change[ACL].set) == 30
 
 
-async def test_kinds_that_this_version_does_not_know(connection: asyncpg.Connection) -> None:
-    """Their rows are skipped and stay; the revision is counted."""
+async def test_unknown_kinds_are_skipped(connection: asyncpg.Connection) -> None:
     await write(connection, adding(1))
     await connection.execute(
         "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, author_principal,"
@@ -264,8 +255,7 @@ async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
 
 
 @pytest.mark.parametrize("value", ["{", "[1]", '[99,"n",3,"User:a","*",3,3]'])
-async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, value: str) -> None:
-    """They are an error that says so, of the log and of the state."""
+async def test_unreadable_rows_are_an_error(connection: asyncpg.Connection, value: str) -> None:
     await write(connection, adding(1))
     await connection.execute("UPDATE doorkeeper.log SET value = $1", value)
     await connection.execute("UPDATE doorkeeper.item SET value = $1", value)
@@ -277,10 +267,9 @@ async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, value: s
         await read_state(connection)
 
 
-async def test_a_store_that_lost_secrets_or_its_head_is_refused(
+async def test_store_without_secrets_or_head_is_rejected(
     connection: asyncpg.Connection,
 ) -> None:
-    """As by a partial dump: it is damaged, not empty."""
     await write(connection, SET)
     await connection.execute("UPDATE doorkeeper.item SET secret = NULL")
     await digest.write_anew(connection)

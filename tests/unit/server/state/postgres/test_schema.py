@@ -18,16 +18,14 @@ if TYPE_CHECKING:
     import asyncpg
 
 
-def test_the_version_after_is_welcome() -> None:
-    """A schema that was only added to is used by the version before."""
+def test_next_schema_version_is_compatible() -> None:
     check_usable(SchemaState(2, 1, 1))
 
 
 @pytest.mark.parametrize(
     "state", [SchemaState(3, 1, 3), SchemaState(3, 3, 1)], ids=["writers", "readers"]
 )
-def test_too_new_is_refused(state: SchemaState) -> None:
-    """A schema that has dropped what this version needs is not touched."""
+def test_incompatible_schema_version_is_rejected(state: SchemaState) -> None:
     with pytest.raises(StorageError, match="asks for a Doorkeeper of schema version 3 or later"):
         check_usable(state)
 
@@ -43,8 +41,9 @@ def test_too_new_is_refused(state: SchemaState) -> None:
         ("UPDATE doorkeeper.meta SET value = 'x' WHERE key = 'salt_key'", "is not hexadecimal"),
     ],
 )
-async def test_damage_is_an_error(connection: asyncpg.Connection, damage: str, text: str) -> None:
-    """It names what meta lacks, and shows no secret."""
+async def test_damaged_meta_is_an_error(
+    connection: asyncpg.Connection, damage: str, text: str
+) -> None:
     await connection.execute(damage)
 
     async def read() -> None:

@@ -48,8 +48,7 @@ def mortal(mortal_server: Postgres) -> Iterator[Database]:
     made.drop()
 
 
-async def test_a_plan_sees_what_was_acknowledged_elsewhere(database: Database) -> None:
-    """A deletion on a node that has not heard of a binding yet deletes it all the same."""
+async def test_plan_sees_changes_of_other_nodes(database: Database) -> None:
     async with node(database.url(), 1) as one, node(database.url(), 2) as two:
         for _ in range(3):
             assert await one.create(A) is None
@@ -60,8 +59,7 @@ async def test_a_plan_sees_what_was_acknowledged_elsewhere(database: Database) -
             assert await two.delete(ANY_BINDING) is None
 
 
-async def test_changes_that_wait_share_a_commit(database: Database) -> None:
-    """A hundred submitted at once are a hundred revisions, in order, in a few transactions."""
+async def test_waiting_changes_share_a_commit(database: Database) -> None:
     async with node(database.url()) as one:
         results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(100)]
         assert await asyncio.gather(*results) == [None] * 100
@@ -72,8 +70,7 @@ async def test_changes_that_wait_share_a_commit(database: Database) -> None:
     assert names.split() == [f"t{n}" for n in range(100)]
 
 
-async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None:
-    """What was known is still seen; the change is made when the database is back."""
+async def test_changes_wait_for_the_database(mortal: Database) -> None:
     server = mortal.server
     async with node(mortal.url(), timeout_s=30) as one:
         await one.create(A)
@@ -92,8 +89,7 @@ async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None
         await one.reachable()
 
 
-async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> None:
-    """It fails in time, and is not made when the database comes back."""
+async def test_waiting_change_times_out(mortal: Database) -> None:
     server = mortal.server
     async with node(mortal.url(), timeout_s=1) as one:
         assert await one.create(A) is None
@@ -112,10 +108,9 @@ async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> No
     assert mortal.execute("SELECT count(*) FROM doorkeeper.item") == "2"
 
 
-async def test_a_commit_whose_answer_is_lost_is_found_in_the_log(
+async def test_commit_with_lost_response_is_found_in_the_log(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was made: the change is acknowledged, once, and nobody makes it twice."""
     commit = asyncpg.transaction.Transaction.commit
 
     async def lost(self: asyncpg.transaction.Transaction) -> None:
@@ -132,11 +127,9 @@ async def test_a_commit_whose_answer_is_lost_is_found_in_the_log(
     assert database.execute("SELECT count(*) FROM doorkeeper.log") == "3"
 
 
-async def test_a_commit_that_never_arrived_is_made_again(
+async def test_commit_that_never_arrived_is_repeated(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log does not know the batch: it is planned again, on what others did meanwhile."""
-
     async def never(self: asyncpg.transaction.Transaction) -> None:
         monkeypatch.undo()
         raise ConnectionResetError("it never arrived")
@@ -149,10 +142,9 @@ async def test_a_commit_that_never_arrived_is_made_again(
     assert database.execute("SELECT count(*) FROM doorkeeper.log") == "2"
 
 
-async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
+async def test_unresolved_commit_outcome_is_reported(
     mortal: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody can say whether it was made; when the database is back, all see that it was."""
     commit = asyncpg.transaction.Transaction.commit
     server = mortal.server
 
@@ -172,10 +164,9 @@ async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
         assert one.seen() == [A, B]
 
 
-async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
+async def test_frozen_writer_loses_the_lease(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database ends its transaction; it begins again, and both changes are made."""
     freezes, thaw = asyncio.Event(), asyncio.Event()
 
     async def frozen(*given: Any, **named: Any) -> None:
@@ -197,8 +188,7 @@ async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
         assert one.seen() == two.seen() == [A, B]
 
 
-async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Database) -> None:
-    """The lease counts as idle only while no plan runs: the change is made at the first attempt."""
+async def test_long_plan_keeps_the_lease(database: Database) -> None:
     runs = 0
 
     def plan_long(_state: State) -> Slices[tuple[Change, None]]:
@@ -215,8 +205,7 @@ async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Datab
         assert runs == 1
 
 
-async def test_a_change_that_the_database_rejects_fails_alone(database: Database) -> None:
-    """A text that cannot be written fails its change, and none of those beside it."""
+async def test_rejected_change_fails_alone(database: Database) -> None:
     async with node(database.url()) as one:
         first = one.create(A)
         bad = one.submit(lambda _state: (edit(CONFIG, set=[StoredConfig("", "k", "\ud800")]), None))

@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 
 
-async def test_a_primary_shows_its_timeline(connection: asyncpg.Connection) -> None:
-    """To a role that is no superuser; a new database system is on the first one."""
+async def test_primary_has_a_timeline(connection: asyncpg.Connection) -> None:
     found = await timeline(connection)
 
     assert found is not None
     assert found.number == 1
 
 
-async def test_an_older_timeline_is_refused(
+async def test_older_timeline_is_rejected(
     connection: asyncpg.Connection, database: Database
 ) -> None:
-    """Another system has timelines of its own; a newer one is a warning."""
     found = await timeline(connection)
     assert found is not None
     async with node(database.url()) as one:

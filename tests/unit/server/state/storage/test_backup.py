@@ -43,8 +43,7 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "doorkeeper.backup"
 
 
-async def test_another_process_backs_up_a_running_store(data_dir: Path, target: Path) -> None:
-    """It has all that was acknowledged before; restored, it is the same cluster, another store."""
+async def test_backup_of_a_running_store(data_dir: Path, target: Path) -> None:
     store = started_store(data_dir)
     await commit(store, adding(1, 2))
 
@@ -63,8 +62,7 @@ async def test_another_process_backs_up_a_running_store(data_dir: Path, target: 
     restored.close()
 
 
-async def test_a_backup_overwrites_only_on_request(data_dir: Path, target: Path) -> None:
-    """An existing file stops the backup, untouched; the store itself is never overwritten."""
+async def test_backup_overwrites_only_on_request(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     target.write_text("yesterday")
 
@@ -78,8 +76,7 @@ async def test_a_backup_overwrites_only_on_request(data_dir: Path, target: Path)
     assert target.read_bytes().startswith(b"SQLite format 3\0")
 
 
-async def test_a_backup_needs_a_store_and_a_file_name(data_dir: Path, tmp_path: Path) -> None:
-    """A folder without a store, a target that is a folder, and one in a missing folder."""
+async def test_backup_requires_a_store_and_a_file_name(data_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="data: there is no store"):
         backup(data_dir, tmp_path / "backup")
     assert not data_dir.exists()
@@ -91,8 +88,7 @@ async def test_a_backup_needs_a_store_and_a_file_name(data_dir: Path, tmp_path: 
         backup(data_dir, tmp_path / "nowhere" / "backup")
 
 
-async def test_restoring_keeps_the_previous_store_aside(data_dir: Path, target: Path) -> None:
-    """The store is as it was at the backup, its revision too; the one replaced can be opened."""
+async def test_restore_keeps_the_previous_store(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     await fill(data_dir, adding(2), adding(3))
@@ -110,10 +106,7 @@ async def test_restoring_keeps_the_previous_store_aside(data_dir: Path, target: 
     store.close()
 
 
-async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
-    data_dir: Path, target: Path
-) -> None:
-    """It is brought into the previous store first, which goes aside as one file, complete."""
+async def test_wal_of_a_killed_store_is_not_restored(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     store = started_store(data_dir)
@@ -132,8 +125,7 @@ async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
     assert numbers_in(data_dir.with_name("other")) == [1, 2]
 
 
-async def test_a_damaged_store_is_replaced_and_kept(data_dir: Path, target: Path) -> None:
-    """What cannot be opened is set aside byte for byte."""
+async def test_damaged_store_is_replaced_and_kept(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     (data_dir / DATABASE_NAME).write_bytes(b"scrambled" * 1000)
@@ -145,8 +137,7 @@ async def test_a_damaged_store_is_replaced_and_kept(data_dir: Path, target: Path
     assert aside.read_bytes() == b"scrambled" * 1000
 
 
-async def test_a_wal_that_a_reader_holds_goes_aside(data_dir: Path, target: Path) -> None:
-    """While a reader keeps the WAL in use it cannot be brought in: it moves with its store."""
+async def test_wal_in_use_is_moved_with_its_store(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     store = started_store(data_dir)
@@ -164,10 +155,7 @@ async def test_a_wal_that_a_reader_holds_goes_aside(data_dir: Path, target: Path
     assert numbers_in(data_dir.with_name("other")) == list(range(1, 1000))
 
 
-async def test_restoring_is_refused_while_a_server_holds_the_store(
-    data_dir: Path, target: Path
-) -> None:
-    """The error names the process; the store is not touched."""
+async def test_restore_requires_a_stopped_server(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     store = open_store(data_dir)
@@ -183,8 +171,7 @@ async def test_restoring_is_refused_while_a_server_holds_the_store(
     ]
 
 
-async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None:
-    """A backup whose pages were overwritten is refused before the store is touched."""
+async def test_damaged_backup_is_rejected(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(*range(3000)))
     backup(data_dir, target)
     content = bytearray(target.read_bytes())
@@ -197,8 +184,7 @@ async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None
     assert len(numbers_in(data_dir)) == 3000
 
 
-def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) -> None:
-    """A backup that this version could not open does not replace a store that it can."""
+def test_backup_of_a_newer_version_is_rejected(data_dir: Path, target: Path) -> None:
     open_store(data_dir.with_name("newer")).close()
     shutil.copy(data_dir.with_name("newer") / DATABASE_NAME, target)
     newer = apsw.Connection(str(target))
@@ -211,8 +197,7 @@ def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) 
     assert not data_dir.exists()
 
 
-def test_a_restore_needs_a_store_as_its_source(data_dir: Path, target: Path) -> None:
-    """A missing file, an empty one, and the store itself are refused."""
+def test_restore_requires_a_backup(data_dir: Path, target: Path) -> None:
     with pytest.raises(StorageError, match="there is no such file"):
         restore(target, data_dir, now_ms=now_ms)
     target.touch()
@@ -223,8 +208,7 @@ def test_a_restore_needs_a_store_as_its_source(data_dir: Path, target: Path) -> 
         restore(data_dir / DATABASE_NAME, data_dir, now_ms=now_ms)
 
 
-async def test_a_restored_store_is_the_one_that_is_known(data_dir: Path, target: Path) -> None:
-    """Though it is behind what was acknowledged, the server starts: restoring it was asked for."""
+async def test_restored_store_is_accepted(data_dir: Path, target: Path) -> None:
     await fill(data_dir, adding(1))
     backup(data_dir, target)
     await fill(data_dir, adding(2))

@@ -87,8 +87,7 @@ def test_pruning_folds_the_log_into_the_base(connection: apsw.Connection) -> Non
     assert not prune(connection, before_ms=NOW_MS + 1000)
 
 
-async def test_the_chain_goes_through_all_revisions(data_dir: Path) -> None:
-    """Small and large ones, with odd names, also after the store was opened again."""
+async def test_chain_covers_all_revisions(data_dir: Path) -> None:
     await fill(data_dir, adding(1), adding(*range(2, 200)))
     await fill(data_dir, edit(CONFIG, set=[config("a\0", "b")]))
 
@@ -97,7 +96,7 @@ async def test_the_chain_goes_through_all_revisions(data_dir: Path) -> None:
     assert (found.last, found.findings) == (3, ())
 
 
-def test_a_new_store_has_its_initial_rows_as_base() -> None:
+def test_new_store_has_initial_rows_as_base() -> None:
     """They are the state at revision 0."""
     connection = apsw.Connection(":memory:")
     creating.create(

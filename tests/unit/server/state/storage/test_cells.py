@@ -10,7 +10,7 @@ from doorkeeper.server.state.storage.cells import decode, encode
 
 
 @given(st.text(alphabet=st.sampled_from("\0\ufdd00a")))
-def test_texts_come_back(text: str) -> None:
+def test_texts_round_trip(text: str) -> None:
     """What is written holds no character 0, and is read as what it was."""
     cell = encode(text)
 
@@ -19,12 +19,10 @@ def test_texts_come_back(text: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("\0\ufdd00a"), max_size=6), st.text(max_size=6))
-def test_texts_stay_different(one: str, other: str) -> None:
-    """Two texts are one in the database only if they are one."""
+def test_texts_stay_distinct(one: str, other: str) -> None:
     assert (encode(one) == encode(other)) == (one == other)
 
 
 @pytest.mark.parametrize("cell", ["", "orders"])
-def test_most_cells_go_as_they_are(cell: str) -> None:
-    """A cell without those characters is the same object."""
+def test_ordinary_cells_are_unchanged(cell: str) -> None:
     assert encode(cell) is cell

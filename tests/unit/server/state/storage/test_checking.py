@@ -28,8 +28,7 @@ async def store(data_dir: Path) -> Held:
         return await Held.of(found)
 
 
-async def test_a_sound_store_has_no_findings(store: Held) -> None:
-    """Whole or pruned, down to the newest revision, and new."""
+async def test_sound_store_has_no_findings(store: Held) -> None:
     for first in range(1, REVISIONS + 1):
         prune(store, first)
         assert await findings(store) == []
@@ -38,7 +37,7 @@ async def test_a_sound_store_has_no_findings(store: Held) -> None:
     assert await findings(store) == []
 
 
-async def test_rows_of_revision_0_are_in_no_log(store: Held) -> None:
+async def test_initial_rows_are_not_in_the_log(store: Held) -> None:
     """A store is created with them: beside a log from revision 1, a pruned one, and none."""
     store.tables[ITEM].append(("feature", "metadata.version", "[33]", None, 0))
     store.tables[BASE].insert(0, ("feature", "metadata.version", "[33]", 0))
@@ -143,8 +142,7 @@ async def test_secrets_are_not_compared(store: Held) -> None:
     assert await findings(store) == []
 
 
-async def test_faults_below_the_rows_come_first(store: Held) -> None:
-    """What the database's own check says stands before the rest."""
+async def test_database_faults_come_first(store: Held) -> None:
     store.broken = ["the file is damaged"]
 
     assert await findings(store) == ["the file is damaged"]

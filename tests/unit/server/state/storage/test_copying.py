@@ -31,8 +31,7 @@ def count(path: Path) -> object:
         connection.close()
 
 
-def test_writing_meanwhile_neither_stops_nor_enters_the_copy(source: Path, tmp_path: Path) -> None:
-    """A commit between any two steps: the copy ends, in one pass, and holds the first state."""
+def test_writes_during_a_copy_are_excluded(source: Path, tmp_path: Path) -> None:
     writer, reader = connect(source), connect_readonly(source)
     calls: list[tuple[int, int]] = []
 
@@ -51,8 +50,7 @@ def test_writing_meanwhile_neither_stops_nor_enters_the_copy(source: Path, tmp_p
     reader.close()
 
 
-def test_a_copy_is_one_private_file(source: Path, tmp_path: Path) -> None:
-    """The copy needs no WAL and no companions, and only its owner may read it."""
+def test_copy_is_one_private_file(source: Path, tmp_path: Path) -> None:
     reader = connect_readonly(source)
     target = tmp_path / "folder" / "copy.db"
     target.parent.mkdir()
@@ -67,8 +65,7 @@ def test_a_copy_is_one_private_file(source: Path, tmp_path: Path) -> None:
     copy.close()
 
 
-def test_a_copy_that_fails_leaves_nothing(source: Path, tmp_path: Path) -> None:
-    """A progress function that gives up ends the copy; no half of it stays."""
+def test_failed_copy_leaves_nothing(source: Path, tmp_path: Path) -> None:
     reader = connect_readonly(source)
 
     def give_up(_done: int, _pages: int) -> None:

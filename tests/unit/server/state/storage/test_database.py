@@ -23,8 +23,7 @@ from doorkeeper.server.state.store import StorageError
 from testkit.stores import append, create_tables, credential
 
 
-def test_settings_of_a_connection(tmp_path: Path) -> None:
-    """WAL, synced by each commit (FULL), no checkpoint inside a commit, no memory map."""
+def test_connection_settings(tmp_path: Path) -> None:
     expected = {
         "journal_mode": "wal",
         "synchronous": 2,
@@ -44,7 +43,7 @@ def test_settings_of_a_connection(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_the_database_and_its_companions_are_private(tmp_path: Path) -> None:
+def test_database_files_are_private(tmp_path: Path) -> None:
     """All files get mode 0600, also those that a crash left with another mode."""
     path = tmp_path / "doorkeeper.db"
     path.touch(0o644)
@@ -60,8 +59,7 @@ def test_the_database_and_its_companions_are_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opening", [connect, connect_readonly])
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path, opening: object) -> None:
-    """The error names the file and says that it is not a database; the file is not touched."""
+def test_other_file_is_rejected(tmp_path: Path, opening: object) -> None:
     path = tmp_path / "doorkeeper.db"
     path.write_bytes(b"Dear diary, " * 100)
     assert callable(opening)
@@ -73,8 +71,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, opening: object) 
     assert path.read_bytes() == b"Dear diary, " * 100
 
 
-def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path) -> None:
-    """A database without our mark is not even switched to WAL."""
+def test_database_of_another_program_is_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "doorkeeper.db"
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE recipes (name)")
@@ -87,7 +84,7 @@ def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
-def test_errors_have_the_name_of_the_file_and_a_reason() -> None:
+def test_errors_name_the_file_and_reason() -> None:
     """SQLite's words, or the class of an error without words."""
     with (
         pytest.raises(StorageError, match=r"^data/doorkeeper\.db: database or disk is full$"),
@@ -99,8 +96,7 @@ def test_errors_have_the_name_of_the_file_and_a_reason() -> None:
     assert reason(MemoryError()) == "MemoryError"
 
 
-def test_an_error_of_the_disk_gives_its_code(tmp_path: Path) -> None:
-    """A write that the system refuses is no "not an error"."""
+def test_disk_error_has_its_code(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
@@ -147,8 +143,7 @@ def test_damage_is_found(tmp_path: Path) -> None:
     damaged.close()
 
 
-def test_the_file_keeps_nothing_of_a_credential_that_is_gone(tmp_path: Path) -> None:
-    """Neither in the tables nor in what they no longer use: replaced, deleted, or in the log."""
+def test_deleted_credentials_are_erased(tmp_path: Path) -> None:
     path = tmp_path / "doorkeeper.db"
     connection = connect(path)
     create_tables(connection)

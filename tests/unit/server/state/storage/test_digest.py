@@ -66,10 +66,7 @@ def change_by_hand(data_dir: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize("case", DIFFERENCES)
-async def test_rows_that_were_changed_past_the_log_are_not_served(
-    data_dir: Path, case: str
-) -> None:
-    """The text says what was found, what is expected, and what to do; accepting them ends it."""
+async def test_modified_rows_are_not_served(data_dir: Path, case: str) -> None:
     await fill(data_dir, *CHANGES)
     (data_dir / "doorkeeper.identity").unlink()
     change_by_hand(data_dir, DIFFERENCES[case])
@@ -89,10 +86,9 @@ async def test_rows_that_were_changed_past_the_log_are_not_served(
     assert 10 in numbers_in(data_dir)
 
 
-async def test_a_statement_past_a_running_server_makes_its_store_unavailable(
+async def test_write_by_another_process_fails_the_next_change(
     data_dir: Path,
 ) -> None:
-    """The next change notices that the file was written, and is refused."""
     await fill(data_dir, *CHANGES)
     store = started_store(data_dir)
     change_by_hand(data_dir, DIFFERENCES["an ACL deleted"])
@@ -105,8 +101,7 @@ async def test_a_statement_past_a_running_server_makes_its_store_unavailable(
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_every_commit_keeps_the_digest(data_dir: Path, seed: int) -> None:
-    """Rows are set, replaced and deleted, also by several revisions of one commit."""
+async def test_every_commit_updates_the_digest(data_dir: Path, seed: int) -> None:
     random = Random(seed)
     store = started_store(data_dir)
     numbers: set[int] = set()

@@ -21,8 +21,7 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_a_missing_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    """With its parents; a folder that exists keeps the mode that its administrator chose."""
+def test_missing_folder_is_created_privately(tmp_path: Path) -> None:
     folder = tmp_path / "var" / "lib" / "doorkeeper"
 
     prepare_folder(folder)
@@ -32,8 +31,7 @@ def test_a_missing_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
     assert mode(folder) == 0o750
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
-    """A data folder that is a file, or lies below a file, is refused by its name."""
+def test_file_instead_of_folder_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     for folder in (tmp_path / "file", tmp_path / "file" / "data"):
@@ -43,15 +41,14 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a /proc where nothing can be made")
-def test_a_folder_that_cannot_be_made_is_refused() -> None:
-    """Where the system makes no folders, the error names the folder and the reason."""
+def test_uncreatable_folder_is_rejected() -> None:
     folder = Path("/proc/doorkeeper-data")
 
     with pytest.raises(StorageError, match="cannot make the data folder: No such file"):
         prepare_folder(folder)
 
 
-def test_a_new_file_is_private_under_any_umask(tmp_path: Path) -> None:
+def test_new_file_is_private(tmp_path: Path) -> None:
     """A file is made with mode 0600, also where the umask would allow more."""
     old = os.umask(0)
     try:
@@ -62,8 +59,7 @@ def test_a_new_file_is_private_under_any_umask(tmp_path: Path) -> None:
     assert mode(tmp_path / "file") == 0o600
 
 
-def test_a_wider_file_is_narrowed_and_kept(tmp_path: Path) -> None:
-    """A file that others could read becomes private, unless it is gone; its content stays."""
+def test_permissions_of_an_existing_file_are_restricted(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("content")
     path.chmod(0o644)
@@ -76,16 +72,14 @@ def test_a_wider_file_is_narrowed_and_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
-def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    """A folder in the place of the file gives its name and the reason."""
+def test_unopenable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as raised:
         create_private(tmp_path)
 
     assert str(raised.value) == f"{tmp_path}: cannot open: Is a directory"
 
 
-def test_removing_a_database_takes_its_companions(tmp_path: Path) -> None:
-    """The database, its WAL and its shared memory go; other files stay."""
+def test_removing_a_database_removes_its_companions(tmp_path: Path) -> None:
     database = tmp_path / "doorkeeper.db"
     for name in ("doorkeeper.db", "doorkeeper.db-wal", "doorkeeper.db-shm", "doorkeeper.lock"):
         (tmp_path / name).touch()
@@ -99,8 +93,7 @@ def test_removing_a_database_takes_its_companions(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["doorkeeper.lock"]
 
 
-def test_stamped_names_are_free(tmp_path: Path) -> None:
-    """A name carries label and UTC time; a second one of the same second gets a number."""
+def test_stamped_names_are_unique(tmp_path: Path) -> None:
     path = tmp_path / "doorkeeper.db"
 
     first = free_name(path, "v1-backup", NOW_MS)

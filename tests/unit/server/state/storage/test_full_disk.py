@@ -62,8 +62,7 @@ def pragma(store: SqliteStore, name: str, value: int | None = None) -> object:
             time.sleep(0.001)
 
 
-async def test_a_full_disk_fails_changes_and_loses_nothing(small_disk: Path) -> None:
-    """Changes fail with a clear error while the disk is full; with room they succeed again."""
+async def test_full_disk_fails_changes_without_loss(small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(bytes(512 * 1024))
     data_dir = small_disk / "data"
     store = started_store(data_dir)
@@ -90,10 +89,9 @@ async def test_a_full_disk_fails_changes_and_loses_nothing(small_disk: Path) -> 
     reader.close()
 
 
-async def test_a_full_disk_stops_the_making_of_a_store_with_a_clear_error(
+async def test_full_disk_fails_creation(
     small_disk: Path,
 ) -> None:
-    """Where not even an empty store fits, the error says so and names the file."""
     data_dir = small_disk / "data"
     data_dir.mkdir()
     with (small_disk / "ballast").open("wb", buffering=0) as ballast:
@@ -106,7 +104,7 @@ async def test_a_full_disk_stops_the_making_of_a_store_with_a_clear_error(
     open_store(data_dir).close()
 
 
-async def test_a_database_at_its_limit_fails_changes_and_loses_nothing(data_dir: Path) -> None:
+async def test_database_size_limit_fails_changes_without_loss(data_dir: Path) -> None:
     """As on a full disk, by SQLite's own limit of pages, where nothing can be mounted."""
     store = started_store(data_dir)
     pages = pragma(store, "page_count")

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 EXPECTED = ExpectedStore("C" * 22, "S" * 22, 41)
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """The file is for its owner only; its length does not depend on the revision."""
+def test_identity_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "identity"
     file = IdentityFile.write(path, EXPECTED)
     size = path.stat().st_size
@@ -36,8 +35,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_shorter_text_replaces_a_longer_one(tmp_path: Path) -> None:
-    """Nothing of what was in the file stays."""
+def test_shorter_text_replaces_a_longer_one(tmp_path: Path) -> None:
     path = tmp_path / "identity"
     path.write_text("x" * 1000)
 
@@ -49,8 +47,7 @@ def test_a_shorter_text_replaces_a_longer_one(tmp_path: Path) -> None:
     assert read_expected_store(path) is None
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty file would have the next start refused."""
+def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "identity"
     replace_identity_file(path, EXPECTED)
 
@@ -66,8 +63,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("text", ["", "cluster_id=a\nstore_id=b\n", "a\nb\n", "revision=x", "\xff"])
-def test_what_is_no_identity_file_is_refused(tmp_path: Path, text: str) -> None:
-    """The text names the file and the command that helps."""
+def test_invalid_identity_file_is_rejected(tmp_path: Path, text: str) -> None:
     path = tmp_path / "identity"
     path.write_bytes(text.encode("latin-1"))
 
@@ -75,8 +71,7 @@ def test_what_is_no_identity_file_is_refused(tmp_path: Path, text: str) -> None:
         read_expected_store(path)
 
 
-def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
-    """A folder in its place, and a folder that is missing."""
+def test_unreadable_identity_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot read: Is a directory"):
         read_expected_store(tmp_path)
     with pytest.raises(StorageError, match="none/identity: cannot open"):
@@ -84,8 +79,7 @@ def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [EXPECTED, EXPECTED._replace(revision=42)])
-def test_the_store_that_is_expected_is_taken(tmp_path: Path, found: ExpectedStore) -> None:
-    """It may be ahead: its last commit was not acknowledged, or the file was not synced."""
+def test_expected_store_is_accepted(tmp_path: Path, found: ExpectedStore) -> None:
     check_expected_store(tmp_path, "place", EXPECTED, found)
 
 
@@ -98,8 +92,7 @@ def test_the_store_that_is_expected_is_taken(tmp_path: Path, found: ExpectedStor
         EXPECTED._replace(revision=40),
     ],
 )
-def test_any_other_store_is_refused(tmp_path: Path, found: ExpectedStore | None) -> None:
-    """One line says what was found, what was expected, and what to do."""
+def test_other_store_is_rejected(tmp_path: Path, found: ExpectedStore | None) -> None:
     with pytest.raises(StoreReplaced) as caught:
         check_expected_store(tmp_path, "place", EXPECTED, found)
 

@@ -30,8 +30,7 @@ def touch(path: Path) -> None:
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 1_000_000_000))
 
 
-def test_files_that_nothing_wrote_are_the_same(database: Path) -> None:
-    """However often they are looked at."""
+def test_unwritten_files_are_unchanged(database: Path) -> None:
     files = DatabaseFiles(database)
 
     assert [files.look(), files.look(), files.is_touched] == [None, None, False]
@@ -53,8 +52,7 @@ def test_own_writes_are_expected(database: Path) -> None:
     assert not files.is_touched
 
 
-def test_writes_of_others_behind_our_own_are_noticed(database: Path) -> None:
-    """As soon as the times are read: the size need not differ."""
+def test_writes_of_others_after_own_writes_are_detected(database: Path) -> None:
     files = DatabaseFiles(database)
     files.writes += 2
     files.written_ns = wal_of(database).stat().st_mtime_ns
@@ -68,8 +66,7 @@ def test_writes_of_others_behind_our_own_are_noticed(database: Path) -> None:
 
 
 @pytest.mark.parametrize("wal", [False, True])
-def test_writes_of_others_are_noticed(database: Path, wal: bool) -> None:
-    """In either file; what was verified is noticed again only when it is written again."""
+def test_writes_of_others_are_detected(database: Path, wal: bool) -> None:
     files = DatabaseFiles(database)
     path = wal_of(database) if wal else database
 
@@ -86,8 +83,7 @@ def test_writes_of_others_are_noticed(database: Path, wal: bool) -> None:
 
 
 @pytest.mark.parametrize("wal", [False, True])
-def test_files_that_are_gone_or_others_are_named(database: Path, wal: bool) -> None:
-    """A file that is missing, and another one under its name."""
+def test_removed_or_replaced_files_are_named(database: Path, wal: bool) -> None:
     files = DatabaseFiles(database)
     path = wal_of(database) if wal else database
 

@@ -40,8 +40,7 @@ def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_second_process_is_refused_and_told_who_holds_the_lock(tmp_path: Path) -> None:
-    """The error names the file and the process that has the store open."""
+def test_second_process_is_rejected(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         with pytest.raises(StorageError) as raised:
             DataLock.acquire(tmp_path)
@@ -50,8 +49,7 @@ def test_a_second_process_is_refused_and_told_who_holds_the_lock(tmp_path: Path)
         assert str(raised.value) == expected
 
 
-def test_kill_9_frees_the_lock(tmp_path: Path) -> None:
-    """The lock goes with its holder, whatever is left in the file."""
+def test_kill_releases_the_lock(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -62,8 +60,7 @@ def test_kill_9_frees_the_lock(tmp_path: Path) -> None:
         lock.release()
 
 
-def test_an_unreadable_holder_is_another_process(tmp_path: Path) -> None:
-    """A holder that could not write its number (a full disk) is refused without one."""
+def test_unreadable_holder_is_unknown(tmp_path: Path) -> None:
     lock = DataLock.acquire(tmp_path)
     (tmp_path / LOCK_NAME).write_text("")
 
@@ -73,8 +70,7 @@ def test_an_unreadable_holder_is_another_process(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_a_link_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
-    """The process id would overwrite what it points to; a link to nothing would create it."""
+def test_symbolic_link_as_lock_is_rejected(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("precious")
     for name in (target, tmp_path / "missing"):

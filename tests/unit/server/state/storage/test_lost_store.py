@@ -54,8 +54,7 @@ def overwrite(path: Path, start: int, octets: bytes) -> None:
 # --- at rest
 
 
-async def test_a_store_that_was_killed_opens(data_dir: Path) -> None:
-    """The WAL has what was acknowledged."""
+async def test_killed_store_opens(data_dir: Path) -> None:
     await killed(data_dir, 1, 2, 3)
 
     assert numbers_in(data_dir) == [1, 2, 3]
@@ -94,8 +93,7 @@ LOST_AT_REST: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("case", LOST_AT_REST)
-async def test_a_store_that_was_lost_at_rest_is_refused(data_dir: Path, case: str) -> None:
-    """Each time, in one line; nothing is written in its place, and what was lost can come back."""
+async def test_lost_store_is_rejected(data_dir: Path, case: str) -> None:
     await killed(data_dir, 1, 2, 3)
     kept = shutil.copytree(data_dir, data_dir.with_name("kept"))
     lose, text = LOST_AT_REST[case]
@@ -111,8 +109,7 @@ async def test_a_store_that_was_lost_at_rest_is_refused(data_dir: Path, case: st
     assert numbers_in(data_dir) == [1, 2, 3]
 
 
-async def test_an_older_copy_is_refused_until_it_is_accepted(data_dir: Path) -> None:
-    """Without its identity file a store is taken as it is."""
+async def test_older_copy_is_rejected_until_accepted(data_dir: Path) -> None:
     await fill(data_dir, adding(1))
     old = shutil.copy(data_dir / DATABASE_NAME, data_dir.with_name("old.db"))
     await fill(data_dir, adding(2))
@@ -135,8 +132,7 @@ DAMAGED_AT_REST: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("case", DAMAGED_AT_REST)
-async def test_a_database_that_is_damaged_at_rest_is_an_error(data_dir: Path, case: str) -> None:
-    """The error names the file; the file stays as it is."""
+async def test_damaged_database_is_rejected(data_dir: Path, case: str) -> None:
     await fill(data_dir, adding(*range(1000)))
     path = data_dir / DATABASE_NAME
     DAMAGED_AT_REST[case](path)
@@ -148,8 +144,7 @@ async def test_a_database_that_is_damaged_at_rest_is_an_error(data_dir: Path, ca
     assert path.stat().st_size == size
 
 
-def test_a_wal_without_its_database_is_refused(data_dir: Path) -> None:
-    """It may hold acknowledged changes: a new store would delete it."""
+def test_wal_without_database_is_rejected(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / WAL_NAME).write_bytes(b"x" * 4096)
 
@@ -159,8 +154,7 @@ def test_a_wal_without_its_database_is_refused(data_dir: Path) -> None:
     assert (data_dir / WAL_NAME).exists()
 
 
-def test_an_identity_file_elsewhere_notices_that_the_folder_is_gone(data_dir: Path) -> None:
-    """It outlives the folder."""
+def test_external_identity_file_detects_a_missing_folder(data_dir: Path) -> None:
     identity_file = data_dir.with_name("identity")
     open_store(data_dir, identity_file=identity_file).close()
     shutil.rmtree(data_dir)
@@ -171,8 +165,7 @@ def test_an_identity_file_elsewhere_notices_that_the_folder_is_gone(data_dir: Pa
     assert not data_dir.exists()
 
 
-def test_a_store_is_created_only_where_that_is_allowed(data_dir: Path) -> None:
-    """The text names the command that does; one that is there is opened."""
+def test_store_is_created_only_if_allowed(data_dir: Path) -> None:
     with pytest.raises(StorageError, match="doorkeeper store create"):
         open_store(data_dir, create=False)
     assert not data_dir.exists()
@@ -238,10 +231,7 @@ async def running(data_dir: Path) -> SqliteStore:
 
 
 @pytest.mark.parametrize("case", LOST_WHILE_RUNNING)
-async def test_a_change_is_not_acknowledged_by_a_store_that_is_lost(
-    data_dir: Path, case: str
-) -> None:
-    """It fails, so do all that follow; one line says why and what to do."""
+async def test_lost_store_acknowledges_no_change(data_dir: Path, case: str) -> None:
     store = await running(data_dir)
     await asyncio.sleep(2 * sqlite.QUIET_S)  # so much later the time of the WAL is known
     LOST_WHILE_RUNNING[case](data_dir)
@@ -261,10 +251,9 @@ async def test_a_change_is_not_acknowledged_by_a_store_that_is_lost(
 
 
 @pytest.mark.parametrize("case", ["folder removed", "database corrupted", "WAL emptied"])
-async def test_a_loss_is_noticed_without_a_change(
+async def test_loss_is_detected_without_a_change(
     data_dir: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The writer looks when it is idle, so that readiness fails."""
     monkeypatch.setattr(sqlite, "IDLE_S", 0.01)
     store = await running(data_dir)
     noticed = threading.Event()
@@ -282,8 +271,7 @@ async def test_a_loss_is_noticed_without_a_change(
     store.close()
 
 
-async def test_closing_leaves_the_store_that_is_there_now(data_dir: Path) -> None:
-    """The WAL under the old name belongs to the copy: closing would remove it."""
+async def test_close_keeps_the_present_store(data_dir: Path) -> None:
     store = await running(data_dir)
     replace_folder(data_dir)
 
@@ -295,8 +283,7 @@ async def test_closing_leaves_the_store_that_is_there_now(data_dir: Path) -> Non
     assert len(numbers_in(data_dir)) == 1100
 
 
-async def test_a_foreign_checkpoint_is_allowed(data_dir: Path) -> None:
-    """Another program may bring the WAL into the database and cut it: nothing is lost."""
+async def test_foreign_checkpoint_is_allowed(data_dir: Path) -> None:
     store = await running(data_dir)
     other = apsw.Connection(str(data_dir / DATABASE_NAME))
     assert other.execute("SELECT count(*) FROM item").get  # it opens the WAL
@@ -311,8 +298,7 @@ async def test_a_foreign_checkpoint_is_allowed(data_dir: Path) -> None:
     assert len(numbers_in(data_dir)) == 1101
 
 
-async def test_the_acknowledged_revision_is_in_the_identity_file(data_dir: Path) -> None:
-    """It is there before the result of the commit is."""
+async def test_identity_file_has_the_acknowledged_revision(data_dir: Path) -> None:
     store = started_store(data_dir)
 
     for revision in (1, 2, 3):
@@ -324,8 +310,7 @@ async def test_the_acknowledged_revision_is_in_the_identity_file(data_dir: Path)
     store.close()
 
 
-async def test_a_node_goes_on_with_what_it_has(data_dir: Path) -> None:
-    """Decisions go on from the known state; readiness fails, and so do changes."""
+async def test_node_continues_with_its_state(data_dir: Path) -> None:
     await fill(data_dir, adding(1, 2))
     log = StateLog(open_store(data_dir))
     await log.start()

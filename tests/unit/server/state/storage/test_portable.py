@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 NO_BASE = Base(0, "", 0)
 
 
-async def test_columns_are_those_of_the_embedded_store(data_dir: Path) -> None:
-    """The tables have these columns; secrets and digests are not copied with the log."""
+async def test_columns_of_the_embedded_store(data_dir: Path) -> None:
     open_store(data_dir).close()
 
     for table, columns in COLUMNS.items():
@@ -28,14 +27,12 @@ async def test_columns_are_those_of_the_embedded_store(data_dir: Path) -> None:
     assert "secret" not in COLUMNS[LOG]
 
 
-def test_a_header_says_whether_anything_was_changed() -> None:
-    """A store is empty with the rows that it was created with; one that was emptied is not."""
+def test_header_shows_whether_the_store_changed() -> None:
     assert Header("A" * 22, "B" * 22, b"", 0, {"item": 0}, NO_BASE).empty
     assert not Header("A" * 22, "B" * 22, b"", 3, {"item": 0}, NO_BASE).empty
     assert Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 0}, NO_BASE).empty
     assert not Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 1}, NO_BASE).empty
 
 
-def test_a_header_does_not_show_its_secret() -> None:
-    """The salt key is left out where a header is printed."""
+def test_repr_hides_the_salt_key() -> None:
     assert "sssecret" not in repr(Header("A" * 22, "B" * 22, b"sssecret", 0, {}, NO_BASE))

@@ -23,8 +23,7 @@ async def held(data_dir: Path) -> Held:
         return await Held.of(store)
 
 
-async def test_what_is_read_is_what_is_written(data_dir: Path, tmp_path: Path) -> None:
-    """A store made of the rows of another has the same rows, and takes changes as any other."""
+async def test_written_store_is_read_back(data_dir: Path, tmp_path: Path) -> None:
     await fill_fully(data_dir)
     before = await held(data_dir)
     target = tmp_path / "target"
@@ -42,8 +41,7 @@ async def test_what_is_read_is_what_is_written(data_dir: Path, tmp_path: Path) -
     assert numbers_in(target)[-1] == 100
 
 
-async def test_a_store_in_use_is_left_alone(data_dir: Path, tmp_path: Path) -> None:
-    """While a server has it open it is neither copied nor replaced, but it may be looked at."""
+async def test_store_in_use_is_not_copied(data_dir: Path, tmp_path: Path) -> None:
     await fill_fully(data_dir)
     before = await held(data_dir)
     target = open_store(tmp_path / "target")
@@ -62,8 +60,7 @@ async def test_a_store_in_use_is_left_alone(data_dir: Path, tmp_path: Path) -> N
     target.close()
 
 
-async def test_a_full_store_is_replaced_only_when_asked(data_dir: Path, tmp_path: Path) -> None:
-    """Without overwrite it stays; with it the previous store lies beside. An empty one is free."""
+async def test_copy_overwrites_only_on_request(data_dir: Path, tmp_path: Path) -> None:
     await fill_fully(data_dir)
     before = await held(data_dir)
     full, empty = tmp_path / "full", tmp_path / "empty"
@@ -81,8 +78,7 @@ async def test_a_full_store_is_replaced_only_when_asked(data_dir: Path, tmp_path
     assert numbers_in(full) == numbers_in(empty)
 
 
-async def test_a_copy_that_fails_leaves_the_store(data_dir: Path, tmp_path: Path) -> None:
-    """An error in the middle leaves what was there, and nothing else."""
+async def test_failed_copy_keeps_the_store(data_dir: Path, tmp_path: Path) -> None:
     await fill_fully(data_dir)
     before = await held(data_dir)
     before.tables["item"].append(before.tables["item"][0])
@@ -100,8 +96,7 @@ async def test_a_copy_that_fails_leaves_the_store(data_dir: Path, tmp_path: Path
     ]
 
 
-async def test_what_cannot_be_read_is_an_error(data_dir: Path) -> None:
-    """A folder without a store, and a store of another schema."""
+async def test_unreadable_store_is_an_error(data_dir: Path) -> None:
     with pytest.raises(StorageError, match="there is no store"):
         await held(data_dir)
     open_store(data_dir).close()

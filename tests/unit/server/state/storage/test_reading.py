@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 SUPER_USERS = config("super.users", "User:x")
 
 
-async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_dir: Path) -> None:
-    """What is durable is read, and nothing is written."""
+async def test_store_is_read_while_a_server_uses_it(data_dir: Path) -> None:
     await fill(data_dir, adding(1, 2), edit(CONFIG, set=[SUPER_USERS]))
     path = data_dir / DATABASE_NAME
     before = path.read_bytes()
@@ -35,8 +34,7 @@ async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_di
     assert path.read_bytes() == before
 
 
-def test_what_is_no_store_is_told(tmp_path: Path) -> None:
-    """The text names the file."""
+def test_other_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"/none: there is no such file"):
         read_acls(tmp_path / "none")
     (tmp_path / "text").write_text("no database at all, but a text that is long enough")

@@ -59,7 +59,7 @@ def log(connection: apsw.Connection) -> list[tuple[object, ...]]:
     return list(connection.execute("SELECT * FROM change_log ORDER BY revision, item"))
 
 
-def test_deletions_come_before_what_is_set(connection: apsw.Connection) -> None:
+def test_deletions_precede_additions(connection: apsw.Connection) -> None:
     """A change that replaces is read as it happened; items are numbered from 0 in each revision."""
     first = edit(ACL, set=[binding(1)]) | edit(TOPIC, set=[topic("old")])
     second = edit(ACL, set=[binding(2)], deleted=[binding(1)]) | edit(
@@ -102,7 +102,7 @@ def test_any_number_of_rows_is_stored(connection: apsw.Connection, count: int) -
     assert not connection.in_transaction
 
 
-def test_many_small_changes_are_one_statement() -> None:
+def test_small_changes_share_a_statement() -> None:
     """A group is one call into SQLite, as long as it has few rows."""
     entries = [LogEntry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_FULL)]
 
@@ -137,8 +137,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("copies", [1, MANY])
-def test_names_are_kept_exactly(connection: apsw.Connection, copies: int) -> None:
-    """Any text without lone surrogates comes back as it was: NUL, emptiness and all."""
+def test_names_round_trip(connection: apsw.Connection, copies: int) -> None:
     _, (pattern, entry) = binding(1)
     bindings = [
         StoredBinding(
@@ -159,7 +158,7 @@ def test_names_are_kept_exactly(connection: apsw.Connection, copies: int) -> Non
     assert sorted(read_rows(connection, TOPIC)) == sorted(topics)
 
 
-def test_every_code_is_kept(connection: apsw.Connection) -> None:
+def test_all_codes_round_trip(connection: apsw.Connection) -> None:
     """All codes of Kafka come back as members of its enums, TwoPhaseCommit among them."""
     codes = product(ResourceType, PatternType, AclOperation, AclPermissionType)
     stored = [
@@ -184,18 +183,14 @@ def test_every_code_is_kept(connection: apsw.Connection) -> None:
     ("kind", "value"),
     [(ACL, '[2,"n",3,"User:a","*",99,3]'), (ACL, "[]"), (ACL, "{"), (TOPIC, "7"), (TOKEN, "[1]")],
 )
-def test_a_row_that_cannot_be_decoded_is_damage(
-    connection: apsw.Connection, kind: Kind, value: str
-) -> None:
-    """Reading stops with an error."""
+def test_undecodable_row_is_damage(connection: apsw.Connection, kind: Kind, value: str) -> None:
     connection.execute("INSERT INTO item VALUES (?, 'key', ?, NULL, 1)", (kind.name, value))
 
     with pytest.raises(StorageError, match="the store is damaged"):
         list(read_rows(connection, kind))
 
 
-def test_rows_of_unknown_kinds_stay(connection: apsw.Connection) -> None:
-    """What a later version wrote is neither read nor touched."""
+def test_rows_of_unknown_kinds_are_kept(connection: apsw.Connection) -> None:
     connection.execute("INSERT INTO item VALUES ('later', 'key', '[1]', NULL, 1)")
 
     append(connection, adding(1), 2)
@@ -213,10 +208,9 @@ KEPT = (
 
 
 @pytest.mark.parametrize(("kind", "row", "other"), KEPT)
-def test_a_row_is_set_replaced_and_deleted(
+def test_row_is_set_replaced_and_deleted(
     connection: apsw.Connection, kind: Kind, row: object, other: object
 ) -> None:
-    """The last one written counts; its revision stands beside it; the log has all three."""
     append(connection, edit(kind, set=[row]), 1)
     assert list(read_rows(connection, kind)) == [row]
 
@@ -231,8 +225,7 @@ def test_a_row_is_set_replaced_and_deleted(
 
 
 @pytest.mark.parametrize("others", [0, MANY])
-def test_what_is_not_there_cannot_be_deleted(connection: apsw.Connection, others: int) -> None:
-    """The log never says what the items do not: nothing of the change stays."""
+def test_deletion_of_a_missing_row_fails(connection: apsw.Connection, others: int) -> None:
     append(connection, edit(ACL, set=map(binding, range(MANY))), 1)
     change = {**removing(*range(others)), **edit(TOPIC, deleted=[topic("a")])}
 
@@ -246,8 +239,7 @@ def test_what_is_not_there_cannot_be_deleted(connection: apsw.Connection, others
 
 
 @pytest.mark.parametrize("count", [1, 300])
-def test_the_log_keeps_no_secret(connection: apsw.Connection, count: int) -> None:
-    """It has whose credential of which mechanism was set and deleted; salt and keys are gone."""
+def test_log_contains_no_secrets(connection: apsw.Connection, count: int) -> None:
     users = [credential(f"user-{number:03}") for number in range(count)]
 
     append(connection, edit(CREDENTIAL, set=users), 1)

@@ -23,14 +23,12 @@ def connection() -> Iterator[apsw.Connection]:
     connection.close()
 
 
-def test_what_is_not_in_meta_is_damage(connection: apsw.Connection) -> None:
-    """A store without a value that every store has is refused."""
+def test_missing_meta_value_is_damage(connection: apsw.Connection) -> None:
     with pytest.raises(StorageError, match="damaged: it has no cluster_id"):
         schema.meta(connection, "cluster_id")
 
 
-def test_a_store_of_another_version_is_refused_untouched(data_dir: Path) -> None:
-    """The error says which version was found and which can be read."""
+def test_other_schema_version_is_rejected(data_dir: Path) -> None:
     open_store(data_dir).close()
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
     connection.execute("UPDATE meta SET value = 2 WHERE key = 'schema_version'")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_new_store_is_empty(data_dir: Path) -> None:
+def test_new_store_is_empty(data_dir: Path) -> None:
     """No rows of any kind, revision 0; the folder and its files are for the owner only."""
     store = open_store(data_dir)
 
@@ -45,8 +45,7 @@ def test_a_new_store_is_empty(data_dir: Path) -> None:
     store.close()
 
 
-async def test_what_was_acknowledged_is_there_after_reopening(data_dir: Path) -> None:
-    """Bindings with their ids, topics with their configs, and the revision."""
+async def test_acknowledged_changes_survive_reopening(data_dir: Path) -> None:
     changes = (
         adding(1, 2, 3),
         removing(2),
@@ -67,8 +66,7 @@ async def test_what_was_acknowledged_is_there_after_reopening(data_dir: Path) ->
     store.close()
 
 
-async def test_revisions_go_on_after_reopening(data_dir: Path) -> None:
-    """The first change after a start has the next number, also when the last one removed all."""
+async def test_revisions_continue_after_reopening(data_dir: Path) -> None:
     await fill(data_dir, adding(1), removing(1))
 
     store = started_store(data_dir)
@@ -92,8 +90,7 @@ def test_identities_are_created_once(data_dir: Path) -> None:
     assert not set(other.identity) & set(first.identity)
 
 
-def test_a_store_in_use_is_refused(data_dir: Path) -> None:
-    """The error names the lock and the process; after close the store is free."""
+def test_store_in_use_is_rejected(data_dir: Path) -> None:
     store = open_store(data_dir)
 
     with pytest.raises(StorageError) as raised:
@@ -105,8 +102,7 @@ def test_a_store_in_use_is_refused(data_dir: Path) -> None:
     open_store(data_dir).close()
 
 
-def test_a_failed_opening_leaves_no_lock(data_dir: Path) -> None:
-    """A file that is not a database is refused each time for that reason, not for a lock."""
+def test_failed_opening_leaves_no_lock(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / DATABASE_NAME).write_bytes(b"not a database at all" * 100)
 
@@ -115,8 +111,7 @@ def test_a_failed_opening_leaves_no_lock(data_dir: Path) -> None:
             open_store(data_dir)
 
 
-def test_a_start_that_broke_off_is_begun_again(data_dir: Path) -> None:
-    """An empty file, as a crash before the first commit leaves it, becomes a store."""
+def test_interrupted_creation_is_repeated(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / DATABASE_NAME).touch()
 
@@ -126,8 +121,7 @@ def test_a_start_that_broke_off_is_begun_again(data_dir: Path) -> None:
     store.close()
 
 
-async def test_a_closed_store_is_one_database_file(data_dir: Path) -> None:
-    """Close brings the WAL into the database; it may be called twice, and before start."""
+async def test_closed_store_is_one_file(data_dir: Path) -> None:
     store = started_store(data_dir)
     await commit(store, adding(1))
     assert (data_dir / "doorkeeper.db-wal").stat().st_size > 0
@@ -140,8 +134,7 @@ async def test_a_closed_store_is_one_database_file(data_dir: Path) -> None:
     assert names == [DATABASE_NAME, IDENTITY_NAME, LOCK_NAME]
 
 
-async def test_a_closed_store_takes_no_changes(data_dir: Path) -> None:
-    """The error names the store."""
+async def test_closed_store_rejects_changes(data_dir: Path) -> None:
     store = started_store(data_dir)
     store.close()
 
@@ -149,8 +142,7 @@ async def test_a_closed_store_takes_no_changes(data_dir: Path) -> None:
         await commit(store, adding(1))
 
 
-async def test_the_log_is_pruned_while_nothing_is_written(data_dir: Path) -> None:
-    """A store with a limit of days drops what is older; bindings and the number stay."""
+async def test_log_is_pruned_while_idle(data_dir: Path) -> None:
     await fill(data_dir, adding(1), adding(2), adding(3))
     asked = threading.Event()
 
@@ -168,8 +160,7 @@ async def test_the_log_is_pruned_while_nothing_is_written(data_dir: Path) -> Non
     assert query(data_dir, "SELECT count(*) FROM item") == [(3,)]
 
 
-async def test_loading_gives_the_collector_back(data_dir: Path) -> None:
-    """The garbage collector rests while bindings are read, also when reading is given up."""
+async def test_loading_restores_the_garbage_collector(data_dir: Path) -> None:
     await fill(data_dir, adding(1, 2))
     store = open_store(data_dir)
 

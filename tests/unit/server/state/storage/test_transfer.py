@@ -38,8 +38,7 @@ async def sums_of(store: Held) -> dict[str, Sum]:
     return reader.sums
 
 
-async def test_a_store_is_the_same_as_itself(store: Held) -> None:
-    """Whatever the order of the rows, and whatever only shared stores know."""
+async def test_store_equals_itself(store: Held) -> None:
     sums = await sums_of(store)
     for rows in store.tables.values():
         rows.reverse()
@@ -49,8 +48,7 @@ async def test_a_store_is_the_same_as_itself(store: Held) -> None:
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-async def test_one_cell_makes_a_difference(store: Held, table: str) -> None:
-    """A cell that differs, a row that is missing, and one that stands twice are told."""
+async def test_differing_cell_is_found(store: Held, table: str) -> None:
     sums = await sums_of(store)
     rows = store.tables[table]
 
@@ -61,8 +59,7 @@ async def test_one_cell_makes_a_difference(store: Held, table: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["cluster_id", "salt_key", "revision"])
-async def test_what_a_store_is_makes_a_difference(store: Held, what: str) -> None:
-    """Another cluster id, salt key or revision is told; secrets are not."""
+async def test_differing_identity_is_found(store: Held, what: str) -> None:
     sums, header = await sums_of(store), store.kept
     other: dict[str, Any] = {what: b"secret" if what == "salt_key" else 99}
     store.kept = replace(header, **other)

@@ -108,8 +108,7 @@ def test_pruning_is_off_without_a_limit(connection: apsw.Connection) -> None:
     assert revisions(connection) == [1, 2]
 
 
-def test_changes_that_wait_come_first(connection: apsw.Connection) -> None:
-    """Pruning is not due while something waits to be written."""
+def test_waiting_changes_precede_pruning(connection: apsw.Connection) -> None:
     log(connection, 10, 20)
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=0)
 
@@ -117,8 +116,7 @@ def test_changes_that_wait_come_first(connection: apsw.Connection) -> None:
     assert upkeep.due(is_idle=True) is not None
 
 
-def test_pruning_runs_once_an_hour(connection: apsw.Connection) -> None:
-    """When a batch finds nothing more, the next one is due after the interval."""
+def test_pruning_runs_hourly(connection: apsw.Connection) -> None:
     clock = Clock()
     upkeep = Upkeep(connection, now_ms=clock, retention_days=5)
     log(connection, NOW_MS - 6 * DAY_MS, NOW_MS - 5 * DAY_MS, NOW_MS)
@@ -134,10 +132,9 @@ def test_pruning_runs_once_an_hour(connection: apsw.Connection) -> None:
     assert revisions(connection) == [3]
 
 
-def test_a_prune_that_fails_is_said_and_waits_for_its_next_turn(
+def test_failed_pruning_is_logged(
     connection: apsw.Connection,
 ) -> None:
-    """An error becomes one line in the log of the server, not an exception."""
     log(connection, 10, NOW_MS)
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=0)
     connection.pragma("query_only", True)
@@ -155,8 +152,7 @@ def write_pages(connection: apsw.Connection, pages: int) -> None:
     connection.execute("INSERT INTO filling VALUES (zeroblob(?))", (pages * 4096,))
 
 
-def test_a_checkpoint_comes_after_enough_pages(connection: apsw.Connection, tmp_path: Path) -> None:
-    """Below the bound the pages stay in the WAL; above it they are in the database file."""
+def test_checkpoint_runs_after_enough_pages(connection: apsw.Connection, tmp_path: Path) -> None:
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
     database = tmp_path / "doorkeeper.db"
 
@@ -170,8 +166,7 @@ def test_a_checkpoint_comes_after_enough_pages(connection: apsw.Connection, tmp_
     assert database.stat().st_size >= CHECKPOINT_PAGES * 4096
 
 
-def test_the_wal_does_not_grow_without_bound(connection: apsw.Connection, tmp_path: Path) -> None:
-    """After each checkpoint the WAL starts over: ten times as many pages need no more room."""
+def test_wal_size_is_bounded(connection: apsw.Connection, tmp_path: Path) -> None:
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
 
     for _ in range(40):
@@ -182,8 +177,7 @@ def test_the_wal_does_not_grow_without_bound(connection: apsw.Connection, tmp_pa
     assert wal.stat().st_size < 2 * CHECKPOINT_PAGES * 4096
 
 
-def test_a_checkpoint_that_fails_is_said(connection: apsw.Connection) -> None:
-    """A checkpoint during a transaction of its own connection fails, and becomes one line."""
+def test_failed_checkpoint_is_logged(connection: apsw.Connection) -> None:
     upkeep = Upkeep(connection, now_ms=Clock(), retention_days=-1)
     write_pages(connection, CHECKPOINT_PAGES)
     connection.execute("BEGIN IMMEDIATE")

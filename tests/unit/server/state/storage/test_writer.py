@@ -39,7 +39,7 @@ POISON = removing(999_999)
 """A change that cannot be stored: the binding is not there."""
 
 
-async def test_a_group_is_one_transaction(data_dir: Path) -> None:
+async def test_group_is_one_transaction(data_dir: Path) -> None:
     """200 changes share one commit, each a revision of its own."""
     store = started_store(data_dir)
     commits = itertools.count()
@@ -53,8 +53,7 @@ async def test_a_group_is_one_transaction(data_dir: Path) -> None:
     assert numbers_in(data_dir) == list(range(200))
 
 
-async def test_a_change_that_cannot_be_stored_fails_its_transaction(data_dir: Path) -> None:
-    """Nothing of it stays, and the next one has the number that it would have had."""
+async def test_unstorable_change_fails_its_transaction(data_dir: Path) -> None:
     store = started_store(data_dir)
     await commit(store, adding(0))
 
@@ -67,8 +66,7 @@ async def test_a_change_that_cannot_be_stored_fails_its_transaction(data_dir: Pa
     assert query(data_dir, "SELECT max(revision) FROM change_log") == [(2,)]
 
 
-async def test_a_large_change_that_fails_leaves_nothing(data_dir: Path) -> None:
-    """It takes several statements: those before the failure are rolled back."""
+async def test_large_failing_change_is_rolled_back(data_dir: Path) -> None:
     store = started_store(data_dir)
 
     with pytest.raises(StorageError, match="a row to delete is not in the store"):
@@ -79,8 +77,7 @@ async def test_a_large_change_that_fails_leaves_nothing(data_dir: Path) -> None:
     assert numbers_in(data_dir) == [1]
 
 
-async def test_a_commit_begins_before_it_is_awaited(data_dir: Path) -> None:
-    """The thread writes while the loop works on something else."""
+async def test_commit_starts_before_it_is_awaited(data_dir: Path) -> None:
     asked = threading.Event()
 
     def now_ms() -> int:
@@ -98,8 +95,7 @@ async def test_a_commit_begins_before_it_is_awaited(data_dir: Path) -> None:
     store.close()
 
 
-async def test_a_waiter_that_gives_up_harms_nothing(data_dir: Path) -> None:
-    """The change is stored all the same, and the next one too."""
+async def test_cancelled_waiter_does_not_cancel_the_change(data_dir: Path) -> None:
     store = started_store(data_dir)
     async with store.lease() as lease:
         written = asyncio.ensure_future(
@@ -131,8 +127,7 @@ async def test_transactions_are_counted(data_dir: Path) -> None:
     assert meters.counter(table.STORE_CHANGES).value == 3
 
 
-def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
-    """What was handed over before the loop ended is stored."""
+def test_closed_loop_loses_no_change(data_dir: Path) -> None:
     store = open_store(data_dir)
 
     async def hand_over() -> None:
@@ -146,10 +141,9 @@ def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
     assert numbers_in(data_dir) == [1]
 
 
-async def test_upkeep_that_fails_stops_no_change(
+async def test_failing_upkeep_stops_no_change(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is logged, and the thread goes on."""
     store = started_store(data_dir)
 
     failed = threading.Event()
@@ -168,8 +162,7 @@ async def test_upkeep_that_fails_stops_no_change(
     store.close()
 
 
-async def test_a_change_that_cannot_be_encoded_fails_alone(data_dir: Path) -> None:
-    """It is counted as one that cannot be written; the writer goes on with the next one."""
+async def test_unencodable_change_fails_alone(data_dir: Path) -> None:
     meters = Meters()
     store = open_store(data_dir, meter=StoreMeter(meters))
     store.start(asyncio.get_running_loop())
@@ -189,9 +182,7 @@ async def test_a_change_that_cannot_be_encoded_fails_alone(data_dir: Path) -> No
     assert numbers_in(data_dir) == [2]
 
 
-async def test_a_change_that_is_stored_and_not_counted(data_dir: Path) -> None:
-    """A fault behind the COMMIT does not look like a change that failed."""
-
+async def test_fault_after_commit_does_not_fail_the_change(data_dir: Path) -> None:
     class Faulty(Counter):
         def add(self, amount: float = 1) -> None:
             raise RuntimeError
@@ -209,8 +200,7 @@ async def test_a_change_that_is_stored_and_not_counted(data_dir: Path) -> None:
     assert numbers_in(data_dir) == [1, 2]
 
 
-async def test_a_failed_commit_behind_one_without_a_waiter(data_dir: Path) -> None:
-    """What is chained to a revision that was not stored is not stored; later changes are."""
+async def test_change_chained_to_a_failed_commit_fails(data_dir: Path) -> None:
     store = started_store(data_dir)
     async with store.lease() as lease:
         lease.commit(encoded(lease, LogEntry(1, AUTHOR, POISON)), None)
