@@ -28,6 +28,7 @@ QUESTIONS: dict[str, dict[str, str]] = {
     "review": {"file": PROPOSED},
     "history": {"name": "orders", "at": "1"},
     "drift": {},
+    "change": {},
     "grants": {},
     "whoami": {"credential": "user", "text": "bob", "config": CONFIG},
     "broker": {"file": CONFIG},

@@ -28,6 +28,9 @@ T = TypeVar("T")
 OUTPUT: Final = "doorkeeper.cli.output"
 """The key of an ``Output`` in the ``meta`` of click's context, where a caller has set one."""
 
+AUTHOR: Final = "doorkeeper.cli.author"
+"""The key of the client id of changes in the ``meta``, where a caller has set one."""
+
 
 class Output(Struct):
     """What a command has printed: ``record`` is its JSON, ``messages`` are those on stderr."""
@@ -41,6 +44,12 @@ def collected_output() -> Output | None:
     """Return the output that the caller of the command collects; None with a terminal."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(OUTPUT)
+
+
+def author() -> str:
+    """Return the client id of changes; empty for that of the command itself."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else context.meta.get(AUTHOR, "")
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:

@@ -10,6 +10,7 @@ the one that was run, ``.json`` is its output, and ``.md`` its text in Markdown.
     GET  /NAME.md?..          the command lines with what they print as text
     POST /NAME                a form with a long or secret text; redirects to its GET
     POST /read-again          reads a set anew
+    POST /change, /accept     with --allow-changes: applies the plan of /change, accepts a finding
     GET  /login, POST /login, /logout, GET /login/provider, /login/callback
     GET  /static/FILE
 
@@ -23,6 +24,7 @@ guard      the checks and headers of all requests
 login      where it is served, users, OpenID Connect, sessions
 sets       the ACLs of the addresses: read in the background at start, kept with their index, read
            again when a file or a store has changed, of live clusters at a click
+changes    who may change something, and the confirmation
 runs       runs a command in this process; its output, messages and status
 page       ``Page`` and ``Asked``, the question in a request
 advice     the pipeline's tables about grants

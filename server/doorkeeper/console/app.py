@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -15,13 +16,16 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from doorkeeper.cli.acls.printing import code_block
+from doorkeeper.cli.terminal import say
 from doorkeeper.console.advice import Advice
+from doorkeeper.console.changes import NotChanged, accept, apply, require_change
 from doorkeeper.console.guard import Guard
 from doorkeeper.console.login.exposure import Exposure, local_user
 from doorkeeper.console.login.routes import LoginPages
 from doorkeeper.console.login.sessions import Door, Sessions, local_session, session_of
 from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, Settings, Wrong
 from doorkeeper.console.pages import PAGES
+from doorkeeper.console.pages.change import target_of
 from doorkeeper.console.rendering import FOLDER, environment, link
 from doorkeeper.console.runs import Answer, Command, run
 from doorkeeper.console.sets import Sets, SetState
@@ -72,6 +76,8 @@ class Console:
             Route("/", self._in_thread(self._home)),
             Route("/static/{file}", self._file),
             Route("/read-again", self._posted(self._read_again), methods=["POST"]),
+            Route("/change", self._posted(self._change), methods=["POST"]),
+            Route("/accept", self._posted(self._accept), methods=["POST"]),
             Route("/{page}.json", self._in_thread(self._json)),
             Route("/{page}.md", self._in_thread(self._markdown)),
             Route("/{page}", self._in_thread(self._page)),
@@ -209,13 +215,49 @@ class Console:
 
     # --- forms
 
-    def _read_again(self, fields: dict[str, list[str]]) -> Response:
+    def _read_again(self, _request: Request, fields: dict[str, list[str]]) -> Response:
         name = fields.get("set", [""])[-1]
         if name in self.sets.states:
             self.sets.read_again(name)
         return RedirectResponse("/", 303)
 
-    def _keep_texts(self, fields: dict[str, list[str]], name: str = "") -> Response:
+    def _change(self, request: Request, fields: dict[str, list[str]]) -> Response:
+        session = session_of(request)
+        asked = Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
+        try:
+            answer = apply(asked, self.sets.reading_of)
+        except (NotChanged, Wrong) as error:
+            return self._changed(asked, 403, str(error))
+        target = target_of(asked)
+        self.sets.read_again(str(target.address))
+        words = [answer.command.public(text) for text in answer.messages]
+        say(f"{session.user if session else ''} changed {target.name}: {'; '.join(words)}")
+        return self._changed(asked, 200 if answer.status == 0 else 502, *words, answer=answer)
+
+    def _accept(self, request: Request, fields: dict[str, list[str]]) -> Response:
+        session = session_of(request)
+        asked = Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
+        try:
+            person = require_change(self.settings, session, asked.get("csrf"))
+            if self.settings.findings is None:
+                raise NotChanged("the console was started without --findings")
+            today = datetime.fromtimestamp(self.sets.now_s(), UTC).date()
+            until = asked.get("until")
+            number = accept(self.settings.findings, asked.get("grant"), until, person, today)
+        except NotChanged as error:
+            return self._changed(asked, 403, str(error))
+        text = f"{number} findings of {asked.get('grant')} are accepted until {until}"
+        say(f"{person.user}: {text}")
+        return self._changed(asked, 200, text)
+
+    def _changed(
+        self, asked: Asked, status: int, *texts: str, answer: Answer | None = None
+    ) -> Response:
+        values = {"texts": texts, "answer": answer, "done": status == 200}
+        return self._html("changed.html", status, page=None, asked=asked, **values)
+
+    def _keep_texts(self, request: Request, fields: dict[str, list[str]]) -> Response:
+        name = request.path_params["page"]
         page = self._pages.get(name)
         if page is None:
             return PlainTextResponse("no such page\n", 404)
@@ -238,9 +280,7 @@ class Console:
             fields = parse_qs(
                 body.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=FIELDS_MAX
             )
-            if "page" in request.path_params:
-                return answer(fields, request.path_params["page"])
-            return await run_in_threadpool(answer, fields)
+            return await run_in_threadpool(answer, request, fields)
 
         return endpoint
 

@@ -62,6 +62,7 @@ Examples:
 @named_option("--assert", "rules", type=click.Path(path_type=Path), shell_complete=files)
 @named_option("--advice", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @named_option("--findings", type=click.Path(path_type=Path, dir_okay=False))
+@named_option("--allow-changes", is_flag=True)
 @policy_options
 @release_option
 def command(addresses: tuple[Address, ...], **options: Any) -> None:

@@ -126,6 +126,12 @@ class Asked:
         is_beside = not state.address.is_store
         return words + [one for one in options if is_beside or not one.startswith("--config=")]
 
+    def login_words(self, *states: SetState) -> list[str]:
+        """Return the option of the login, if one of the addresses is a live cluster."""
+        config = self.settings.command_config
+        is_live = any(state.is_live for state in states)
+        return [f"--command-config={config}"] if is_live and config is not None else []
+
     def address_word(self, state: SetState) -> str:
         """Return an address; its password, if it has one, is not shown."""
         word = f"{state.address.kind.value}{state.address.target}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from doorkeeper.cli.acls.readings import READER, Reading
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.terminal import OUTPUT, Output, json_text, printable
+from doorkeeper.cli.terminal import AUTHOR, OUTPUT, Output, json_text, printable
 
 USAGE: Final = 2
 """The status of wrong usage."""
@@ -69,11 +69,14 @@ class Answer(Struct, frozen=True):
         return self.command.public("\n".join(self.lines))
 
 
-def run(command: Command, read: Callable[..., Reading], *options: str) -> Answer:
-    """Run a command with further options; ``read`` returns the ACLs at a location."""
+def run(command: Command, read: Callable[..., Reading], *options: str, author: str = "") -> Answer:
+    """Run a command with further options; ``read`` returns the ACLs at a location.
+
+    ``author`` is the client id of its changes.
+    """
     output = Output()
     caller = click.Context(click.Command("console"))
-    caller.meta.update({OUTPUT: output, READER: read})
+    caller.meta.update({OUTPUT: output, READER: read, AUTHOR: author})
     status = 0
     try:
         with doorkeeper.make_context("", [*command.words, *options], parent=caller) as context:

@@ -78,4 +78,5 @@ def settings_of(options: dict[str, Any]) -> Settings:
         rules=options["rules"],
         advice=options["advice"],
         findings=options["findings"],
+        allow_changes=options["allow_changes"],
     )

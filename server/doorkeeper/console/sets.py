@@ -84,7 +84,7 @@ class Sets:
         self.states = {str(one.address): SetState(one.address, one.name) for one in locations}
         self._locations = {str(one.address): one for one in locations}
         self._read = read
-        self._clock = clock
+        self.now_s = clock
         self._pool = ThreadPoolExecutor(READERS, "doorkeeper-console")
         self._lock = threading.Lock()
         self._past: dict[str, Reading] = {}
@@ -164,7 +164,7 @@ class Sets:
             state.problems, state.reading = tuple(map(str, error.problems)), None
         except Exception as error:
             state.problems, state.reading = (f"{state.name}: {error!r}",), None
-        state.read_at_s, state.took_s = self._clock(), time.monotonic() - begin_s
+        state.read_at_s, state.took_s = self.now_s(), time.monotonic() - begin_s
         state.is_changed = state.is_reading = False
 
 

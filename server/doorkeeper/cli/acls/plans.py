@@ -16,7 +16,6 @@ import json
 from types import NoneType
 from typing import TYPE_CHECKING, Final, cast
 
-import click
 from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
@@ -54,6 +53,7 @@ from doorkeeper.cli.terminal import (
     paint,
     printable,
     say,
+    show,
     show_json,
 )
 from doorkeeper.cli.vocabulary.progress import Progress, progress
@@ -192,8 +192,7 @@ def side_of(location: Location, contents: AclContents) -> Side:
 
 def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
     """Print a plan as lines."""
-    for line in lines(change_lines(plan, entities), summary(plan, entities)):
-        click.echo(line)
+    show(lines(change_lines(plan, entities), summary(plan, entities)))
 
 
 class SavedPlan(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.filters import known_bindings
@@ -12,6 +13,7 @@ from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository
 from doorkeeper.cli.repositories.sessions import ClusterSession
+from doorkeeper.cli.terminal import author
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
@@ -84,6 +86,10 @@ class ClusterRepository(AclRepository):
             ValueError: one of them is wrong.
 
         """
+        config = self._own_config()
+        return replace(config, client_id=name) if (name := author()) else config
+
+    def _own_config(self) -> ClientConfig:
         if self._command_config is None:
             return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
         # The reader of Java's properties imports what most commands do not need.

@@ -26,6 +26,7 @@ from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, live_cluster_of
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.cli.stores import open_backup, open_for_reading, place_of
+from doorkeeper.cli.terminal import author
 from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.app.decision_settings import settings_of
@@ -96,7 +97,7 @@ class StoreRepository(AclRepository):
 
         async with (
             start(settings, changes=changes, authorizer=True, make_store=create) as server,
-            AdminClient(config := client_config(server)) as client,
+            AdminClient(config := client_config(server, author())) as client,
         ):
             yield StoreSession(client, config, server)
 

@@ -163,6 +163,12 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     ),
     "--acls": Meaning(OPTIONS, "ADDRESS", "The ACLs in force."),
     "--all": Meaning(OPTIONS, None, "Forget the dynamic values of all keys."),
+    "--allow-changes": Meaning(
+        OPTIONS,
+        None,
+        "Let operators apply plans and accept findings in the browser, after a preview and a typed"
+        " confirmation; on loopback everybody is an operator.",
+    ),
     "--allow-wider": Meaning(
         OPTIONS,
         None,

@@ -9,6 +9,7 @@ review     a proposed file, as a pull request would show it
 history    who could on a day, and who changed it since
 matrix     who reaches what, as a picture
 grants     unused and too wide grants, with their evidence
+change     the plan that makes an address as wanted, and its confirmation
 drift      which addresses differ from the wanted set
 whoami     the principal of a certificate, a token or a name
 broker     the configuration of a broker, checked
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from doorkeeper.console.pages import (
     broker,
+    change,
     drift,
     grants,
     history,
@@ -43,6 +45,7 @@ PAGES = (
     review.PAGE,
     history.PAGE,
     drift.PAGE,
+    change.PAGE,
     grants.PAGE,
     whoami.PAGE,
     broker.PAGE,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class OperatorAuthorizer:
-    """Allows everything. The configured authorizer has the ACLs, and sees no request context."""
+    """Allows everything. The configured authorizer has the ACLs.
+
+    One of a user sees no request context; the standard one takes the client id for the history.
+    """
 
     def __init__(self, guarded: GuardedAuthorizer) -> None:
         self._guarded = guarded
@@ -73,9 +77,9 @@ class OperatorAuthorizer:
         items: Sequence[Any],
         timeout_s: float,
     ) -> Results:
-        del context
+        seen = context if type(self._guarded.inner) is StandardAuthorizer else None
         with self._noting_faults():
-            return self._note(await self._guarded.change(change, None, items, timeout_s))
+            return self._note(await self._guarded.change(change, seen, items, timeout_s))
 
     def _note(self, results: Results) -> Results:
         name = self._guarded.name

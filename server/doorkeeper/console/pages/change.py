@@ -1,0 +1,83 @@
+"""The plan after which an address has the wanted ACLs, and the form that applies it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from doorkeeper.console.page import Asked, Page, Wrong
+from doorkeeper.console.rendering import Rows
+from doorkeeper.console.runs import Answer, Command
+from doorkeeper.console.sets import SetState
+
+
+def commands(asked: Asked) -> Sequence[Command]:
+    """Return the plan; none without two addresses."""
+    wanted = asked.set_state()
+    if wanted is None or len(asked.sets.states) < 2:
+        return []
+    target = target_of(asked)
+    words = [asked.address_word(wanted), asked.address_word(target), "--effective"]
+    words += ["--whole"] if asked.get("whole") else []
+    words += asked.login_words(wanted, target)
+    words += [one for one in asked.settings.policy_words if not one.startswith("--config=")]
+    return [asked.command("acls", "plan", *words)]
+
+
+def target_of(asked: Asked) -> SetState:
+    """Return the address that is changed: the field ``with``, or the first but the wanted one.
+
+    Raises:
+        Wrong: it is the wanted one, or there is none.
+    """
+    wanted = asked.set_state()
+    target = asked.set_state("with") if asked.get("with") else None
+    others = [one for one in asked.sets.states.values() if one is not wanted]
+    target = target or (others[0] if others else None)
+    if target is None or target is wanted:
+        raise Wrong("a change needs two addresses: the wanted one, and the one that is changed")
+    return target
+
+
+def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the changes and the decisions that change, and whether they can be made here."""
+    if not answers:
+        return {"changes": None}
+    plan, target = answers[0].record, target_of(asked)
+    rows = [("remove", row) for row in plan["removed"]] + [("add", row) for row in plan["added"]]
+    session, can_be_changed = asked.session, target.is_live or target.address.is_store
+    return {
+        "target": target,
+        "wanted": asked.set_state(),
+        "changes": Rows(rows, asked.number),
+        "effects": Rows(plan["effective"], asked.number),
+        "allowed": sum(one["allowed"] for one in plan["effective"]),
+        "digest": digest_of(plan),
+        "number": number_of(plan),
+        "refused": answers[0].status == 1,
+        "can_be_changed": can_be_changed,
+        "may": asked.settings.allow_changes and session is not None and session.may_change,
+    }
+
+
+def digest_of(plan: Mapping[str, Any]) -> str:
+    """Return what only plans with the same changes at the same address have."""
+    parts = json.dumps([plan["place"], plan["added"], plan["removed"]], sort_keys=True)
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def number_of(plan: Mapping[str, Any]) -> int:
+    """Return the number of changes."""
+    return len(plan["added"]) + len(plan["removed"])
+
+
+PAGE = Page(
+    "change",
+    "Make an address as wanted",
+    "The changes after which an address has the ACLs of the wanted one, and the decisions that"
+    " they change. Nothing is changed before you confirm it.",
+    commands,
+    show,
+)
