@@ -50,17 +50,22 @@ async def looking(console: str, width: int, *, scripts: bool) -> AsyncIterator[T
         assert tab.dialogs == []
 
 
-async def faults(tab: Tab, width: int) -> list[str]:
-    """Return what is wrong with the page that is open, all details open."""
-    await tab.page.evaluate(
-        "document.querySelectorAll('main details').forEach((e) => { e.open = true; })"
-    )
-    axe = node_file("axe-core/axe.min.js").read_text(encoding="utf-8")
-    await tab.page.evaluate(f"{axe}; 0")
-    found: list[str] = await tab.page.evaluate(AUDIT)
-    wide = await tab.page.evaluate("document.documentElement.scrollWidth")
-    if wide != width:
-        found.append(f"the page is {wide} wide")
+async def faults(tab: Tab, width: int, *, scripts: bool = True) -> list[str]:
+    """Return what is wrong with the page that is open, all details open.
+
+    Without scripts nothing can be evaluated in a page: its markup is looked at.
+    """
+    found: list[str] = []
+    if scripts:
+        await tab.page.evaluate(
+            "document.querySelectorAll('main details').forEach((e) => { e.open = true; })"
+        )
+        axe = node_file("axe-core/axe.min.js").read_text(encoding="utf-8")
+        await tab.page.evaluate(f"{axe}; 0")
+        found = await tab.page.evaluate(AUDIT)
+        wide = await tab.page.evaluate("document.documentElement.scrollWidth")
+        if wide != width:
+            found.append(f"the page is {wide} wide")
     if "\u202e" in await tab.page.content():
         found.append("a direction mark is in the page")
     return [f"{tab.page.url[:200]}: {one}" for one in found]
@@ -77,7 +82,7 @@ async def ask(tab: Tab, console: str, name: str) -> None:
             query = "&".join(f"{key}={text}" for key, text in question.items())
             await tab.page.goto(f"{console}/{name}?{query}")
             break
-        if await one.evaluate("(e) => e.tagName") == "SELECT":
+        if await form.locator(f"select[name={field}]").count():
             await one.select_option(value)
         else:
             await one.fill(value)
