@@ -30,13 +30,15 @@ def target_of(asked: Asked) -> SetState:
     """Return the address that is changed: the field ``with``, or the first but the wanted one.
 
     Raises:
-        Wrong: it is the wanted one, or there is none.
+        Wrong: there is none.
     """
     wanted = asked.set_state()
     target = asked.set_state("with") if asked.get("with") else None
     others = [one for one in asked.sets.states.values() if one is not wanted]
-    target = target or (others[0] if others else None)
+    # A form begins with the wanted one in both fields.
     if target is None or target is wanted:
+        target = others[0] if others else None
+    if target is None:
         raise Wrong("a change needs two addresses: the wanted one, and the one that is changed")
     return target
 
