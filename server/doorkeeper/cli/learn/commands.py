@@ -24,7 +24,7 @@ from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
 from doorkeeper.cli.options import PROPERTIES_FILE
-from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show
+from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import has_json
 from doorkeeper.cli.vocabulary.options import named_option
@@ -81,7 +81,11 @@ class _Report(Struct, frozen=True):
     def write(self, needed: Sequence[NeededAcl], regions: Sequence[str] | None = None) -> None:
         """Print ACLs with their reasons, after the regions that they newly allow."""
         if self.output == "json":
-            lines = [json_text(record_of(needed, regions))]
+            record = record_of(needed, regions)
+            if self.out_file is None:
+                show_json(record)
+                return
+            lines = [json_text(record)]
         else:
             head = (f"# newly allows: {region}" for region in regions or ())
             lines = [*head, *lines_of(needed, self.output)]

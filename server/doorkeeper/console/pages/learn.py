@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from doorkeeper.console.page import Asked, Page
+from doorkeeper.console.rendering import Rows
 from doorkeeper.console.runs import Answer, Command
 
 
@@ -26,14 +27,11 @@ def commands(asked: Asked) -> Sequence[Command]:
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the text of the form, and the regions that the ACLs would newly allow."""
-    lines = answers[0].lines if answers else ()
-    head = "# newly allows: "
-    return {
-        "log": asked.text("log"),
-        "new": [line.removeprefix(head) for line in lines if line.startswith(head)],
-        "yaml": "\n".join(line for line in lines if not line.startswith(head)),
-    }
+    """Return the text of the form, and the ACLs of the page that is asked for."""
+    values: dict[str, Any] = {"log": asked.text("log")}
+    if answers:
+        values["acls"] = Rows(answers[0].record["acls"], asked.number)
+    return values
 
 
 PAGE = Page(
@@ -44,5 +42,4 @@ PAGE = Page(
     commands,
     show,
     long=("log",),
-    format="yaml",
 )
