@@ -15,30 +15,40 @@ _COLUMNS: Final = (
     *("principal", "resourceType", "patternType", "name", "operation", "permissionType", "host"),
 )
 _SIGNS: Final = (("add", "--with"), ("remove", "--without"))
+_FORM: Final = ("does", "permission", "principal", "operation", "kind", "name", "host")
+_ABSENT: Final = "--without: there is no ACL "
 
 
 def commands(asked: Asked) -> Sequence[Command]:
     """Return the command, once there is an ACL to add or to remove."""
-    changes = changes_of(asked)
+    changes = changes_of(asked)[0]
     words = [f"{option}={row}" for field, option in _SIGNS for row in changes[field]]
     if not words:
         return []
     return [asked.command("acls", "diff", *asked.set_words(), *words, "--effective")]
 
 
-def changes_of(asked: Asked) -> dict[str, list[str]]:
+def changes_of(asked: Asked) -> tuple[dict[str, list[str]], str]:
     """Return the rows to add and to remove: those of the link, and the one of the form.
 
+    The text says why the form has no row yet; it is empty for an empty form.
+
     Raises:
-        Wrong: a row cannot be read.
+        Wrong: a row of the link cannot be read.
     """
     changes = {
         field: [row for text in asked.all(field) for row in text.splitlines() if row.strip()]
         for field, _ in _SIGNS
     }
+    unfinished = ""
     if asked.get("principal") or asked.get("name"):
-        changes["remove" if asked.get("does") == "remove" else "add"].append(_row_in(asked))
-    return {field: list(dict.fromkeys(map(_checked, rows))) for field, rows in changes.items()}
+        try:
+            row = row_of(binding_of_row(_row_in(asked)))
+            changes["remove" if asked.get("does") == "remove" else "add"].append(row)
+        except FormatError as error:
+            unfinished = str(error).partition("; a row is")[0]
+    rows = {field: list(dict.fromkeys(map(_checked, rows))) for field, rows in changes.items()}
+    return rows, unfinished
 
 
 def _row_in(asked: Asked) -> str:
@@ -68,12 +78,17 @@ def _checked(row: str) -> str:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the rows of the change, and the decisions of the page that is asked for."""
     try:
-        changes = changes_of(asked)
+        changes, unfinished = changes_of(asked)
     except Wrong:
-        changes = {"add": [], "remove": []}
-    values: dict[str, Any] = {"changes": changes}
+        changes, unfinished = {"add": [], "remove": []}, ""
+    # A row that is kept leaves the form; one that is none yet stays there.
+    kept = asked if unfinished else asked.without(_FORM)
+    values: dict[str, Any] = {"changes": changes, "unfinished": unfinished, "kept": kept}
     if answers:
         effective = answers[0].record["effective"]
+        texts = answers[0].messages
+        values["absent"] = [one.removeprefix(_ABSENT) for one in texts if one.startswith(_ABSENT)]
+        values["messages"] = [one for one in texts if not one.startswith(_ABSENT)]
         values["effects"] = Rows(effective, asked.number)
         values["allowed"] = sum(one["allowed"] for one in effective)
     return values

@@ -212,3 +212,19 @@ def test_a_review_checks_the_rules_of_the_console(acls: Path, tmp_path: Path) ->
     assert page.count('<span class="verdict no">broken') == 1
     assert page.count('<span class="verdict yes">holds') == 1
     assert "User:eve" in page[page.index("broken") :]
+
+
+def test_an_acl_that_is_not_there_cannot_be_removed(console: TestClient) -> None:
+    page = console.get("/what-if", params={"remove": "User:x,TOPIC,LITERAL,no,READ,ALLOW,*"}).text
+
+    assert "There is no such ACL to remove" in page
+    assert "--without: " not in page
+
+
+def test_half_a_row_stays_in_the_form(console: TestClient) -> None:
+    page = console.get("/what-if", params={"principal": "User:x", "does": "remove"})
+
+    assert page.status_code == 200
+    assert "Not a row yet" in page.text
+    assert 'value="User:x"' in page.text
+    assert '<option value="remove" selected>' in page.text
