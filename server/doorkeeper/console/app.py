@@ -192,6 +192,10 @@ class Console:
             request.url.query, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace"
         )
         session = session_of(request)
+        page = self._pages.get(request.path_params.get("page", ""))
+        if page is not None and page.prefers is not None and not any(fields.get("set", ())):
+            states = self.sets.states.items()
+            fields["set"] = [name for name, state in states if page.prefers(state)][:1]
         return Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
 
     def _answers(self, page: Page, asked: Asked, output: str) -> Sequence[Answer]:

@@ -197,6 +197,8 @@ class Page(Struct, frozen=True):
     answers: Callable[[Asked], Sequence[Answer]] | None = None
     """The answers, where they are not those of commands."""
     needs_set: bool = True
+    prefers: Callable[[SetState], bool] | None = None
+    """Says of which sets the first one is asked about unless another is named."""
     long: tuple[str, ...] = ()
     is_secret: bool = False
     format: str = "json"

@@ -14,6 +14,7 @@ from doorkeeper.cli.terminal import printable
 
 WIDTH: Final = 720
 HEIGHT: Final = 120
+BASE: Final = HEIGHT - 20
 DAYS_MAX: Final = 120
 
 
@@ -41,35 +42,20 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
     drawn = []
     for index, day in enumerate(days):
         number = numbers.get(day.isoformat(), 0)
-        height = max(2.0, (HEIGHT - 36) * number / most) if number else 0.0
+        height = max(2.0, (BASE - 16) * number / most) if number else 0.0
+        place = (index * step + 1, BASE - height, max(1.0, step - 2), height)
+        bar = Markup('<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">')
         drawn.append(
-            Markup(
-                '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
-                "<title>{}: {}</title></rect>"
-            ).format(
-                index * step + 1, HEIGHT - 20 - height, max(1.0, step - 2), height, day, number
-            )
+            bar.format(*place) + Markup("<title>{}: {}</title></rect>").format(day, number)
         )
     width = step * len(days)
     label = f"{title}, {first} to {last}; at most {most}. The table has the numbers."
+    ends = (first, max(width, 240), last if last != first else "")
     svg = Markup(
-        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">'
-        '<line class="axis" x1="0" x2="{:.0f}" y1="{}" y2="{}"/>{}'
-        '<text x="0" y="{}">{}</text><text x="{:.0f}" y="{}" text-anchor="end">{}</text></svg>'
-    ).format(
-        label,
-        WIDTH,
-        HEIGHT,
-        width,
-        HEIGHT - 20,
-        HEIGHT - 20,
-        Markup("").join(drawn),
-        HEIGHT - 4,
-        first,
-        max(width, 240),
-        HEIGHT - 4,
-        last if last != first else "",
-    )
+        '<svg class="chart" role="img" aria-label="{0}" viewBox="0 0 {1} {2}">'
+        '<line class="axis" x1="0" x2="{4:.0f}" y1="{3}" y2="{3}"/>{5}<g transform="translate(0 {2})">'
+        '<text y="-4">{6}</text><text x="{7:.0f}" y="-4" text-anchor="end">{8}</text></g></svg>'
+    ).format(label, WIDTH, HEIGHT, BASE, width, Markup("").join(drawn), *ends)
     shown = {day.isoformat() for day in days}
     return Bars(svg, tuple(sorted((day, n) for day, n in numbers.items() if day in shown)))
 

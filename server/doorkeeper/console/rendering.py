@@ -19,6 +19,9 @@ ROWS: Final = 50
 SHORT: Final = 80
 """The length of a name that is shown whole."""
 
+FAR: Final = 28
+"""The length of a name that may be broken in a column."""
+
 LINKED: Final = 300
 """The length of a name that stands in links, and unfolds."""
 
@@ -51,6 +54,7 @@ def environment() -> Environment:
     )
     templates.filters.update(shown=shown, count=count, sentence=sentence)
     templates.globals.update(link=link, Rows=Rows, is_long=is_long, moment=moment, without=without)
+    templates.globals.update(row_of=row_of_record)
     return templates
 
 
@@ -67,14 +71,16 @@ def moment(time_s: float) -> str:
 def shown(text: object) -> Markup:
     """Return a name as text: control and direction marks are visible, a long one is shortened."""
     whole = printable(str(text))
-    if len(whole) <= SHORT:
+    if len(whole) <= FAR:
         return Markup("<bdi>{}</bdi>").format(whole)
-    short = f"{whole[: SHORT - 1]}…"
+    if len(whole) <= SHORT:
+        return Markup('<bdi class="far">{}</bdi>').format(whole)
+    short = Markup('<bdi class="far">{}…</bdi>').format(whole[: SHORT - 1])
     if len(whole) > LINKED:
         note = f"{len(whole):,} characters; JSON has all"
-        return Markup('<bdi>{}</bdi> <small class="note">({})</small>').format(short, note)
+        return Markup('{} <small class="note">({})</small>').format(short, note)
     return Markup(
-        '<details class="long"><summary><bdi>{}</bdi></summary><bdi>{}</bdi></details>'
+        '<details class="long"><summary>{}</summary><bdi class="far">{}</bdi></details>'
     ).format(short, whole)
 
 

@@ -55,6 +55,11 @@ class SetState(Struct):
         return self.address.is_live
 
     @property
+    def is_file(self) -> bool:
+        """Say whether it is a file or a folder, which people write."""
+        return self.address.kind is AddressKind.FILE
+
+    @property
     def has_history(self) -> bool:
         """Say whether it is a store or a backup."""
         return self.address.is_store or self.address.kind is AddressKind.BACKUP

@@ -64,7 +64,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
 PAGE = Page(
     "drift",
     "Which clusters differ?",
-    "Every address compared with the wanted set: what it lacks, and what it has too many.",
+    "Every address compared with the wanted set: what is missing there, and what is extra.",
     commands,
     show,
+    prefers=lambda state: state.is_file,
 )

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from doorkeeper.console.page import Asked, Page, Wrong
+from doorkeeper.console.page import Asked, Page
 from doorkeeper.console.pictures import timeline
 from doorkeeper.console.rendering import Rows
-from doorkeeper.console.runs import Answer, Command
+from doorkeeper.console.runs import Answer, Command, run
 
 CHANGES: Final = 500
 """The newest changes that a page looks at."""
+
+_EARLIEST: Final = re.compile(r"the earliest is revision ([0-9]+), of (\S+)")
 
 
 def commands(asked: Asked) -> Sequence[Command]:
     """Return the changes; with a day and a resource who could then."""
     state = asked.set_state()
     if state is None or not state.has_history:
-        if asked.get("at") or asked.get("name"):
-            raise Wrong(
-                f"{state.name if state else 'no address'} has no history; stores and backups have"
-                " one: config:FILE, store:FOLDER, postgresql://USER@HOST/DATABASE, backup:FILE"
-            )
         return []
-    resource, at = asked.resource_words(), asked.get("at")
+    resource, at = asked.resource_words(), _moment(asked)
     kinds = ["--kind=acl"] if not asked.get("all") else []
     name = asked.get("name")
     named = [f"--resource={name}"] if name else []
@@ -32,9 +31,32 @@ def commands(asked: Asked) -> Sequence[Command]:
     words = [asked.address_word(state), *since, *named, *kinds, *asked.option("--author", "author")]
     found = [asked.command("history", "list", *words, f"--limit={CHANGES}")]
     if at and resource:
-        words = [*asked.set_words(), f"--at={at}", f"--operation={asked.get('operation', 'Read')}"]
-        found.insert(0, asked.command("acls", "who-can", *words, *resource))
+        words = [f"--operation={asked.get('operation', 'Read')}", *resource]
+        then = asked.command("acls", "who-can", *asked.set_words(), f"--at={at}", *words)
+        # Reading the moment is kept; a moment before the history is that of its first state.
+        messages = " ".join(run(then, asked.sets.reading_of, "--output", "json").messages)
+        if earliest := _EARLIEST.search(messages):
+            at = earliest[1]
+            then = asked.command("acls", "who-can", *asked.set_words(), f"--at={at}", *words)
+        found.insert(0, then)
     return found
+
+
+def _moment(asked: Asked) -> str:
+    today = datetime.fromtimestamp(asked.sets.now_s(), UTC).date()
+    at = asked.get("at")
+    return today.isoformat() if at.lower() == "today" else at
+
+
+def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a revision, its lines about the resource that is asked for apart from the others."""
+    name, kind = asked.get("name"), asked.get("kind", "topic").upper().replace("-", "_")
+    lines = revision["changes"]
+    about = [
+        one for one in lines if one.get("name") == name and one.get("resourceType", kind) == kind
+    ]
+    first = about or lines[:8]
+    return {**revision, "first": first, "rest": [one for one in lines if one not in first]}
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -42,18 +64,23 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "who": None,
         "then": None,
+        "earliest": None,
         "histories": [name for name, state in asked.sets.states.items() if state.has_history],
     }
     if answers:
         page = answers[-1].record
         values |= {
-            "revisions": Rows(page["revisions"], asked.number, 20),
+            "revisions": Rows(
+                [_lines_of(asked, one) for one in page["revisions"]], asked.number, 20
+            ),
             "older": page["before"],
             "picture": timeline(page["revisions"]),
         }
         if len(answers) > 1:
             values["then"] = answers[0].record
             values["who"] = Rows(answers[0].record["who"], 1)
+            at = next(word[5:] for word in answers[0].command.words if word.startswith("--at="))
+            values["earliest"] = at if at != _moment(asked) else None
     return values
 
 
@@ -64,4 +91,5 @@ PAGE = Page(
     " where.",
     commands,
     show,
+    prefers=lambda state: state.has_history,
 )

@@ -18,7 +18,7 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.console.page import Page, Settings
 from doorkeeper.console.pages import PAGES
 from testkit.console_questions import LINE, PROPOSED, QUESTIONS, TEXTS
-from testkit.consoles import ACLS, console_over, sets_at, write_advice
+from testkit.consoles import ACLS, HEAD, console_over, sets_at, write_advice
 
 ADVISED = Settings(advice=Path("advice"))
 REMOVED = ("--allow-principal=User:alice", "--operation=Read", "--topic=orders")
@@ -228,3 +228,20 @@ def test_half_a_row_stays_in_the_form(console: TestClient) -> None:
     assert "Not a row yet" in page.text
     assert 'value="User:x"' in page.text
     assert '<option value="remove" selected>' in page.text
+
+
+def test_a_name_without_acls_is_said_to_have_none(tmp_path: Path) -> None:
+    file = tmp_path / "one.csv"
+    file.write_text(f"{HEAD}User:a,Topic,LITERAL,orders,Read,Allow,*\n", encoding="utf-8")
+    with console_over(sets_at(file)) as client:
+        page = client.get("/who-can", params={"name": "invoices"}).text
+
+    assert "No ACL covers topic <bdi>invoices</bdi>" in page
+    assert "Super users may do it too" in page
+
+
+def test_a_day_before_the_history_has_its_first_state(asked: TestClient) -> None:
+    page = asked.get("/history", params={"name": "orders", "at": "2001-01-01"}).text
+
+    assert "is before the history that was kept" in page
+    assert "--at=0" in page

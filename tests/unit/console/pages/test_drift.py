@@ -58,12 +58,12 @@ def live(sets: Sets) -> Iterator[TestClient]:
 def test_a_live_cluster_is_compared_with_the_wanted_set(
     live: TestClient, kafka: DoorkeeperServer
 ) -> None:
-    """Each ACL that it lacks or has too many leads to its history in the wanted set."""
+    """Each ACL that is missing there or extra leads to its history in the wanted set."""
     address = f"kafka://{kafka.bootstrap_servers}"
     page = live.get("/drift", params={"with": address}).text
 
-    assert page.count('<span class="sign yes">lacks') == 1
-    assert page.count('<span class="sign no">too many') == 1
+    assert page.count('<span class="sign some">missing') == 1
+    assert page.count('<span class="sign no">extra') == 1
     assert "User:alice" in page
     assert "User:bob" in page
     assert "/history?set=config%3A" in page
