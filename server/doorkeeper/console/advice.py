@@ -36,6 +36,7 @@ class Advice:
         self._lock = threading.Lock()
         self._version: tuple[int, ...] = ()
         self._grants: list[dict[str, Any]] = []
+        self.days: list[str] = []  # those of the decisions
 
     def answer(self) -> Answer:
         """Return all grants as the answer of the command that writes the tables."""
@@ -57,11 +58,14 @@ class Advice:
             OSError: a table is missing.
             msgspec.DecodeError: a table is not JSON lines.
         """
-        files = [self.folder / f"{name}.jsonl" for name in TABLES]
+        decisions = self.folder / _DECISIONS
+        files = [decisions, *(self.folder / f"{name}.jsonl" for name in TABLES)]
         files += [] if self.findings is None else [self.findings]
         with self._lock:
             version = tuple(file.stat().st_mtime_ns for file in files if file.exists())
             if version != self._version or not self._grants:
+                rows = _rows(decisions) if decisions.exists() else ()
+                self.days = sorted({str(row["day"])[:10] for row in rows})
                 self._grants, self._version = self._read(), version
             return self._grants
 
@@ -122,6 +126,7 @@ def _grant(
     severity = usage.get("severity") or "LOW"
     return {
         "id": name,
+        "cluster": usage.get("cluster") or "",
         "acl": {key: usage[column] for key, column in _ACL.items()},
         "verdict": usage.get("verdict") or "",
         "rule": usage.get("rule") or "",

@@ -118,9 +118,7 @@ class Asked:
         state = self.set_state()
         if state is None:
             raise Wrong("the console was started without an address of ACLs")
-        words = [self.address_word(state)]
-        if state.address.is_live and self.settings.command_config is not None:
-            words += ["--command-config", str(self.settings.command_config)]
+        words = [self.address_word(state), *self.login_words(state)]
         options = self.settings.policy_words if policy else ()
         # A store has a configuration of its own.
         is_beside = not state.address.is_store

@@ -52,15 +52,17 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
     label = f"{title}, {first} to {last}; at most {most}. The table has the numbers."
     ends = (first, max(width, 240), last if last != first else "")
     svg = Markup(
-        '<svg class="chart" role="img" aria-label="{0}" viewBox="0 0 {1} {2}">'
-        '<line class="axis" x1="0" x2="{4:.0f}" y1="{3}" y2="{3}"/>{5}<g transform="translate(0 {2})">'
-        '<text y="-4">{6}</text><text x="{7:.0f}" y="-4" text-anchor="end">{8}</text></g></svg>'
+        '<svg class="chart" role="img" aria-label="{0}" viewBox="0 0 {1} {2}"><line class="axis"'
+        ' x1="0" x2="{4:.0f}" y1="{3}" y2="{3}"/>{5}<g transform="translate(0 {2})"><text y="-4">'
+        '{6}</text><text x="{7:.0f}" y="-4" text-anchor="end">{8}</text></g></svg>'
     ).format(label, WIDTH, HEIGHT, BASE, width, Markup("").join(drawn), *ends)
     shown = {day.isoformat() for day in days}
     return Bars(svg, tuple(sorted((day, n) for day, n in numbers.items() if day in shown)))
 
 
-CELL: Final = 22
+CELL: Final = 28
+MATRIX: Final = 880
+"""The width of a picture with few columns."""
 NAME_MAX: Final = 30
 
 
@@ -70,12 +72,13 @@ def matrix(
 ) -> Markup:
     """Return principals and patterns as a grid: allowed, by which kind of row, or denied."""
     # The names of columns lean by 50 degrees.
-    head = 24 + max(6 * len(_short(_words(how, name))) for how, name in columns)
-    margin = 20 + max(7 * len(_short(name)) for name, _ in rows)
-    width, height = margin + CELL * len(columns) + head, head + CELL * len(rows) + 4
+    head = 28 + max(7 * len(_short(_words(how, name))) for how, name in columns)
+    margin = 20 + max(8 * len(_short(name)) for name, _ in rows)
+    wide = max(CELL, min(3 * CELL, (MATRIX - margin - head) // len(columns)))
+    width, height = margin + wide * len(columns) + head, head + CELL * len(rows) + 4
     parts = [
         Markup('<text class="column" transform="translate({} {}) rotate(-50)">{}</text>').format(
-            margin + CELL * index + 14, head - 8, _short(_words(how, name))
+            margin + wide * index + wide // 2 + 3, head - 8, _short(_words(how, name))
         )
         for index, (how, name) in enumerate(columns)
     ]
@@ -83,11 +86,11 @@ def matrix(
         top = head + CELL * number
         parts.append(
             Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-                margin - 8, top + 15, _short(principal)
+                margin - 8, top + 19, _short(principal)
             )
         )
         for index, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-            parts.append(_cell(margin + CELL * index, top, principal, column, cell))
+            parts.append(_cell((margin + wide * index, top, wide), principal, column, cell))
     label = (
         f"{len(rows)} principals and {len(columns)} patterns: which are allowed and which denied."
         " The table below has the same."
@@ -99,9 +102,12 @@ def matrix(
 
 
 def _cell(
-    left: int, top: int, principal: str, column: tuple[str, str], cell: dict[str, Any] | None
+    place: tuple[int, int, int],
+    principal: str,
+    column: tuple[str, str],
+    cell: dict[str, Any] | None,
 ) -> Markup:
-    how, name = column
+    (left, top, wide), (how, name) = place, column
     kind, does = "none", "no ACL"
     if cell is not None:
         kind = "all" if name == "*" else how.lower()
@@ -111,7 +117,7 @@ def _cell(
     title = f"{_short(principal)}, {_short(_words(how, name))}: {does}"
     return Markup(
         '<rect class="cell {}" x="{}" y="{}" width="{}" height="{}" rx="4"><title>{}</title></rect>'
-    ).format(kind, left + 1, top + 1, CELL - 2, CELL - 2, title)
+    ).format(kind, left + 1, top + 1, wide - 2, CELL - 2, title)
 
 
 def _words(how: str, name: str) -> str:

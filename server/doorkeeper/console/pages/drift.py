@@ -19,10 +19,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     found = []
     for other in others(asked, wanted):
         words = [asked.address_word(other), asked.address_word(wanted)]
-        has_login = asked.settings.command_config is not None
-        if has_login and (other.address.is_live or wanted.address.is_live):
-            words.append(f"--command-config={asked.settings.command_config}")
-        found.append(asked.command("acls", "diff", *words))
+        found.append(asked.command("acls", "diff", *words, *asked.login_words(other, wanted)))
     if asked.get("clusters") and wanted.names_clusters:
         found.append(asked.command("clusters", "drift", asked.address_word(wanted)))
     return found

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
+from doorkeeper.acls.formats.csv import binding_of_row
 from doorkeeper.console.page import Asked, Page
 from doorkeeper.console.pictures import bars
-from doorkeeper.console.rendering import Rows
+from doorkeeper.console.rendering import Rows, row_of_record
 from doorkeeper.console.runs import Answer
 
 KINDS: Final = {"unused": "unused", "wide": "too wide", "all": "all grants"}
@@ -25,17 +27,26 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if not answers:
         return values
     grants = answers[0].record["grants"]
-    values["totals"] = {
-        "unused": sum(one["unused"] for one in grants),
-        "wide": sum(one["wide"] for one in grants),
-        "all": len(grants),
-    }
+    totals = {name: sum(one[name] for one in grants) for name in ("unused", "wide")}
+    values["totals"] = totals | {"all": len(grants)}
     chosen = [
         one
         for one in grants
         if (kind == "all" or one.get(kind)) and text in one["acl"]["principal"].casefold()
     ]
     values["grants"] = Rows(chosen, asked.number)
+    state = asked.set_state()
+    there = None if state is None or state.reading is None else state.reading.snapshot
+    values["gone"] = [
+        row["id"]
+        for row in values["grants"].items
+        if there is not None and binding_of_row(row_of_record(row["acl"])) not in there
+    ]
+    values["cluster"] = ", ".join(sorted({one["cluster"] for one in grants} - {""}))
+    values["days"] = days = asked.advice.days if asked.advice is not None else []
+    if days:
+        today = datetime.fromtimestamp(asked.sets.now_s(), UTC).date()
+        values["age"] = (today - date.fromisoformat(days[-1])).days
     one = next((one for one in grants if one["id"] == asked.get("grant")), None)
     if one is not None and asked.advice is not None:
         values |= {"one": one, "picture": bars(asked.advice.uses_by_day(one), "Uses by day")}

@@ -25,8 +25,7 @@ def commands(asked: Asked) -> Sequence[Command]:
         return []
     resource, at = asked.resource_words(), _moment(asked)
     kinds = ["--kind=acl"] if not asked.get("all") else []
-    name = asked.get("name")
-    named = [f"--resource={name}"] if name else []
+    named = asked.option("--resource", "name")
     since = [f"--since={at}"] if at else []
     words = [asked.address_word(state), *since, *named, *kinds, *asked.option("--author", "author")]
     found = [asked.command("history", "list", *words, f"--limit={CHANGES}")]
@@ -69,10 +68,9 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     }
     if answers:
         page = answers[-1].record
+        revisions = [_lines_of(asked, one) for one in page["revisions"]]
         values |= {
-            "revisions": Rows(
-                [_lines_of(asked, one) for one in page["revisions"]], asked.number, 20
-            ),
+            "revisions": Rows(revisions, asked.number, 20),
             "older": page["before"],
             "picture": timeline(page["revisions"]),
         }

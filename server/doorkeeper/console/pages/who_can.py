@@ -29,17 +29,13 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         who = answers[0].record["who"]
         text = asked.get("filter").casefold()
         who = [row for row in who if text in row["principal"].casefold()] if text else who
-        values |= {"rows": Rows(who, asked.number), "everybody": _everybody(who)}
+        values["rows"] = Rows(who, asked.number)
         state, kind = asked.set_state(), asked.get("kind", "topic").upper().replace("-", "_")
         if state is not None and state.reading is not None and not asked.is_prefixed:
             index = state.reading.snapshot
             name = "kafka-cluster" if kind == "CLUSTER" else asked.get("name")
             values["covered"] = index.covers(ResourceType[kind], name)
     return values
-
-
-def _everybody(who: Sequence[dict[str, Any]]) -> bool:
-    return any(row["principal"] == "User:*" for row in who)
 
 
 PAGE = Page(

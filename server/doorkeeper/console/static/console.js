@@ -10,10 +10,11 @@
     const field = document.getElementById(button.dataset.copy);
     const label = button.textContent;
     try {
-      await navigator.clipboard.writeText(field.value);
+      await navigator.clipboard.writeText(field.value ?? field.textContent);
       button.textContent = "Copied";
     } catch {
-      field.select();
+      getSelection().selectAllChildren(field);
+      field.select?.();
       button.textContent = "Selected; press Ctrl+C";
     }
     setTimeout(() => { button.textContent = label; }, 1500);

@@ -245,3 +245,10 @@ def test_a_day_before_the_history_has_its_first_state(asked: TestClient) -> None
 
     assert "is before the history that was kept" in page
     assert "--at=0" in page
+
+
+def test_grants_say_how_old_their_evidence_is(asked: TestClient) -> None:
+    page = asked.get("/grants", params={"kind": "all"}).text
+
+    assert "Evidence: decisions" in page
+    assert "The evidence ends" in page
