@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ AUDIT = """axe.run(document, {preload: false,
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
     .then((found) => found.violations.map((each) =>
         `${each.id}: ${each.nodes.length} times, as ${each.nodes[0].html.slice(0, 150)}`))"""
+
+FIELD = re.compile(r'<input (?:"[^"]*"|[^">])*>')
 
 OTHER = f"{HEAD}User:alice,Topic,LITERAL,orders,Read,Allow,*\nUser:x,Group,LITERAL,g,Read,Allow,*\n"
 
@@ -66,7 +69,8 @@ async def faults(tab: Tab, width: int, *, scripts: bool = True) -> list[str]:
         wide = await tab.page.evaluate("document.documentElement.scrollWidth")
         if wide != width:
             found.append(f"the page is {wide} wide")
-    if "\u202e" in await tab.page.content():
+    # A field has the very text that was asked for; it is a box of its own.
+    if "\u202e" in FIELD.sub("", await tab.page.content()):
         found.append("a direction mark is in the page")
     return [f"{tab.page.url[:200]}: {one}" for one in found]
 
