@@ -91,7 +91,7 @@ def test_what_can() -> None:
 
     assert what_can(PLAIN, world, "User:a", resource_type=TOPIC) == [
         Power(topic("ord", PREFIXED), (READ, DESCRIBE)),
-        Power(topic("orders"), (DESCRIBE,)),
+        Power(topic("orders"), (DESCRIBE,), denied=(READ,)),
     ]
 
 
