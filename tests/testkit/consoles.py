@@ -14,6 +14,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.console.app import Console
 from doorkeeper.console.command import command
@@ -86,7 +87,9 @@ def sets_at(*addresses: Path | str) -> Sets:
 
 def options(*words: str) -> dict[str, Any]:
     """Return the options of ``doorkeeper console`` with these words."""
-    return command.make_context("console", list(words)).params
+    # click keeps the help option that a command was first asked for, with the names of its parent.
+    parent = doorkeeper.make_context("doorkeeper", ["console"])
+    return command.make_context("console", list(words), parent=parent).params
 
 
 def write_advice(folder: Path) -> None:
