@@ -32,3 +32,4 @@ def test_page_example_runs_as_printed(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "created\norders User:alice READ\n"
+    assert "prints `created` and `orders User:alice READ`" in PAGE
