@@ -44,6 +44,11 @@ NEEDED = re.compile(
 )
 """A line of ours after the tool's: the permission that the command needs, or the right address."""
 
+NOTES = re.compile(
+    r"^doorkeeper: (?:0 removed: |note: no topic (?:has this name|begins so): ).*\n?", re.MULTILINE
+)
+"""Ours alone: nothing was removed, and why; a name that no topic can have. The tool is silent."""
+
 OPERATIONS = re.compile(r"(only supports operations) \[(.*)\]")
 
 
@@ -59,7 +64,7 @@ def our_words(words: Sequence[str]) -> Done:
     (action,) = (ACTIONS[word] for word in words if word in ACTIONS)
     rest = [word for word in words if word not in ACTIONS]
     result = CliRunner().invoke(doorkeeper, ["acls", action, *ACCEPTED[action], *rest])
-    said_ = NEEDED.sub("", result.stderr).removeprefix("doorkeeper: ")
+    said_ = NOTES.sub("", NEEDED.sub("", result.stderr)).removeprefix("doorkeeper: ")
     if action == "remove":
         # Ours lists what goes first, so that the listing is what a server refuses.
         said_ = said_.replace("needs DESCRIBE permission", "needs ALTER permission")
