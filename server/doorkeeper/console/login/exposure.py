@@ -12,11 +12,15 @@ from urllib.parse import urlsplit
 import click
 from msgspec import Struct
 
+from doorkeeper.cli.terminal import say
 from doorkeeper.console.guard import hosts_at
 from doorkeeper.console.login.oidc import Claim, Client, is_safe_url
 from doorkeeper.console.login.sessions import Role
 from doorkeeper.console.login.users import UsersLogin
 from doorkeeper.server.config.http import is_loopback
+from doorkeeper.server.runtime.logger import NO_FIELDS, LeveledLogger
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
+from doorkeeper.server.security.tls.https import https_context
 
 CALLBACK: Final = "/login/callback"
 
@@ -43,6 +47,21 @@ class Exposure(Struct, frozen=True):
     def has_login(self) -> bool:
         """Say whether people log in."""
         return self.users is not None or self.oidc is not None
+
+
+class _Said(LeveledLogger):
+    def write(self, level: int, event: str, fields: Mapping[str, object] = NO_FIELDS, /) -> None:
+        say("; ".join([event, *(f"{name}: {value}" for name, value in fields.items())]))
+
+
+class FollowedTls(ssl.SSLContext):
+    """The context of the present certificate: each new connection of asyncio wraps itself."""
+
+    files: ReloadedFiles[ssl.SSLContext]
+
+    def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
+        """Begin a connection with the certificate that the files have now."""
+        return self.files.current().wrap_bio(*arguments, **options)
 
 
 def exposure_of(options: Mapping[str, Any]) -> Exposure:
@@ -105,17 +124,10 @@ def _tls_of(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None
         return None
     if certificate is None or key is None:
         raise click.UsageError("--tls-certificate and --tls-key belong together")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        # An encrypted key: no question on the terminal.
-        context.load_cert_chain(certificate, key, password="")
-    except ssl.SSLError as error:
-        raise ValueError(
-            f"{certificate}, {key}: expected a certificate and its key as PEM, not encrypted"
-        ) from error
-    except OSError as error:
-        raise ValueError(f"{certificate}, {key}: {error.strerror}") from error
+    context = FollowedTls(ssl.PROTOCOL_TLS_SERVER)
+    context.files = ReloadedFiles(
+        lambda: https_context(certificate, key), _Said(), certificate, key
+    )
     return context
 
 

@@ -18,6 +18,7 @@ from doorkeeper.console.login.users import FAILURES_MAX, UsersLogin
 from doorkeeper.server.security.users_file_changes import set_user
 from testkit.certificates import world
 from testkit.consoles import PORT, console_over, options, sets_at
+from testkit.tls import client_context, shaken
 
 URL = "https://console.example:9480"
 
@@ -87,8 +88,29 @@ def test_wrong_options_are_refused(tls: list[str], tmp_path: Path) -> None:
             exposure_of(options(*words))
     with pytest.raises(ValueError, match="line 1: no password record"):
         exposure_of(options(f"--viewers={file}"))
-    with pytest.raises(ValueError, match="expected a certificate"):
+    with pytest.raises(ValueError, match="no certificate, or an encrypted key|no start line|not"):
         exposure_of(options(f"--tls-certificate={file}", f"--tls-key={file}"))
+
+
+def test_new_connections_get_the_certificate_that_the_file_has_now(
+    tls: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new certificate without its key is reported, and the one before stays in use."""
+    server = exposure_of(options(*tls)).tls
+    new = world().authority.server()
+    assert server is not None
+
+    def presented() -> bytes | None:
+        return shaken(server, client_context())[1].getpeercert(binary_form=True)
+
+    seen = [presented()]
+    (tmp_path / "server.pem").write_text(new.chain_pem, encoding="ascii")
+    seen.append(presented())
+    (tmp_path / "server.key").write_text(new.key_pem(), encoding="ascii")
+    seen.append(presented())
+
+    assert seen == [world().server.der, world().server.der, new.der]
+    assert "key values mismatch" in capsys.readouterr().err
 
 
 def test_on_loopback_nobody_logs_in(acls: Path) -> None:

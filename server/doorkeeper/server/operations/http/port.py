@@ -29,6 +29,7 @@ from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.operations.http.answers import Stream, status_answer
 from doorkeeper.server.operations.http.credentials import read_credentials
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
+from doorkeeper.server.security.tls.https import https_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -344,22 +345,7 @@ def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLCont
     if certificate is None or key is None:
         return None
 
-    def context() -> ssl.SSLContext:
-        for file in (certificate, key):
-            # OpenSSL does not say which of the two it could not read.
-            file.open("rb").close()
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        made.minimum_version = ssl.TLSVersion.TLSv1_2
-        made.set_alpn_protocols(["http/1.1"])
-        try:
-            # A password is given, so that an encrypted key fails instead of prompting.
-            made.load_cert_chain(certificate, key, password="")
-        except ssl.SSLError as error:
-            reason = (error.reason or "no certificate, or an encrypted key").lower()
-            raise ValueError(f"{certificate}, {key}: {reason.replace('_', ' ')}") from None
-        return made
-
     try:
-        return ReloadedFiles(context, logger, certificate, key)
+        return ReloadedFiles(lambda: https_context(certificate, key), logger, certificate, key)
     except ValueError as error:
         raise ValueError(f"{HTTP_LISTENER}: https cannot be used: {error}") from None
