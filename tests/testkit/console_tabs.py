@@ -1,4 +1,4 @@
-"""The console in a browser: a console with a history, a second file and advice, and its pages."""
+"""The console in a browser: consoles over files, servers and brokers, and their pages."""
 
 from __future__ import annotations
 
@@ -26,20 +26,41 @@ AUDIT = """axe.run(document, {preload: false,
 
 FIELD = re.compile(r'<input (?:"[^"]*"|[^">])*>')
 
+ACCEPTED = ("--accept=networks", "--accept=size")
+"""Hosts of the examples are networks, and a test may leave more ACLs than it takes."""
+
+FINDINGS = '{"version": 1, "findings": {"unused:g1": {"kind": "unused", "note": "n"}}}'
+
 OTHER = f"{HEAD}User:alice,Topic,LITERAL,orders,Read,Allow,*\nUser:x,Group,LITERAL,g,Read,Allow,*\n"
 
 
 @contextmanager
-def example_console(folder: Path) -> Iterator[str]:
-    """Serve a store with a history and two files that differ, with the advice of the pipeline."""
+def example_console(folder: Path, live: str = "") -> Iterator[str]:
+    """Serve ACLs, those of a store with a history, and a file that differs, with advice.
+
+    The first address is a file, or the live cluster at ``live``, which then has the same ACLs.
+    Changes are allowed.
+    """
     (folder / "acls.csv").write_text(ACLS, encoding="utf-8")
     (folder / "other.csv").write_text(OTHER, encoding="utf-8")
     write_advice(folder / "advice")
-    words = ["acls", "import", str(folder / "acls.csv"), f"store:{folder / 'data'}"]
-    assert CliRunner().invoke(doorkeeper, words).exit_code == 0
-    sets = sets_at(f"store:{folder / 'data'}", folder / "acls.csv", folder / "other.csv")
-    with served_over(sets, Settings(advice=folder / "advice")) as url:
+    (folder / "findings.json").write_text(FINDINGS, encoding="utf-8")
+    first, store = live or str(folder / "acls.csv"), f"store:{folder / 'data'}"
+    command("import", str(folder / "acls.csv"), store)
+    if live:
+        command("apply", str(folder / "acls.csv"), live, "--whole", "--yes", *ACCEPTED)
+    settings = Settings(
+        advice=folder / "advice", findings=folder / "findings.json", allow_changes=True
+    )
+    with served_over(sets_at(first, store, folder / "other.csv"), settings) as url:
         yield url
+
+
+def command(*words: str) -> str:
+    """Run a command about ACLs, and return what it prints."""
+    done = CliRunner().invoke(doorkeeper, ["acls", *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 @asynccontextmanager
