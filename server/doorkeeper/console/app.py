@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.cli.terminal import say
@@ -21,7 +20,7 @@ from doorkeeper.console.advice import Advice
 from doorkeeper.console.changes import NotChanged, accept, apply, require_change
 from doorkeeper.console.guard import Guard
 from doorkeeper.console.login.exposure import Exposure, local_user
-from doorkeeper.console.login.routes import LoginPages
+from doorkeeper.console.login.routes import LoginPages, fields_in, form_of
 from doorkeeper.console.login.sessions import Door, Sessions, local_session, session_of
 from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, Settings, Wrong
 from doorkeeper.console.pages import PAGES
@@ -31,9 +30,6 @@ from doorkeeper.console.runs import Answer, Command, run
 from doorkeeper.console.sets import Sets, SetState
 from doorkeeper.console.texts import TEXT_BYTES_MAX, Texts
 
-STATIC = ("console.css", "console.js", "htmx.min.js", "icon.svg")
-
-FIELDS_MAX = 2_000
 NOT_KEPT = "the console no longer has the text that this link stands for; send the form again"
 
 
@@ -60,7 +56,6 @@ class Console:
             types=TYPES,
         )
         self._pages = {page.name: page for page in PAGES}
-        self._static = {name: (FOLDER / "static" / name).read_bytes() for name in STATIC}
 
     def close(self) -> None:
         """Stop reading, and remove the files of texts."""
@@ -74,7 +69,7 @@ class Console:
         routes = [
             *LoginPages(exposure, sessions, self._html).routes(),
             Route("/", self._in_thread(self._home)),
-            Route("/static/{file}", self._file),
+            Mount("/static", StaticFiles(directory=FOLDER / "static")),
             Route("/read-again", self._posted(self._read_again), methods=["POST"]),
             Route("/change", self._posted(self._change), methods=["POST"]),
             Route("/accept", self._posted(self._accept), methods=["POST"]),
@@ -110,7 +105,10 @@ class Console:
         try:
             state = asked.set_state() if page.needs_set else None
             if state is not None and state.reading is None:
-                return self._without_acls(page, asked, state)
+                status, values = 200 if state.is_reading else 502, {"page": page, "state": state}
+                return self._html(
+                    "unread.html", status, asked=asked, waits=state.is_reading, **values
+                )
             answers = self._answers(page, asked, page.format)
         except Wrong as error:
             return self._question(page, asked, [], problem=str(error))
@@ -139,12 +137,6 @@ class Console:
             failure=failure,
             problem=problem,
             **values,
-        )
-
-    def _without_acls(self, page: Page, asked: Asked, state: SetState) -> Response:
-        status = 200 if state.is_reading else 502
-        return self._html(
-            "unread.html", status, page=page, asked=asked, state=state, waits=state.is_reading
         )
 
     def _json(self, request: Request) -> Response:
@@ -188,9 +180,7 @@ class Console:
     # --- what pages need
 
     def _asked(self, request: Request) -> Asked:
-        fields = parse_qs(
-            request.url.query, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace"
-        )
+        fields = fields_in(request.url.query)
         session = session_of(request)
         page = self._pages.get(request.path_params.get("page", ""))
         if page is not None and page.prefers is not None and not any(fields.get("set", ())):
@@ -276,14 +266,9 @@ class Console:
 
     def _posted(self, answer: Callable[..., Response]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            body = bytearray()
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > TEXT_BYTES_MAX * 3:
-                    return PlainTextResponse("the text is too long\n", 413)
-            fields = parse_qs(
-                body.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=FIELDS_MAX
-            )
+            fields = await form_of(request, TEXT_BYTES_MAX * 3)
+            if fields is None:
+                return PlainTextResponse("the text is too long\n", 413)
             return await run_in_threadpool(answer, request, fields)
 
         return endpoint
@@ -293,15 +278,6 @@ class Console:
             return await run_in_threadpool(answer, request)
 
         return endpoint
-
-    async def _file(self, request: Request) -> Response:
-        name = request.path_params["file"]
-        if name not in self._static:
-            return PlainTextResponse("no such file\n", 404)
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        # Its name has the version: links are /static/NAME?VERSION.
-        headers = {"Cache-Control": "max-age=86400"}
-        return Response(self._static[name], media_type=kind, headers=headers)
 
 
 def _block(lines: Sequence[str], language: str) -> str:

@@ -63,6 +63,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
                     headers.setdefault(name, value)
+                if scope["path"].startswith("/static/"):
+                    headers["Cache-Control"] = "no-cache"
             await send(message)
 
         refusal = self._refusal(scope["method"], Headers(scope=scope))

@@ -103,6 +103,12 @@ def row_of_record(record: Mapping[str, str]) -> str:
     return ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in cells)
 
 
+def signed(plan: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the ACLs of a plan or a comparison, with what is done with them."""
+    signs = (("add", "added"), ("remove", "removed"))
+    return [(sign, row) for sign, key in signs for row in plan.get(key, ())]
+
+
 def without(changes: Mapping[str, Sequence[str]], field: str, row: str) -> str:
     """Return the fields of a change as a query, without one of its rows."""
     pairs = [(name, one) for name, rows in changes.items() for one in rows]

@@ -72,11 +72,5 @@ def settings_of(options: dict[str, Any]) -> Settings:
         words.append(f"--kafka={options['release']}")
     if options["file"] is not None:
         words.append(f"--config={options['file']}")
-    return Settings(
-        policy_words=tuple(words),
-        command_config=options["command_config"],
-        rules=options["rules"],
-        advice=options["advice"],
-        findings=options["findings"],
-        allow_changes=options["allow_changes"],
-    )
+    names = ("command_config", "rules", "advice", "findings", "allow_changes")
+    return Settings(tuple(words), **{name: options[name] for name in names})

@@ -181,3 +181,22 @@ def test_a_taken_port_is_named(acls: Path) -> None:
     assert result.exit_code == 1
     assert f"port {port}: " in result.stderr
     assert "--port" in result.stderr
+
+
+def test_too_many_fields_are_refused(console: TestClient) -> None:
+    """As fields of links and of forms: reading them all would take long."""
+    many = "&".join(["name=x"] * 3_000)
+
+    for answer in (console.get(f"/who-can?{many}"), console.post("/why", content=many)):
+        assert answer.status_code == 400
+        assert "at most 2000 fields" in answer.text
+
+
+def test_static_files_are_asked_for_again(console: TestClient) -> None:
+    """After an upgrade no browser has a style of the version before."""
+    answer = console.get("/static/console.css")
+    again = console.get("/static/console.css", headers={"If-None-Match": answer.headers["etag"]})
+
+    assert answer.headers["cache-control"] == "no-cache"
+    assert answer.headers["content-type"].startswith("text/css")
+    assert again.status_code == 304

@@ -6,10 +6,11 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -20,6 +21,7 @@ from doorkeeper.console.login.oidc import PENDING_S, Oidc, Refused
 from doorkeeper.console.login.sessions import Session, Sessions, session_of
 from doorkeeper.console.login.users import Failures
 
+FIELDS_MAX: Final = 2_000
 FORM_BYTES_MAX: Final = 10_000
 FAILED_S: Final = 0.1
 """The delay of an answer to a wrong password, as on Kafka's listeners."""
@@ -132,12 +134,25 @@ def local_path(text: str) -> str:
     return text if _PATH.fullmatch(text) else "/"
 
 
-async def fields_of(request: Request) -> Mapping[str, str]:
-    """Return the fields of a small form; none of one that is too large."""
+async def form_of(request: Request, bytes_max: int) -> dict[str, list[str]] | None:
+    """Return the fields of a form; None for one that is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > FORM_BYTES_MAX:
-            return {}
-    found: dict[str, Any] = parse_qs(body.decode("ascii", "replace"), keep_blank_values=True)
-    return {name: values[-1] for name, values in found.items()}
+        if len(body) > bytes_max:
+            return None
+    return fields_in(body.decode("ascii", "replace"))
+
+
+def fields_in(text: str) -> dict[str, list[str]]:
+    """Return the fields of a query or a form; the status 400 is for too many."""
+    try:
+        return parse_qs(text, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace")
+    except ValueError as error:
+        raise HTTPException(400, f"expected at most {FIELDS_MAX} fields\n") from error
+
+
+async def fields_of(request: Request) -> Mapping[str, str]:
+    """Return the fields of a small form; none of one that is too large."""
+    fields = await form_of(request, FORM_BYTES_MAX) or {}
+    return {name: values[-1] for name, values in fields.items()}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doorkeeper.console.page import Asked, Page, Wrong
-from doorkeeper.console.rendering import Rows
+from doorkeeper.console.rendering import Rows, signed
 from doorkeeper.console.runs import Answer, Command
 from doorkeeper.console.sets import SetState
 
@@ -48,12 +48,11 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if not answers:
         return {"changes": None}
     plan, target = answers[0].record, target_of(asked)
-    rows = [("remove", row) for row in plan["removed"]] + [("add", row) for row in plan["added"]]
     session, can_be_changed = asked.session, target.is_live or target.address.is_store
     return {
         "target": target,
         "wanted": asked.set_state(),
-        "changes": Rows(rows, asked.number),
+        "changes": Rows(signed(plan), asked.number),
         "effects": Rows(plan["effective"], asked.number),
         "allowed": sum(one["allowed"] for one in plan["effective"]),
         "digest": digest_of(plan),

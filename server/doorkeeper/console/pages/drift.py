@@ -1,18 +1,19 @@
-"""Which addresses differ from the wanted set, ACL by ACL."""
+"""Which addresses differ from the wanted set, ACL by ACL, since when, and by whose hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doorkeeper.console.page import Asked, Page
-from doorkeeper.console.rendering import Rows
-from doorkeeper.console.runs import Answer, Command
+from doorkeeper.console.pages.history import CHANGES
+from doorkeeper.console.rendering import Rows, row_of_record, signed
+from doorkeeper.console.runs import Answer, Command, run
 from doorkeeper.console.sets import SetState
 
 
 def commands(asked: Asked) -> Sequence[Command]:
-    """Return a comparison of each other address with the wanted one."""
+    """Return comparisons with the wanted one; of the chosen address the histories of its rows."""
     wanted = asked.set_state()
     if wanted is None:
         return []
@@ -22,6 +23,15 @@ def commands(asked: Asked) -> Sequence[Command]:
         found.append(asked.command("acls", "diff", *words, *asked.login_words(other, wanted)))
     if asked.get("clusters") and wanted.names_clusters:
         found.append(asked.command("clusters", "drift", asked.address_word(wanted)))
+    if asked.get("with") and (histories := _histories(asked, wanted)):
+        record = run(found[0], asked.sets.reading_of, "--output", "json").record
+        names = [f"--resource={row['name']}" for _, row in _rows(asked, record or {}).items]
+        words = ["--kind=acl", f"--limit={CHANGES}", *dict.fromkeys(names)]
+        found += [
+            asked.command("history", "list", asked.address_word(state), *words)
+            for state in histories
+            if names
+        ]
     return found
 
 
@@ -35,27 +45,60 @@ def others(asked: Asked, wanted: SetState) -> list[SetState]:
     ]
 
 
+def _histories(asked: Asked, wanted: SetState) -> list[SetState]:
+    return [one for one in (wanted, *others(asked, wanted)) if one.has_history]
+
+
+def _rows(asked: Asked, record: Mapping[str, Any]) -> Rows:
+    """Return the ACLs that an address lacks, then those that it has too many."""
+    return Rows(signed(record), asked.number)
+
+
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the addresses with their differences; the rows of the one that was chosen."""
     wanted = asked.set_state() if asked.sets.states else None
+    values: dict[str, Any] = {"wanted": wanted, "compared": [], "rows": None, "clusters": None}
     if wanted is None:
-        return {"compared": [], "unread": [], "rows": None, "clusters": None, "wanted": None}
+        return values | {"unread": []}
     compared = list(zip(others(asked, wanted), answers, strict=False))
-    values: dict[str, Any] = {
-        "wanted": wanted,
-        "compared": [(state, answer.record) for state, answer in compared if answer.record],
-        "unread": [state for state in asked.sets.states.values() if state.reading is None],
-        "rows": None,
-        "clusters": None,
-    }
+    values["unread"] = [one for one in asked.sets.states.values() if one.reading is None]
+    values["compared"] = [(state, answer.record) for state, answer in compared]
     if asked.get("clusters") and len(answers) > len(compared):
-        values["clusters"] = answers[-1].record["clusters"]
-    if asked.get("with") and values["compared"]:
-        record = values["compared"][0][1]
-        rows = [("add", row) for row in record["added"]]
-        rows += [("remove", row) for row in record["removed"]]
-        values["rows"] = Rows(rows, asked.number)
+        values["clusters"] = answers[len(compared)].record["clusters"]
+    if asked.get("with") and compared:
+        rows, histories = _rows(asked, compared[0][1].record), _histories(asked, wanted)
+        pairs = zip(reversed(histories), reversed(answers), strict=False)
+        changes = {str(state.address): _changes(answer) for state, answer in pairs}
+        values["rows"] = rows
+        values["hands"] = [_hand(sign, row, wanted, changes) for sign, row in rows.items]
+        values["silent"] = [one for one in (wanted, compared[0][0]) if one not in histories]
     return values
+
+
+def _changes(history: Answer) -> dict[tuple[str, bool], Mapping[str, Any]]:
+    """Return the newest revision that has set a row, and the newest that has removed it."""
+    return {
+        (row_of_record(line), line["action"] == "set"): revision
+        for revision in reversed(history.record.get("revisions", ()))
+        for line in revision["changes"]
+        if "permissionType" in line
+    }
+
+
+def _hand(
+    sign: str,
+    row: Mapping[str, str],
+    wanted: SetState,
+    changes: Mapping[str, Mapping[tuple[str, bool], Mapping[str, Any]]],
+) -> Mapping[str, Any] | None:
+    """Return the change since which a row differs; None if no history has it."""
+    found = []
+    for address, lines in changes.items():
+        is_set = (sign == "add") == (address == str(wanted.address))
+        revision = lines.get((row_of_record(row), is_set))
+        if revision is not None:
+            found.append({**revision, "address": address, "set": is_set})
+    return max(found, key=lambda one: str(one["time"]), default=None)
 
 
 PAGE = Page(

@@ -19,8 +19,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     state = asked.set_state()
     if state is not None:
         words += [f"--acls={asked.address_word(state)}", "--allow-wider"]
-        if state.address.is_live and asked.settings.command_config is not None:
-            words.append(f"--command-config={asked.settings.command_config}")
+        words += asked.login_words(state)
     if asked.get("optional"):
         words.append("--include-optional")
     return [asked.command("learn", *words)]
@@ -28,10 +27,8 @@ def commands(asked: Asked) -> Sequence[Command]:
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the text of the form, and the ACLs of the page that is asked for."""
-    values: dict[str, Any] = {"log": asked.text("log")}
-    if answers:
-        values["acls"] = Rows(answers[0].record["acls"], asked.number)
-    return values
+    acls = answers[0].record["acls"] if answers else ()
+    return {"log": asked.text("log"), "acls": Rows(acls, asked.number)}
 
 
 PAGE = Page(

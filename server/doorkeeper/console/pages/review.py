@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from doorkeeper.console.page import Asked, Page
-from doorkeeper.console.rendering import Rows
+from doorkeeper.console.rendering import Rows, signed
 from doorkeeper.console.runs import Answer, Command
 
 
@@ -21,9 +21,7 @@ def commands(asked: Asked) -> Sequence[Command]:
         words.append("--whole")
     if asked.settings.rules is not None:
         words.append(f"--assert={asked.settings.rules}")
-    set_words = asked.set_words()
-    is_config = [word for word in set_words if word.startswith("--config=")]
-    plan_words = [word for word in set_words if word not in is_config]
+    plan_words = [word for word in asked.set_words() if not word.startswith("--config=")]
     return [
         asked.command("acls", "plan", file, *plan_words, *words),
         asked.command("acls", "lint", file, *asked.settings.policy_words),
@@ -35,9 +33,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     values: dict[str, Any] = {"text": asked.text("file")}
     if answers:
         plan = answers[0].record
-        changes = [("add", row) for row in plan["added"]]
-        changes += [("remove", row) for row in plan["removed"]]
-        values["changes"] = Rows(changes, asked.number)
+        values["changes"] = Rows(signed(plan), asked.number)
         values["effects"] = Rows(plan["effective"], asked.number)
         values["allowed"] = sum(one["allowed"] for one in plan["effective"])
         values["findings"] = Rows(answers[1].record["findings"] if answers[1].record else [], 1)

@@ -21,11 +21,8 @@ def commands(asked: Asked) -> Sequence[Command]:
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the rows of the page that is asked for: those with a DENY first."""
-    values: dict[str, Any] = {}
-    if answers:
-        can = answers[0].record["can"]
-        values["rows"] = Rows(sorted(can, key=lambda row: not row["denied"]), asked.number)
-    return values
+    can = answers[0].record["can"] if answers else ()
+    return {"rows": Rows(sorted(can, key=lambda row: not row["denied"]), asked.number)}
 
 
 PAGE = Page(

@@ -33,11 +33,7 @@ def commands(asked: Asked) -> Sequence[Command]:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the texts of the form."""
     del answers
-    return {
-        "credentials": CREDENTIALS,
-        "text": asked.text("text"),
-        "config": asked.text("config"),
-    }
+    return {"credentials": CREDENTIALS, "text": asked.text("text"), "config": asked.text("config")}
 
 
 PAGE = Page(

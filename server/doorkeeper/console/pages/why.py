@@ -69,10 +69,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     }
     if answers:
         flip = answers[0].record["flip"]
-        values["flip"] = {
-            "add": [row_of_record(row) for row in flip["add"]],
-            "remove": [row_of_record(row) for row in flip["remove"]],
-        }
+        values["flip"] = {sign: list(map(row_of_record, flip[sign])) for sign in ("add", "remove")}
         values["considered"] = Rows(answers[0].record["considered"], asked.number)
     return values
 
