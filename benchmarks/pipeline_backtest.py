@@ -41,7 +41,7 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.formats import records
 from doorkeeper.acls.model import AclOperation, PatternType, ResourceType
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
+from doorkeeper_pipeline.evaluation.literals import frame_of
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from synthetic.grants import SUPER_USER, proposal_of
@@ -197,12 +197,8 @@ def make(folder: Path, shape: Shape, count: int) -> None:
     versions = []
     for version, bindings in (("before", world.bindings), ("after", proposed)):
         (folder / f"{version}.json").write_text(records.write_json(bindings))
-        acls = rows(
-            AclSet(
-                bindings, ("",) * len(bindings), (None,) * len(bindings), (False,) * len(bindings)
-            )
-        )
-        versions.append(acls.with_columns(pl.lit(version).alias("version")))
+        acls = frame_of(bindings).with_row_index("binding")
+        versions.append(acls.with_columns(binding_id=pl.lit(""), version=pl.lit(version)))
     pl.concat(versions).write_parquet(folder / "acls.parquet")
     print(
         f"{len(world.bindings):,} ACLs, {len(proposed):,} proposed; {count:,} events in"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import polars as pl
 
 from doorkeeper_pipeline.bindings import FIELDS
-from doorkeeper_pipeline.evaluation.literals import bindings_of, frame_of
+from doorkeeper_pipeline.evaluation.literals import bindings_of
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -23,16 +23,26 @@ V = TypeVar("V")
 
 
 class AclSet(NamedTuple):
-    """Bindings, each once, and the ids of each in other tables.
+    """Bindings, each once, in the order of their fields.
 
-    ``known_from`` are the times from which they are known to be there, or None; ``given`` says
-    which of these are the times at which they were given.
+    ``rows`` has their numbers in ``binding``, the ids of each in other tables, and the seven
+    fields. ``known_from`` are the times from which they are known to be there, or None; ``given``
+    says which of these are the times at which they were given.
     """
 
     bindings: tuple[AclBinding, ...]
-    ids: tuple[str, ...]
+    rows: pl.DataFrame
     known_from: tuple[dt.datetime | None, ...]
     given: tuple[bool, ...]
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the id of each binding."""
+        return self.rows["binding_id"].to_list()
+
+    def rows_of(self, numbers: Sequence[int]) -> pl.DataFrame:
+        """Return the rows of some bindings."""
+        return self.rows[pl.Series(numbers, dtype=pl.UInt32)]
 
     def with_ids(self, values: Mapping[str, V]) -> dict[AclBinding, V]:
         """Return the bindings whose ids have a value, each with its value."""
@@ -50,26 +60,13 @@ def in_force(table: pa.Table) -> AclSet:
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.filter(pl.col("valid_to").is_null())
-    columns = frame.select(
-        "binding_id",
-        pl.coalesce("valid_from", "known_from"),
-        given=pl.col("valid_from").is_not_null(),
-    )
-    found = dict(zip(bindings_of(frame), columns.iter_rows(), strict=True))
-    bindings = tuple(sorted(found))
+    frame = frame.unique(FIELDS, keep="last", maintain_order=True)
+    found = bindings_of(frame)
+    order = sorted(range(len(found)), key=found.__getitem__)
+    frame = frame[pl.Series(order, dtype=pl.UInt32)]
     return AclSet(
-        bindings,
-        tuple(found[each][0] for each in bindings),
-        tuple(found[each][1] for each in bindings),
-        tuple(found[each][2] for each in bindings),
-    )
-
-
-def rows(acls: AclSet, numbers: Sequence[int] | None = None) -> pl.DataFrame:
-    """Return the id and the seven fields of bindings, with their numbers in ``binding``."""
-    chosen = range(len(acls.bindings)) if numbers is None else numbers
-    return frame_of(acls.bindings[each] for each in chosen).select(
-        pl.Series(BINDING, chosen, pl.Int32),
-        pl.Series("binding_id", [acls.ids[each] for each in chosen], pl.String),
-        *FIELDS,
+        tuple(found[each] for each in order),
+        frame.select(pl.Series(BINDING, range(len(order)), pl.Int32), "binding_id", *FIELDS),
+        tuple(frame.select(pl.coalesce("valid_from", "known_from")).to_series()),
+        tuple(frame["valid_from"].is_not_null()),
     )

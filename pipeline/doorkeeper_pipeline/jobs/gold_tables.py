@@ -201,9 +201,10 @@ class GoldTables:
         for table, found in tables.items():
             frame = contents.as_frame(table, found).with_columns(cluster=pl.lit(self._cluster.name))
             self.warnings.update(contents.check(table, frame))
-            others = self._cluster.others(self._change.read(table))
-            self._change.replace(table, pl.concat([others, frame]))
             rows[table] = len(frame)
+            if self._cluster.ids:
+                frame = pl.concat([self._cluster.others(self._change.read(table)), frame])
+            self._change.replace(table, frame)
         return rows
 
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.evaluation.generated import (
     PATTERN_NAMES,
     generated,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.evaluation.overbroad import Excess
     from doorkeeper_pipeline.evaluation.severity import Opening
     from doorkeeper_pipeline.evaluation.unused import Unused
@@ -256,11 +256,12 @@ def _unused_table(
     verdicts_: Sequence[GrantVerdict],
 ) -> pa.Table:
     chosen = [verdicts_[each.binding] for each in found]
+    ids = acls.ids
     judged = pl.DataFrame(
         [
             (
                 each.reason,
-                [acls.ids[other] for other in each.covered_by[:COVERED_BY_MAX]],
+                [ids[other] for other in each.covered_by[:COVERED_BY_MAX]],
                 verdict.judged.verdict.value,
                 verdict.judged.rule,
                 verdict.judged.why,
@@ -278,7 +279,7 @@ def _unused_table(
         },
         orient="row",
     )
-    bindings = rows(acls, [each.binding for each in found]).with_columns(**_openings(chosen))
+    bindings = acls.rows_of([each.binding for each in found]).with_columns(**_openings(chosen))
     frame = pl.concat([bindings, judged], how="horizontal")
     going = frame.filter(pl.col("proposal") == "REMOVE")
     commands = going.select(BINDING, commands_of(going, remove=True))
@@ -301,7 +302,7 @@ def _overbroad_table(
     acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
 ) -> pa.Table:
     numbers = found.grants[BINDING].to_list()
-    bindings = rows(acls, numbers).with_columns(
+    bindings = acls.rows_of(numbers).with_columns(
         **_openings([verdicts_[number] for number in numbers])
     )
     certain = pl.Series([not verdicts_[number].narrowing for number in numbers], dtype=pl.Boolean)
@@ -345,7 +346,7 @@ def grant_usage(
 
     ``verdicts`` has the columns of the verdict for each number of a binding.
     """
-    frame = rows(acls).join(totals, on=BINDING, how="left", maintain_order="left")
+    frame = acls.rows.join(totals, on=BINDING, how="left", maintain_order="left")
     frame = frame.join(verdicts, on=BINDING, maintain_order="left")
     nothing = pl.lit([], pl.List(pl.String))
     counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}

@@ -135,12 +135,11 @@ def brokers_in(asked: GoldInput) -> Brokers:
 
     Only those of the last day: a container gets another address when it starts.
     """
-    everything = BROKERS.of(asked).to_dicts()
-    rows = [row for row in everything if row[OPERATION] == "CLUSTER_ACTION"]
-    end = max((row[LAST] for row in rows), default=None)
-    latest = [row for row in rows if end - row[LAST] < dt.timedelta(days=1)]
+    everything = BROKERS.of(asked)
+    actions = everything.filter(pl.col(OPERATION) == "CLUSTER_ACTION")
+    latest = actions.filter(pl.col(LAST).max() - pl.col(LAST) < dt.timedelta(days=1))
     return Brokers(
-        frozenset(row[HOST] for row in latest),
-        any(row[API] == "Fetch" for row in latest),
-        any(not row[API] or row[API] in _OF_CONTROLLERS for row in everything),
+        frozenset(latest[HOST]),
+        "Fetch" in latest[API],
+        not {"", *_OF_CONTROLLERS}.isdisjoint(everything[API].unique()),
     )

@@ -72,17 +72,17 @@ def _commits(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _look_ups(rows: pl.DataFrame) -> pl.DataFrame:
     """Return for look-ups whether another request for the group came within a minute or two."""
-    key = ("minute", *_CLIENT, "resource_name")
+    whose = (*_CLIENT, "resource_name")
     # The minute after the last one is in files of another day.
     before_last = pl.col("minute") < pl.lit(rows["minute"].max(), pl.Datetime("us", "UTC"))
-    found = (
-        rows.filter(_GROUP, _ALLOWED, pl.col("api") == LOOK_UP)
-        .filter(before_last, pl.len().over("day", *_CLIENT, "resource_name") <= LOOK_UPS_MAX)
-        .unique(key)
-    )
-    others = rows.filter(_GROUP, pl.col("api") != LOOK_UP).select(key)
+    asked = rows.filter(_GROUP, _ALLOWED, pl.col("api") == LOOK_UP)
+    few = asked.group_by("day", *whose).len().filter(pl.col("len") <= LOOK_UPS_MAX)
+    found = asked.filter(before_last).join(few, on=["day", *whose], how="semi")
+    found = found.unique(["minute", *whose])
+    others = rows.filter(_GROUP, pl.col("api") != LOOK_UP).select("minute", *whose)
+    others = others.join(found, on=whose, how="semi")
     before = others.with_columns(pl.col("minute") - dt.timedelta(minutes=1))
     followed = pl.concat([others, before]).unique().with_columns(is_paired=pl.lit(value=True))
-    return found.join(followed, on=key, how="left").select(
+    return found.join(followed, on=["minute", *whose], how="left").select(
         "day", pl.col("is_paired").fill_null(value=False)
     )

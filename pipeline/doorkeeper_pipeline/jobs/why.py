@@ -112,11 +112,12 @@ def explain(
     acls = asked.acls
     numbers = sorted({number for group in wanted for number in _chosen(asked, group)})
     known = _known_in(Tables(out), asked, cluster)
-    rows = {number: known.usage.get(acls.ids[number], {}) for number in numbers}
+    ids = acls.ids
+    rows = {number: known.usage.get(ids[number], {}) for number in numbers}
     if any(row.get("rule") is None for row in rows.values()):
         raise PipelineError(f"{out}: the tables are of an earlier release: run again into them")
     found = _search(asked, known, rows, most)
-    by_id = dict(zip(acls.ids, acls.bindings, strict=True))
+    by_id = dict(zip(ids, acls.bindings, strict=True))
     return [
         Explanation(
             binding=acls.bindings[number],

@@ -4,8 +4,8 @@ import datetime as dt
 
 import pyarrow as pa
 
-from doorkeeper_pipeline.bindings import id_of
-from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
+from doorkeeper_pipeline.bindings import id_of, row_of
+from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.acl_tables import bindings_table
 
@@ -19,9 +19,13 @@ def test_existing_bindings_are_in_force() -> None:
     )
     table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
 
-    assert in_force(table) == AclSet(
-        (OTHER, ONE), (id_of(OTHER), id_of(ONE)), (None, None), given=(False, False)
-    )
+    found = in_force(table)
+
+    assert found.bindings == (OTHER, ONE)
+    assert found.ids == [id_of(OTHER), id_of(ONE)]
+    assert (found.known_from, found.given) == ((None, None), (False, False))
+    assert found.rows_of([1]).row(0) == (1, *row_of(ONE).values())
+    assert found.rows_of([]).columns == found.rows.columns
 
 
 def test_recreated_binding_is_in_force_once() -> None:
@@ -31,4 +35,6 @@ def test_recreated_binding_is_in_force_once() -> None:
     table = table.set_column(0, "binding_id", ids)
     table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
 
-    assert in_force(table) == AclSet((ONE,), ("second",), (None,), given=(False,))
+    found = in_force(table)
+
+    assert (found.bindings, found.ids) == ((ONE,), ["second"])
