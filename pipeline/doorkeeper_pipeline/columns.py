@@ -94,7 +94,7 @@ CLUSTER = Column(
     name="cluster",
     type="string",
     nullable=True,
-    meaning="The cluster; empty without a name, null in rows of a release that did not know it.",
+    meaning="The cluster; empty without a name, null in rows of older releases.",
 )
 
 

@@ -102,7 +102,7 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         turned,
         *_opening_of(proposal),
-        *(f"stays, accepted until {day}: {text_of(each)}" for each, day in proposal.accepted),
+        *(f"kept, accepted until {day}: {text_of(each)}" for each, day in proposal.accepted),
         *_patterns(proposal),
         *_wider(proposal),
         *_covered_names(proposal),
@@ -118,7 +118,9 @@ def _opening_of(proposal: Proposal) -> list[str]:
     if not count:
         return []
     acls = f"{count:,} removed {'ACL' if count == 1 else 'ACLs'}"
-    opened = f"it would open the resources of {acls} to all: then give --allow-everyone"
+    opened = (
+        f"it would open the resources of {acls} to everyone; in that case give --allow-everyone"
+    )
     return [f"with allow.everyone.if.no.acl.found=true {opened}"]
 
 

@@ -158,7 +158,7 @@ def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
         UnknownApi: Kafka has no such API key.
     """
     if len(frame) < _FIXED.size:
-        raise Malformed("header", 0, f"needs {_FIXED.size} bytes, {len(frame)} are there")
+        raise Malformed("header", 0, f"needs {_FIXED.size} bytes, found {len(frame)}")
     api_key, api_version, correlation_id = _FIXED.unpack_from(frame)
     flexible_from = FLEXIBLE_FROM.get(api_key)
     if flexible_from is None:

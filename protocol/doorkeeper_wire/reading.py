@@ -163,7 +163,7 @@ class BoundedBytes(bytes):
         """Count elements before they are read."""
         self.elements_left -= max(count, 0)
         if self.elements_left < 0:
-            raise Malformed(field, at, f"{count} more elements are more than allowed in all")
+            raise Malformed(field, at, f"{count} more elements exceed the limit for a request")
 
 
 def limit_elements(data: bytes, elements_max: int) -> bytes:

@@ -126,7 +126,7 @@ class RecordBatch(NamedTuple):
                 yield Record(offset_delta, time_delta, key, value)
                 at = end
         except IndexError:
-            raise Malformed("records", at, "the batch ends inside of a record") from None
+            raise Malformed("records", at, "the batch ends within a record") from None
 
 
 def header_of(data: bytes) -> RecordBatch:
@@ -203,7 +203,7 @@ def _read(data: bytes, at: int, bytes_max: int, mask: int) -> tuple[int, int]:
             value &= mask
             return (value >> 1) ^ -(value & 1), end + 1
         shift += 7
-    raise Malformed("records", at, f"a number of more than {bytes_max} bytes")
+    raise Malformed("records", at, f"found a varint of more than {bytes_max} bytes")
 
 
 def _octets(data: bytes, at: int) -> tuple[bytes | None, int]:

@@ -78,7 +78,7 @@ def test_web_service_passwords(tmp_path: Path) -> None:
             ended_well(server)
     with serving(tmp_path, "web_passwords", web_passwords_url=url) as server:
         assert text_of(server, "alice", "hush-hush") == UNVERIFIED
-        line = server.line("a callback handler gave no answer: the client is refused")
+        line = server.line("a callback handler failed: the authentication is rejected")
         assert line["handler"] == "web_passwords.WebPasswords"
         assert "URLError" in line["cause"]
         failed = server.line("failed authentication")
@@ -116,7 +116,7 @@ def test_file_credentials(tmp_path: Path) -> None:
         with file.open("a") as lines:
             lines.write("what is this?\n")
         assert code("alice") == 58
-        line = server.line("a callback handler gave no answer: the client is refused")
+        line = server.line("a callback handler failed: the authentication is rejected")
         assert line["cause"].endswith("credentials.txt line 5: found no credential")
         ended_well(server)
 

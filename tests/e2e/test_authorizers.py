@@ -126,8 +126,8 @@ def test_drain_timeout_closes_the_authorizer(tmp_path: Path) -> None:
     [
         ("configure", "plugin.url: found nothing; allowed: an address"),
         ("exit", "authorizer.class.name=testkit.plugins.BadStart: SystemExit: 7"),
-        ("none", "does not start: start returned None; expected: a mapping of endpoints"),
-        ("fail", "does not start: no policies"),
+        ("none", "failed to start: start returned None; expected: a mapping of endpoints"),
+        ("fail", "failed to start: no policies"),
     ],
 )
 def test_start_failure_is_one_line(tmp_path: Path, way: str, said: str) -> None:
@@ -158,7 +158,7 @@ def test_remaining_threads_are_logged(tmp_path: Path, plugin: str) -> None:
             assert server.stop() == 0
         else:
             assert server.process.wait(PATIENCE_S) == 1
-        line = server.line("threads outlive the authorizer")
+        line = server.line("threads of the authorizer are still running")
     assert (line["threads"], line["authorizer"]) == ("policy-refresh", f"testkit.plugins.{plugin}")
 
 
@@ -177,5 +177,5 @@ def test_hanging_close_times_out(tmp_path: Path) -> None:
         server.port()
         assert server.stop() == 0
         line = server.line("the authorizer did not close: testkit.plugins.OlderThatStays")
-        assert "it took longer than 10 s" in line["exception"]
+        assert "timed out after 10 s" in line["exception"]
         server.line("stopped")

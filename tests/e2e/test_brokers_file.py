@@ -28,7 +28,7 @@ def test_broker_configuration_starts_the_server(tmp_path: Path) -> None:
     finally:
         doors.close()
     warning = (
-        "keys of Kafka that have no effect here: process.roles, controller.quorum.voters,"
+        "Kafka keys that have no effect here: process.roles, controller.quorum.voters,"
         " sasl.mechanism.inter.broker.protocol, sasl.mechanism.controller.protocol,"
         " sasl.login.refresh.window.factor, ssl.endpoint.identification.algorithm,"
         " ssl.secure.random.implementation, offsets.topic.replication.factor (C902)"

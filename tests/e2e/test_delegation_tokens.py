@@ -69,7 +69,7 @@ def test_new_secret_invalidates_tokens_but_not_connections(target: Target) -> No
     assert open_.error_code == 31
     assert found == [62, 62, 0]
     assert [each["token_id"] for each in told] == ["<id of new>"]
-    assert log.count("delegation tokens of another secret do not log in") == 1
+    assert log.count("delegation tokens created with another secret") == 1
     assert side.id_of("old") in log
     assert "the-first-secret" not in log
     assert "the-second-secret" not in log

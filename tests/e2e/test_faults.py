@@ -101,7 +101,7 @@ def test_incomplete_frames_are_limited_in_total(kind: str) -> None:
         greedy.writer.write(bytes(5 * MEGABYTE))
 
         assert await greedy.ended() == b""
-        assert running.log.one("too many bytes held: closing the connection that holds most")
+        assert running.log.one("too much memory in use by connections: closing the largest")
         assert running.server.connections == 1
         await modest.send(bytes(MEGABYTE // 2))  # its frame is whole now, and no request
         assert await modest.ended() == b""
@@ -276,9 +276,11 @@ def test_accepting_pauses_without_descriptors(kind: str) -> None:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             await loop.sock_sendall(waiting, versions())
             assert await loop.sock_recv(waiting, 4)
-        line = running.log.one("no descriptors left: accepting pauses until connections close")
+        line = running.log.one(
+            "out of file descriptors: not accepting connections until some close"
+        )
         assert line.fields["cause"] == "Too many open files"
-        assert running.log.one("accepting again")
+        assert running.log.one("accepting connections again")
 
     served(kind, scenario, limits=Limits(accept_retry_ms=5))
 

@@ -59,7 +59,7 @@ def test_sighup_adds_and_removes_callback_handlers(tmp_path: Path) -> None:
 
         reload(KEYS + broken, "not reloaded", 1)
         assert server.line("not reloaded")["problem"].endswith(
-            "=testkit.callback_handlers.Recorded does not start: ConnectionError: nobody there"
+            "=testkit.callback_handlers.Recorded failed to start: ConnectionError: nobody there"
         )
         assert (code("alice", "alice-secret"), code("bob", "bobbob")) == (0, 58)
         assert server.stop() == 0

@@ -90,7 +90,7 @@ def test_missing_acl_is_reported(topics: Path) -> None:
     assert "doorkeeper: 1 missing" in checked.stderr
     row = "User:svc,CLUSTER,LITERAL,kafka-cluster,IDEMPOTENT_WRITE,ALLOW,*"
     assert row in checked.stdout.splitlines()
-    assert "note: IDEMPOTENT_WRITE is for a producer" in checked.stderr
+    assert "note: IDEMPOTENT_WRITE is listed because a producer" in checked.stderr
 
 
 def test_exit_status_of_the_command_is_passed_on() -> None:

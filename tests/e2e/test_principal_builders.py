@@ -42,7 +42,7 @@ def test_missing_principal_closes_the_connection(tmp_path: Path) -> None:
             assert logins.plain(talk, user, user).error_code == 0
             with pytest.raises((EOFError, ConnectionError)):
                 talk.call(DescribeClusterRequest(), DescribeClusterResponse, 1)
-        line = server.line("no principal could be made for a connection")
+        line = server.line("cannot build the principal for a connection")
         assert line["cause"] == f"BuilderFault: {HERE}.Faulty: {cause}"
         assert line["connection"].startswith("127.0.0.1:")
         assert "Traceback" not in str(line)

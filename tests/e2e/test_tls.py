@@ -143,8 +143,8 @@ def test_changed_files_are_noticed(tmp_path: Path) -> None:
             replaced(tmp_path / "server.pem", "nothing")
             line = server.line("files not reloaded: the previous values stay in use")
             assert line["problem"] == (
-                "ssl.keystore.location: server.pem: found no PEM at all; allowed: PEM with a block"
-                " PRIVATE KEY"
+                "ssl.keystore.location: server.pem: found data that is not PEM; allowed: PEM with"
+                " a block PRIVATE KEY"
             )
             with Talk(port, alice) as other:
                 other.ask()

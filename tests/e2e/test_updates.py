@@ -158,7 +158,7 @@ def test_excessive_updates_are_rejected(kind: str) -> None:
         answer = await second.call(create(["e"]), CreateAclsResponse, 3)
         assert [row.error_code for row in answer.results] == [89]
         assert len(futures) == 4
-        assert running.log.one("change refused: too many wait for the authorizer")
+        assert running.log.one("change rejected: too many changes are waiting for the authorizer")
 
         for future in futures:
             future.set_result(OK)

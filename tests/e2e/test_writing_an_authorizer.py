@@ -67,4 +67,4 @@ def test_authorizer_with_asynchronous_updates(folder: Path) -> None:
         assert created(server, "User:a") == (0, "")
         assert created(server, "User:*") == (44, "Name a user.")
         assert server.stop() == 0
-        assert not server.of("threads outlive the authorizer")
+        assert not server.of("threads of the authorizer are still running")

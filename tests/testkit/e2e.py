@@ -92,7 +92,7 @@ def refusal(server: Serving) -> str:
 def ended_well(server: Serving) -> None:
     """Stop a server: status 0, no thread of a plug-in left, nothing on stderr."""
     assert server.stop() == 0
-    assert not server.of("threads outlive the authorizer")
+    assert not server.of("threads of the authorizer are still running")
     assert server.errors() == ""
 
 

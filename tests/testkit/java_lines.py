@@ -65,7 +65,7 @@ class JavaLines:
         if not line:
             self.close()
             shown = str(question)[:1000]
-            raise TimeoutError(f"the JVM ended, or gave no answer in {ANSWER_S} s: {shown}")
+            raise TimeoutError(f"the JVM ended, or gave no response within {ANSWER_S} s: {shown}")
         return json.loads(line)
 
     def close(self) -> None:

@@ -71,7 +71,7 @@ def account() -> dict[str, Any]:
     try:
         entry = pwd.getpwnam(_ACCOUNT)
     except KeyError as error:
-        raise Unavailable(f"there is no user {_ACCOUNT} for PostgreSQL to run as") from error
+        raise Unavailable(f"no user {_ACCOUNT} for PostgreSQL to run as") from error
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": ()}
 
 

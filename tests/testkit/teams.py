@@ -228,11 +228,11 @@ def check_topics_users_quotas(desk: Desk) -> None:
     write()
     refused = desk.acls("apply", file, "--yes")
     assert (refused.status, refused.stdout) == (1, "")
-    assert "topic pay-orders: found 6 partitions, wanted are 3: the partitions" in refused.stderr
+    assert "topic pay-orders: has 6 partitions, 3 are desired" in refused.stderr
     write(a=("partitions: 3", "partitions: 6"), b=("replicationFactor: 1", "replicationFactor: 3"))
     refused = desk.acls("plan", file)
     assert refused.status == 1
-    assert "found replication factor 1, wanted is 3: replicas are moved" in refused.stderr
+    assert "has replication factor 1, 3 is desired" in refused.stderr
 
     _check_removals(desk, file, text)
     assert USERS_PASSWORD not in "".join(desk.written)
@@ -246,9 +246,7 @@ def _check_removals(desk: Desk, file: Path, text: str) -> None:
     )
     done = desk.acls("plan", file, "--fail-on=removal")
     assert done.status == 1
-    assert (
-        "note: topic pay-orders is owned and not wanted; it stays with its records" in done.stderr
-    )
+    assert "note: topic pay-orders is owned but not in WANTED; it is kept" in done.stderr
     assert desk.changes(file, until=[user, quota]) == [user, quota]
     assert desk.acls("apply", file, "--yes").status == 0
     assert desk.changes(file, until=[]) == []

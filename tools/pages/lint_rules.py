@@ -11,7 +11,7 @@ MEANINGS = {
     "E004": ("Other ACLs allow or deny the same.", "Remove it."),
     "E005": (
         "Nothing allows what it denies.",
-        "Remove it, unless it guards against future ALLOWs.",
+        "Remove it, unless it is meant to override a future ALLOW.",
     ),
     "E006": ("Everyone is allowed this anyway, by the default.", "Remove it."),
     "E007": (

@@ -63,7 +63,7 @@ def command(
     quiet: bool,
     output: str,
 ) -> None:
-    """Decide the whole history again under another set of ACLs.
+    """Evaluate the whole history with another set of ACLs.
 
     Every decision that would change is a row of the table backtest. The exit status is 1 when
     an access that was allowed would be denied, and 4 when nothing was allowed in the history, so

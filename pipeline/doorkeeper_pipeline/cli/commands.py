@@ -41,8 +41,8 @@ class Lazy(Group):
 @click.group(cls=Lazy, epilog=STATUSES, context_settings=HELP)
 @click.version_option(package_name="doorkeeper", prog_name="doorkeeper-pipeline")
 def pipeline() -> None:
-    """From the record of decisions to answers: which grants are unused, which are too wide, who
-    was refused what, and who would break under another policy.
+    """Analyze authorizer logs: which ACLs are unused or too wide, which requests were
+    denied, and who would lose access with other ACLs.
 
     \b
     Examples:

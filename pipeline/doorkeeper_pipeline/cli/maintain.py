@@ -63,10 +63,10 @@ def command(
     quiet: bool,
     output: str,
 ) -> None:
-    """Remove old days and forgotten names from the tables, merge small files, delete unused ones.
+    """Remove old days and forgotten names from the tables, merge small and delete unused files.
 
-    Call it daily. It waits for a run that is writing; the next run makes the summaries anew. What
-    is removed stays in the files of older versions until they are deleted.
+    Run it daily. It waits for a concurrent run; the next run rebuilds the summaries. Removed rows
+    remain in the files of older versions until these are deleted.
 
     \b
     Examples:
@@ -78,8 +78,8 @@ def command(
 
     if is_address(out) and vacuum_hours < VACUUM_HOURS_MIN:
         raise click.UsageError(
-            f"--vacuum-hours: found {vacuum_hours}; in an object store at least {VACUUM_HOURS_MIN}:"
-            " no lock keeps a run from writing there"
+            f"--vacuum-hours: found {vacuum_hours}; allowed in an object store:"
+            f" {VACUUM_HOURS_MIN} or more, because runs there are not locked"
         )
     settings = Settings(conf=conf, packages=packages)
     with (
@@ -124,7 +124,7 @@ def as_text(done: Maintained, vacuum_hours: int) -> str:
     for name, counts in done.forgotten.items():
         lines.append(f"{printable(name)}: {_rows(counts)} removed")
     lines += [
-        f"warning: ACLs name {printable(name)}, and come back with their next listing"
+        f"warning: ACLs name {printable(name)}; it reappears with their next listing"
         for name in done.listed
     ]
     if done.merged[0]:
@@ -132,13 +132,13 @@ def as_text(done: Maintained, vacuum_hours: int) -> str:
     lines.append(f"{done.deleted:,} unused files deleted")
     if done.waiting:
         lines.append(
-            f"{done.waiting:,} files of earlier versions stay, with what was removed: maintain"
+            f"{done.waiting:,} files of earlier versions still contain the removed rows; maintain"
             f" deletes them {vacuum_hours} hours after they were replaced (--vacuum-hours)"
         )
     if any(done.expired.values()) or done.forgotten:
-        lines.append("the next run makes the summaries anew")
+        lines.append("the next run rebuilds the summaries")
     if done.forgotten:
-        lines.append("logs keep what they say: a log that is read again brings it back")
+        lines.append("the logs are unchanged: reading a log again restores its rows")
     return "\n".join(lines)
 
 

@@ -47,7 +47,7 @@ class Moment(click.ParamType[dt.datetime]):
             found = dt.datetime.fromisoformat(str(value))
         except ValueError:
             self.fail(
-                f"found {value!r}; expected: a day or a time such as 2026-11-22 or"
+                f"found {value!r}; expected: a date or time such as 2026-11-22 or"
                 " 2026-11-22T07:30+01:00",
                 param,
                 ctx,
@@ -70,7 +70,9 @@ class Zone(click.ParamType[str]):
         try:
             return zoneinfo.ZoneInfo(str(value)).key
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            self.fail(f"found {value!r}; expected: a zone such as UTC or Europe/Prague", param, ctx)
+            self.fail(
+                f"found {value!r}; expected: a time zone such as UTC or Europe/Prague", param, ctx
+            )
 
 
 class LocalPath(click.Path):
@@ -88,8 +90,7 @@ class LocalPath(click.Path):
         """
         if _URI.match(str(value)):
             self.fail(
-                f"found {value!r}: only paths of this machine are supported; mount the storage, or"
-                " copy from and to it",
+                f"found {value!r}; expected: a local path. Mount the storage, or copy the files",
                 param,
                 ctx,
             )
@@ -106,9 +107,8 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
     address = next((each for each in inputs if _URI.match(each) and not is_topic(each)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
-            f"--log: found {address!r}: only paths of this machine are supported by the local"
-            " engine, and topics (kafka://HOST:PORT/TOPIC); mount the storage, or add --engine"
-            " spark"
+            f"--log: found {address!r}; the local engine supports local paths and topics"
+            " (kafka://HOST:PORT/TOPIC). Mount the storage, or add --engine spark"
         )
 
 
@@ -120,7 +120,7 @@ def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
 
     """
     if config is not None and not any(map(is_topic, inputs)):
-        raise click.UsageError("--command-config is for topics: --log kafka://HOST:PORT/TOPIC")
+        raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
 
 
 class Setting(click.ParamType[tuple[str, str]]):
@@ -140,7 +140,7 @@ class Setting(click.ParamType[tuple[str, str]]):
         name, equals, rest = str(value).partition("=")
         if not equals or not name.startswith("spark."):
             self.fail(
-                f"found {value!r}; expected: a setting such as spark.executor.memory=4g",
+                f"found {value!r}; expected: a property such as spark.executor.memory=4g",
                 param,
                 ctx,
             )
@@ -162,8 +162,8 @@ class TablesPlace(LocalPath):
             return str(value).rstrip("/")
         if _URI.match(str(value)):
             self.fail(
-                f"found {value!r}: tables are in a folder of this machine or at"
-                f" {', '.join(f'{each}://' for each in STORES)}; mount other storage",
+                f"found {value!r}; expected: a local folder, or"
+                f" {', '.join(f'{each}://' for each in STORES)}. Mount other storage",
                 param,
                 ctx,
             )

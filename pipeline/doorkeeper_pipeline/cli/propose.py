@@ -88,7 +88,7 @@ def command(
     output: str,
     **limits: Any,
 ) -> None:
-    """Propose ACLs that allow only the used accesses, checked against the whole history.
+    """Propose ACLs that allow only what is used, checked against the whole history.
 
     \b
     Examples:
@@ -189,9 +189,9 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
     """
     if not proof.observed.has_acls and LEAST_PRIVILEGE not in kinds:
         raise Conflicting(
-            "no ACL is in force by the last run, so that none can be removed: give the listing of"
-            " the cluster, --acls acls.txt, here or to run; --method least-privilege proposes ACLs"
-            " from the history alone"
+            "the last run had no ACLs in force, so none can be removed. Give the listing of the"
+            " cluster with --acls, here or to run, or propose ACLs from the history alone with"
+            " --method least-privilege"
         )
     if proof.lacking and not accept_lost_access:
         raise PipelineError(refusal_of(proof))
@@ -231,7 +231,7 @@ def check_targets(to: Path | None, changes: Path | None) -> None:
         is_plan(changes)
     for target in filter(None, (to, changes)):
         if not target.parent.is_dir():
-            raise PipelineError(f"{target}: there is no folder {target.parent}")
+            raise PipelineError(f"{target}: no folder {target.parent}")
 
 
 def is_plan(changes: Path) -> bool:
@@ -255,7 +255,7 @@ def text_of(proposal: Proposal, to: Path | None, changes: Path | None) -> str:
 
     lines = [*summary_of(proposal), *([] if to or changes else changes_of(proposal))]
     if to is not None:
-        lines.append(f"see it with: doorkeeper acls diff LISTING {word(str(to))}")
+        lines.append(f"to review: doorkeeper acls diff LISTING {word(str(to))}")
     if changes is not None and is_plan(changes):
         lines.append(f"apply it with: doorkeeper acls apply {word(str(changes))} ADDRESS --plan")
     return "\n".join(map(printable, lines))
@@ -266,7 +266,7 @@ def refusal_of(proof: Evidence) -> str:
     lines = [f"not enough evidence: {proof.summary()}"]
     lines += [f"  {each}" for each in (*proof.lacking, *proof.causes)]
     lines.append(
-        "nothing was written; collect more, or lower the limits, or give --accept-lost-access"
+        "nothing was written; collect more logs, lower the limits, or add --accept-lost-access"
     )
     return "\n".join(lines)
 

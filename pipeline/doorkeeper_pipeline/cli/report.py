@@ -77,7 +77,7 @@ def command(
     if target is None and events is None:
         raise click.UsageError("found neither --out nor --ocsf; expected: one or both")
     if since is not None and events is None:
-        raise click.UsageError("--since is for --ocsf")
+        raise click.UsageError("--since requires --ocsf")
     for file in (target, events):
         if file is not None and not file.parent.is_dir():
             raise PipelineError(f"{file}: there is no folder {file.parent}")
@@ -112,7 +112,7 @@ def command(
     else:
         show(as_text(report, target))
     if report.first_day is None:
-        say(f"{out}: no decisions here: the report has no ground for any of its numbers")
+        say(f"{out}: found no decisions; nothing to report")
         raise SystemExit(CONTRADICTED)
 
 

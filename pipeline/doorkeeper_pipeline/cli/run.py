@@ -93,10 +93,10 @@ def command(
     output: str,
     **limits: Any,
 ) -> None:
-    """Read logs and ACLs, and bring all tables up to date.
+    """Read logs and ACLs and update all tables.
 
     Files that were read already are not read again; a file that has grown replaces its earlier
-    rows. When anything goes wrong the tables stay as they were.
+    rows. If the run fails, the tables are unchanged.
 
     \b
     Examples:
@@ -269,10 +269,7 @@ def as_text(summary: RunSummary, out: Path | str) -> str:
     seconds = (row["finished"] - row["started"]).total_seconds()
     lines = [
         *([f"cluster: {printable(row['cluster'])}"] if row["cluster"] else []),
-        (
-            f"{row['files_read']} files read, {row['files_unchanged']} known already,"
-            f" in {seconds:.1f} s"
-        ),
+        (f"{row['files_read']} files read, {row['files_unchanged']} unchanged, in {seconds:.1f} s"),
         (
             f"{row['lines']:,} lines: {decided:,} with decisions, {row['ignored']:,} without one,"
             f" {row['quarantined']:,} in quarantine; {row['decisions']:,} decisions"
@@ -280,10 +277,10 @@ def as_text(summary: RunSummary, out: Path | str) -> str:
     ]
     lines += [f"  {count:,} in quarantine: {printable(why)}" for why, count in summary.unread]
     if row["copied"]:
-        lines.append(f"{row['copied']:,} decisions are in several files, and count once")
+        lines.append(f"{row['copied']:,} decisions are in several files and are counted once")
     lines.append(f"evidence: {summary.evidence.summary()}")
     if summary.gone:
-        lines.append(f"{len(summary.gone)} files are gone; what they said stays")
+        lines.append(f"{len(summary.gone)} files no longer exist; their decisions are kept")
     lines += [f"warning: {printable(each)}" for each in row["warnings"]]
     lines += [printable(each) for each in summary.lines]
     lines.append(f"tables in {out}:")

@@ -38,10 +38,10 @@ def engine(
 
     """
     if name == "local" and master is not None:
-        raise click.UsageError(f"--engine local has no master; found --master {master}")
+        raise click.UsageError(f"--master {master} requires --engine spark")
     if name != "spark" and master is None:
         if given is not None and given.as_conf():
-            raise click.UsageError("--conf and --packages are Spark's: add --engine spark")
+            raise click.UsageError("--conf and --packages require --engine spark")
         from doorkeeper_pipeline.engines.local import LocalEngine
 
         yield LocalEngine()

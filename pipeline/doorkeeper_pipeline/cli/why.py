@@ -83,10 +83,10 @@ def command(
 ) -> None:
     """Explain the verdict about each GRANT: keep, not enough evidence, ask or remove.
 
-    The answer has the rule that decided, the reason, age and use of the grant, and examples of the
-    history. A GRANT is a row as doorkeeper acls prints it:
-    KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host. Options name
-    grants too. The rules: docs/reference/pipeline-reference.md.
+    The answer has the deciding rule, its reason, the age and use of the grant, and
+    examples from the history. A GRANT is a row as doorkeeper acls prints it:
+    KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host. Options
+    select grants too. The rules: docs/reference/pipeline-reference.md.
 
     \b
     Examples:
@@ -168,8 +168,8 @@ def filters_of(
         )
     if not found:
         raise click.UsageError(
-            "found no grant; name one by a row, as in User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*, or"
-            " by --principal, --operation, --topic and the like"
+            "no ACL given; give a row such as User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*, or"
+            " options such as --principal, --operation and --topic"
         )
     return found
 
@@ -196,7 +196,7 @@ def _facts(found: Explanation) -> Iterator[str]:
     usage = found.usage
     since = usage["known_from"]
     if since is None:
-        age = "not known: no listing has a date"
+        age = "unknown: no listing has a date"
     else:
         age = f"given on {since:%Y-%m-%d}" if found.given else f"in a listing of {since:%Y-%m-%d}"
     yield f"age: {age}; days of the history since then: {usage['days_known']:,}"
@@ -205,9 +205,9 @@ def _facts(found: Explanation) -> Iterator[str]:
     yield f"uses: {usage['uses']:,}{last}; decided by it alone: {usage['decisive_uses']:,}"
     yield from (f"covered by: {row_of(each)}" for each in found.covered_by)
     if found.unread:
-        yield f"unread: lines that may be of {usage['principal']}"
+        yield f"unread lines that may belong to {usage['principal']}"
     if found.nameless:
-        yield f"unread lines that may be of anybody: {found.nameless:,}"
+        yield f"unread lines that may belong to any principal: {found.nameless:,}"
 
 
 def _line(row: Row) -> str:

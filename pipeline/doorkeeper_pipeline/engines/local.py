@@ -45,8 +45,8 @@ class LocalEngine(Engine):
         """
         if addresses:
             raise Unreadable(
-                f"{addresses[0]}: the local engine reads paths of this machine only: mount the"
-                " storage, or add --engine spark"
+                f"{addresses[0]}: the local engine reads only local paths; mount the storage, or"
+                " add --engine spark"
             )
         return []
 

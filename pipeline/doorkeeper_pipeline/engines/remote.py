@@ -46,14 +46,14 @@ def list_remote(session: SparkSession, addresses: Sequence[str]) -> list[RemoteF
         except Exception as error:
             raise Unreadable(f"{address}: Spark cannot list it: {first_line(error)}") from error
         if not rows:
-            raise Unreadable(f"{address}: there are no files")
+            raise Unreadable(f"{address}: no files")
         for row in rows:
             mtime_ns = int(row.modificationTime.timestamp() * 1000) * 1_000_000
             found[row.path] = RemoteFile(row.path, row.length, mtime_ns)
     large = [each.address for each in found.values() if each.size > BYTES_MAX]
     if large:
         raise Unreadable(
-            f"{large[0]}: larger than 2 GB, the most that Spark gives to a task; compress it, or"
+            f"{large[0]}: larger than 2 GB, Spark's limit for one task; compress the file, or"
             " mount the storage"
         )
     return sorted(found.values())

@@ -47,8 +47,8 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
         return
     if shutil.which("java", path=environment.get("PATH")) is None:
         raise Missing(
-            "no java in JAVA_HOME or on the path: Spark needs Java 17 or newer; "
-            "--engine local needs none"
+            "found no java in JAVA_HOME or PATH. Spark requires Java 17 or later; --engine local"
+            " does not"
         )
 
 
@@ -61,7 +61,7 @@ def check_pyspark() -> None:
     """
     if find_spec("pyspark") is None:
         raise Missing(
-            "pyspark is not installed: pip install 'doorkeeper[spark]'; or --engine local"
+            "pyspark is not installed; run pip install 'doorkeeper[spark]', or use --engine local"
         )
 
 
@@ -137,7 +137,7 @@ def start(master: str, name: str, given: Settings) -> SparkSession:
         session = builder.getOrCreate()
     except Exception as error:
         first = str(error).strip().splitlines() or [type(error).__name__]
-        raise PipelineError(f"Spark does not start with master {master}: {first[0]}") from error
+        raise PipelineError(f"Spark failed to start with master {master}: {first[0]}") from error
     return session
 
 

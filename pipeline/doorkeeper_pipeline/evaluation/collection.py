@@ -76,22 +76,23 @@ def lost_lines(
         more = ", ..." if len(found.thin) > LISTED_MAX else ""
         yield (
             f"on {len(found.thin):,} of {all_days:,} days the log has less than a fifth of the"
-            f" decisions that are usual for the weekday, and {coverage:g}% of the days are needed"
-            " (--min-coverage): does a collector drop lines? Days:"
+            f" usual decisions for the weekday; required: {coverage:g}% of the days"
+            " (--min-coverage). Check whether a collector drops lines. Days:"
             f" {', '.join(map(str, found.thin[:LISTED_MAX]))}{more}"
         )
     pairs = found.paired + found.unpaired
     if pairs >= PAIRS_MIN and 100 * found.paired < coverage * pairs:
         yield (
-            f"of {pairs:,} requests that write two lines {found.unpaired:,} have one, and"
-            f" {coverage:g}% with both are needed (--min-coverage): a collector drops lines, or the"
+            f"of {pairs:,} requests that write two lines, {found.unpaired:,} have only one;"
+            f" required: {coverage:g}% with both (--min-coverage). A collector drops lines, or"
             " logs of brokers are missing"
         )
     if _has_members(found, span_days) and found.begun < BEGUN_SHARE * found.members:
         yield (
-            f"{found.members - found.begun:,} of {found.members:,} principals that use groups lack"
-            " requests by which a client begins (FindCoordinator, JoinGroup, SyncGroup) in"
-            f" {span_days:.0f} days: a collector drops lines (--min-coverage 0 leaves this out)"
+            f"{found.members - found.begun:,} of {found.members:,} principals that use groups"
+            " have no initial requests (FindCoordinator, JoinGroup, SyncGroup) in"
+            f" {span_days:.0f} days: a collector drops lines (--min-coverage 0 disables this"
+            " check)"
         )
 
 
@@ -101,7 +102,7 @@ def unchecked(found: Collection, span_days: float) -> str:
     if pairs >= PAIRS_MIN or _has_members(found, span_days):
         return ""
     return (
-        "whether a collector dropped lines: too little tells (principals that use groups:"
+        "whether a collector dropped lines: not enough data (principals that use groups:"
         f" {found.members:,}, requests that write two lines: {pairs:,})"
     )
 

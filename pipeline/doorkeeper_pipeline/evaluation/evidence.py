@@ -19,9 +19,7 @@ LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)
 """Clocks differ; a decision that is later than this is a mistake."""
 
-NOTHING_ALLOWED = (
-    "nothing was allowed in this history, so that it cannot show who would lose access"
-)
+NOTHING_ALLOWED = "the history has no allowed decisions, so it cannot show who would lose access"
 """In place of a number of decisions that a set of ACLs would forbid: it would be 0 for any set."""
 
 _MORE = "..."
@@ -155,7 +153,7 @@ class Evidence(NamedTuple):
         observed = self.observed
         days, all_days = len(observed.days), len(observed.days) + len(observed.missing_days)
         agree = (
-            "no ACLs were given to compare with"
+            "no ACLs were given for comparison"
             if self.agreement is None
             else f"{_percent(self.agreement)} agree with the ACLs"
         )
@@ -213,7 +211,9 @@ def describe_doubt(principals: Iterable[str]) -> str:
         return ""
     more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
     listed = ", ".join(names[:LISTED_MAX])
-    return f"nothing is proposed for {listed}{more}, nor for User:*: decisions contradict the ACLs"
+    return (
+        f"nothing is proposed for {listed}{more} and User:*, because decisions contradict the ACLs"
+    )
 
 
 def duration(days: float) -> str:
@@ -232,27 +232,27 @@ def _lacking(
         yield "there are no decisions"
         return
     if not observed.allowed:
-        yield "the history has refusals only, so that no use of an ACL is known"
+        yield "the history has only denied requests, so the use of ACLs is unknown"
     if wrong_policy:
-        yield "super users or --allow-everyone were not given as the cluster has them"
+        yield "the super users or --allow-everyone differ from those of the cluster"
     if observed.ends_in_the_future:
-        yield "decisions have times that are later than now"
+        yield "decisions have times in the future"
     if observed.span_days < thresholds.days:
         yield (
-            f"the history is {duration(observed.span_days)} long, and"
-            f" {thresholds.days:g} days are needed (--min-days)"
+            f"the history is {duration(observed.span_days)} long; required: {thresholds.days:g}"
+            " days (--min-days)"
         )
     if observed.coverage < thresholds.coverage:
         yield (
-            f"{_percent(observed.coverage)} of the days have decisions that were allowed, and"
-            f" {thresholds.coverage:g}% are needed (--min-coverage); without any:"
+            f"{_percent(observed.coverage)} of the days have allowed decisions; required:"
+            f" {thresholds.coverage:g}% (--min-coverage). Days without:"
             f" {_first_days(observed.missing_days)}"
         )
     yield from _lacking_logs(observed, thresholds)
     if share is not None and share < thresholds.agreement:
         yield (
-            f"{_percent(share)} of the decisions agree with the ACLs that were given, and"
-            f" {thresholds.agreement:g}% are needed (--min-agreement)"
+            f"{_percent(share)} of the decisions agree with the given ACLs; required:"
+            f" {thresholds.agreement:g}% (--min-agreement)"
         )
 
 
@@ -263,8 +263,8 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
         return
     if len(logs) < thresholds.brokers:
         yield (
-            f"found {len(logs):,} {'log' if len(logs) == 1 else 'logs'}, and"
-            f" {thresholds.brokers:,} brokers and controllers write one (--brokers)"
+            f"found {len(logs):,} {'log' if len(logs) == 1 else 'logs'}; required: one for each"
+            f" of {thresholds.brokers:,} brokers and controllers (--brokers)"
         )
     if len(logs) < 2:
         return  # its days are those of the history
@@ -274,9 +274,9 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
         if 100 * (all_days - len(without)) < thresholds.coverage * all_days:
             yield (
                 f"the log {log.path} has allowed decisions on {all_days - len(without):,} of"
-                f" {all_days:,} days, and {thresholds.coverage:g}% are needed (--min-coverage): are"
-                f" files of this broker missing, or was its logger at INFO? Without any:"
-                f" {_first_days(without)}"
+                f" {all_days:,} days; required: {thresholds.coverage:g}% (--min-coverage). Check"
+                " whether files of this broker are missing or its logger was at INFO. Days"
+                f" without: {_first_days(without)}"
             )
 
 
@@ -300,24 +300,24 @@ def _observed_causes(observed: Observed) -> Iterator[str]:
     """Yield the explanations that the history shows without ACLs."""
     if not observed.decisions:
         yield (
-            "the files that were read have no decision: are they the logs of the authorizer, and"
-            " does it write them?"
+            "the files contain no decisions; check that they are logs of the authorizer and that"
+            " its logger is enabled"
         )
     if observed.refused_from is not None:
         yield (
-            f"from {observed.refused_from:%Y-%m-%d} to the first allowed decision, of"
-            f" {observed.first:%Y-%m-%d}, the log has refusals only, as at INFO: the history begins"
-            " with that decision"
+            f"from {observed.refused_from:%Y-%m-%d} to the first allowed decision on"
+            f" {observed.first:%Y-%m-%d}, the log has only denied requests, as at level INFO; the"
+            " history begins with that decision"
         )
     if observed.ends_in_the_future:
         yield (
-            f"the last decision is of {observed.last:%Y-%m-%d %H:%M} UTC, which is in the future:"
-            " is --zone right, or the clock of a broker wrong?"
+            f"the last decision is of {observed.last:%Y-%m-%d %H:%M} UTC, which is in the future;"
+            " check --zone and the clocks of the brokers"
         )
     if observed.decisions and not observed.allowed:
         yield (
-            "the log has refusals only, as Kafka's authorizer writes at INFO: set the logger"
-            " kafka.authorizer.logger to DEBUG on all brokers and controllers"
+            "the log has only denied requests, as at level INFO; set kafka.authorizer.logger to"
+            " DEBUG on all brokers and controllers"
         )
 
 
@@ -356,8 +356,8 @@ def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
             for each in _principals(missing)
         )
         yield (
-            f"{_were(missing)} allowed to super users that were not given. If super.users of"
-            f" the brokers has them: add {options}"
+            f"{_were(missing)} allowed to super users that were not given. If super.users of the"
+            f" brokers contains them, add {options}"
         )
     opened = _open_resources(rows, policy)
     if opened:
@@ -376,8 +376,8 @@ def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
     if extra:
         names = ", ".join(_principals(extra))
         yield (
-            f"{_count(extra)} of {names} {_be(extra)} decided by ACLs, but it is given as a super"
-            " user"
+            f"{_count(extra)} of {names} {_be(extra)} decided by ACLs, although it is given as a"
+            " super user"
         )
     yield from _other_acls(rows)
     explained = (
@@ -397,21 +397,21 @@ def _other_acls(rows: Sequence[Row]) -> Iterator[str]:
         return
     if unlisted > _MOSTLY * named:
         yield (
-            f"{unlisted:,} of {named:,} decisions name an ACL that is not in the given set: it is"
-            " probably of another cluster, or of another time"
+            f"{unlisted:,} of {named:,} decisions name an ACL that is not in the given set; it is"
+            " probably from another cluster or time"
         )
     else:
         yield (
-            f"{unlisted:,} of {named:,} decisions name an ACL that is not in the given set: ACLs"
-            " were removed, the listing is outdated, or logs of another cluster are among these"
+            f"{unlisted:,} of {named:,} decisions name an ACL that is not in the given set; ACLs"
+            " were removed, the listing is outdated, or some logs are from another cluster"
         )
 
 
 def _rest(rows: Sequence[Row], explained: set[int]) -> Iterator[str]:
     """Yield the other contradictions, by the principals with most of them."""
     for outcome, text in (
-        ("ALLOWED", "allowed, and the given ACLs deny them"),
-        ("DENIED", "denied, and the given ACLs allow them"),
+        ("ALLOWED", "allowed, but the given ACLs deny them"),
+        ("DENIED", "denied, but the given ACLs allow them"),
     ):
         left = [
             {**row, "count": row["count"] - row["agreeing"]}
@@ -421,7 +421,7 @@ def _rest(rows: Sequence[Row], explained: set[int]) -> Iterator[str]:
         left = [row for row in left if row["count"]]
         if left:
             yield (
-                f"{_were(left)} {text}: were ACLs changed since, or are they of another time?"
+                f"{_were(left)} {text}; the ACLs may have changed since, or be from another time."
                 f" Principals: {', '.join(_principals(left))}"
             )
 

@@ -19,9 +19,9 @@ def never_matches(host: str, *, networks: bool) -> str:
         return ""
     if "/" in host:
         if not networks:
-            return f"{host} is a network, and before Kafka 4.4 hosts are compared as texts"
-        return "" if network_of(host) else f"{host} is not a network that Kafka reads"
+            return f"{host} is a network; before Kafka 4.4 hosts are compared as strings"
+        return "" if network_of(host) else f"{host} is not a valid network in Kafka"
     written = java_host(host)
     if written is None:
-        return f"{host} is not an address, and Kafka compares the client's address with it"
+        return f"{host} is not an IP address, with which Kafka compares the client's address"
     return "" if written == host else f"Kafka writes the address {host} as {written}"

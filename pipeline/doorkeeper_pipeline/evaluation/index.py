@@ -143,9 +143,7 @@ def compile_index(
 
     """
     if len(set(bindings)) != len(bindings):
-        raise ValueError(
-            "a set of ACLs holds the same binding twice; distinct() leaves one of each"
-        )
+        raise ValueError("duplicate binding in a set of ACLs; remove duplicates with distinct()")
     entries = _entries(bindings)
     nodes = _nodes(entries)
     order = np.argsort(entries.nodes, kind="stable").astype(np.int32)

@@ -85,7 +85,7 @@ def bindings_of(frame: pl.DataFrame) -> list[AclBinding]:
             ).iter_rows()
         ]
     except KeyError as error:
-        raise FormatError(f"ACLs: found the word {error}, which is none of Kafka's") from error
+        raise FormatError(f"ACLs: found {error}, which is not a value of Kafka") from error
 
 
 def allow_literally(host: str | None = None) -> list[pl.Expr]:

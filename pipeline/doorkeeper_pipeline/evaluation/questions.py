@@ -123,12 +123,12 @@ def encode(index: Index, texts: dict[str, Texts]) -> Questions:
 def _texts(table: pa.Table, column: str) -> Texts:
     if column not in table.schema.names:
         raise BadQuestions(
-            f"no column {column}; found: {', '.join(table.schema.names)}; a question has"
+            f"missing column {column}; found: {', '.join(table.schema.names)}; expected:"
             f" {', '.join(QUESTION)}"
         )
     values = table.column(column)
     if values.null_count:
-        raise BadQuestions(f"column {column}: {values.null_count} rows are null; each needs a text")
+        raise BadQuestions(f"column {column}: {values.null_count} rows are null; expected: strings")
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if not pa.types.is_dictionary(values.type):

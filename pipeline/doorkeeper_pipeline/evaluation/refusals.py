@@ -87,7 +87,7 @@ CAUSES: Final = (
     Cause(
         "ASKED_ONLY",
         "only asked",
-        "the client asked what it may do, and nothing failed: nothing to do",
+        "the client only queried its permissions: nothing to do",
         pl.col("probe"),
     ),
     Cause(
@@ -99,47 +99,47 @@ CAUSES: Final = (
     Cause(
         "NO_LOGIN",
         "no login",
-        "the client did not log in: give it security.protocol and a login; an ACL for"
-        f" {ANONYMOUS} would be one for everybody who reaches the port",
+        "the client is not authenticated: configure security.protocol and credentials; an ACL for"
+        f" {ANONYMOUS} would apply to everyone who can reach the port",
         _IS_ANONYMOUS,
     ),
     Cause(
         "DENY",
         "a DENY",
-        "a DENY decides, and no grant overrides it: ask who gave it",
+        "a DENY applies, which no ALLOW overrides: ask who created it",
         pl.col("reason") == "DENY",
     ),
     Cause(
         "ADMINISTRATION",
         "administration",
-        "only administrators and brokers need it; ALTER on the cluster lets a principal grant"
-        " itself everything: ask what it wants to do",
+        "only administrators and brokers need this; with ALTER on the cluster a principal can"
+        " grant itself everything. Ask its owner for the purpose",
         _IS_ADMINISTRATION,
     ),
     Cause(
         "PROBING",
         "probing",
-        "a tool that lists everything, a scan, or an application that lost the grant on a prefix:"
-        " ask who runs it before anything is granted",
+        "a tool that lists everything, a scan, or an application that lost its ACL on a prefix:"
+        " ask its owner before granting anything",
         pl.col(_IS_MANY),
     ),
     Cause(
         "DESCRIBE_FIRST",
         "DESCRIBE only",
-        "DESCRIBE is what a client asks for first; what it wants, such as READ or WRITE, is not in"
-        " the log: ask its owner, and grant that, which includes DESCRIBE",
+        "clients check DESCRIBE first; the operation they need next, such as READ or WRITE, is"
+        " not in the log. Ask its owner, and grant that operation, which includes DESCRIBE",
         _COMES_FIRST,
     ),
     Cause(
         "NO_GRANT",
         "no grant at all",
-        "a new application, a known one under another name, or a stranger: ask who it is",
+        "a new application, a known one with another name, or an intruder: find out who it is",
         ~pl.col(_HAS_GRANT),
     ),
     Cause(
         "MISSING_GRANT",
         "missing grant",
-        "a grant would allow it; whether it should be given is for you to say",
+        "an ACL would allow it; decide whether it should",
         pl.lit(value=True),
         helps=True,
     ),

@@ -119,11 +119,11 @@ def _first(binding: AclBinding, around: ClusterContext) -> Opening:
 
 def _deny(binding: AclBinding, _around: ClusterContext) -> str:
     denies = binding.entry.permission_type is AclPermissionType.DENY
-    return "opens nothing: it is a DENY" if denies else ""
+    return "grants nothing: it is a DENY" if denies else ""
 
 
 def _acls(binding: AclBinding, _around: ClusterContext) -> str:
-    return "may change ACLs, and so grant everything" if _is_cluster(binding, _OF_ACLS) else ""
+    return "may change ACLs and thereby grant everything" if _is_cluster(binding, _OF_ACLS) else ""
 
 
 def _everything(binding: AclBinding, around: ClusterContext) -> str:
@@ -136,7 +136,7 @@ def _cluster(binding: AclBinding, _around: ClusterContext) -> str:
     if not _is_cluster(binding, _OF_BROKERS):
         return ""
     if binding.entry.operation is AclOperation.CLUSTER_ACTION:
-        return "may act as a broker, which reads every topic"
+        return "may act as a broker and read every topic"
     return "may change the configuration of brokers"
 
 

@@ -49,8 +49,8 @@ def describe_unread(unread: UnreadLines) -> Iterator[str]:
     if names:
         more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
         yield (
-            f"nothing is proposed for {', '.join(names[:LISTED_MAX])}{more}, nor for User:*: lines"
-            " that could not be read for certain may be theirs (table quarantine)"
+            f"nothing is proposed for {', '.join(names[:LISTED_MAX])}{more} and User:*, because"
+            " ambiguous lines may belong to them (table quarantine)"
         )
     if unread.nameless:
         lines = "line names" if unread.nameless == 1 else "lines name"

@@ -192,8 +192,8 @@ def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -
     if len(named) < _LISTING_MIN or unseen <= (1 - _SEEN_SHARE) * len(named):
         return ""
     return (
-        f"{unseen} of the {len(named)} principals with ACLs never appear in the history: is it the"
-        " log of this cluster?"
+        f"{unseen} of the {len(named)} principals with ACLs never appear in the history; check"
+        " that the log is from this cluster"
     )
 
 
@@ -219,26 +219,26 @@ def _host(grant: Grant, known: Known) -> _Found:
     if not reason:
         return None
     allows = grant.binding.entry.permission_type is AclPermissionType.ALLOW
-    effect = "it allows nobody anything" if allows else "this DENY refuses nobody"
-    return Verdict.ASK, f"{effect}: {reason}; which host was meant?"
+    effect = "it allows nothing" if allows else "this DENY denies nothing"
+    return Verdict.ASK, f"{effect}: {reason}; check the intended host"
 
 
 def _deny(grant: Grant, _known: Known) -> _Found:
     if grant.binding.entry.permission_type is AclPermissionType.ALLOW:
         return None
     if grant.uses:
-        return Verdict.KEEP, f"a DENY that refused {_times(grant.uses)}, last on {_day(grant.last)}"
-    return Verdict.KEEP, "a DENY that refused nothing yet may refuse something tomorrow"
+        return Verdict.KEEP, f"a DENY that denied {_times(grant.uses)}, last on {_day(grant.last)}"
+    return Verdict.KEEP, "an unused DENY may still deny a future request"
 
 
 def _used(grant: Grant, _known: Known) -> _Found:
     if grant.removable:
         return None
     if grant.unused and grant.uses == 0:
-        return Verdict.KEEP, "without it a resource that it closes would be open to everyone"
+        return Verdict.KEEP, "without it, a resource would be open to everyone"
     used = f"used {_times(grant.uses)}, last on {_day(grant.last)}"
     if grant.unused:
-        return Verdict.KEEP, f"{used}; others allow the same, and this one is the narrowest of them"
+        return Verdict.KEEP, f"{used}; others allow the same, but this one is the narrowest"
     return Verdict.KEEP, f"{used}; {_keep_pattern(grant)}" if grant.names else used
 
 
@@ -269,11 +269,11 @@ def _doubt(grant: Grant, known: Known) -> _Found:
 def _unread(grant: Grant, known: Known) -> _Found:
     principal = grant.binding.entry.principal
     if principal == WILDCARD_PRINCIPAL and any(known.unread):
-        return Verdict.NOT_ENOUGH_EVIDENCE, "lines that could not be read may be uses"
+        return Verdict.NOT_ENOUGH_EVIDENCE, "unreadable lines may be uses"
     if principal in known.unread.principals:
         return (
             Verdict.NOT_ENOUGH_EVIDENCE,
-            f"lines of {principal} could not be read for certain, and may be uses",
+            f"ambiguous lines of {principal} may be uses",
         )
     return None
 
@@ -288,8 +288,8 @@ def _brokers(grant: Grant, known: Known) -> _Found:
     operation = grant.binding.entry.operation
     if not known.controllers_seen and _is_decided_by_controllers(grant.binding):
         why = (
-            f"controllers decide about {operation.name}, and the history has no request that they"
-            " decide: are their logs among those that were read?"
+            f"controllers authorize {operation.name}, but the history has no request that they"
+            " authorize; check that their logs were read"
         )
         return Verdict.NOT_ENOUGH_EVIDENCE, why
     return None
@@ -314,8 +314,8 @@ def _age(grant: Grant, known: Known) -> _Found:
     return (
         Verdict.NOT_ENOUGH_EVIDENCE,
         (
-            f"given on {_day(grant.known_from)}, so that {known.days_of(grant):.0f} days of history"
-            f" say something about it, and {needed:g} are needed"
+            f"created on {_day(grant.known_from)}; the history covers {known.days_of(grant):.0f}"
+            f" days since, and {needed:g} are required"
         ),
     )
 
@@ -325,15 +325,15 @@ def _unknown_age(grant: Grant, known: Known) -> _Found:
     if known.days_of(grant) >= needed:
         return None
     since = (
-        "nothing says since when it is there"
+        "its age is unknown"
         if grant.known_from is None
-        else f"it was listed first on {_day(grant.known_from)}"
+        else f"first listed on {_day(grant.known_from)}"
     )
     return (
         Verdict.ASK,
         (
-            f"unused, and its age is not known ({since}): was it given before {_day(known.begin)}?"
-            " An earlier listing, --acls FILE@DATE, answers that"
+            f"unused, but its age is unknown ({since}); to prove that it existed before"
+            f" {_day(known.begin)}, give an earlier listing with --acls FILE@DATE"
         ),
     )
 
@@ -346,8 +346,8 @@ def _period(grant: Grant, known: Known) -> _Found:
         return (
             Verdict.NOT_ENOUGH_EVIDENCE,
             (
-                f"used {_times(grant.uses)}, where another ACL always allows the same: whether that"
-                f" one is enough, {needed:g} days say, and {days:.0f} are observed"
+                f"used {_times(grant.uses)}, but another ACL always allows the same; {needed:g}"
+                f" days of history are required to rely on it, {days:.0f} are observed"
             ),
         )
     principal = grant.binding.entry.principal
@@ -355,8 +355,8 @@ def _period(grant: Grant, known: Known) -> _Found:
         return (
             Verdict.NOT_ENOUGH_EVIDENCE,
             (
-                f"{principal} made no request in {days:.0f} days, as a job of each quarter, or a"
-                f" service that has not begun: {needed:g} days are needed"
+                f"{principal} made no request in {days:.0f} days and may be a quarterly job or a"
+                f" future service; required: {needed:g} days"
             ),
         )
     if asks_often(grant.binding):
@@ -364,21 +364,21 @@ def _period(grant: Grant, known: Known) -> _Found:
     return (
         Verdict.NOT_ENOUGH_EVIDENCE,
         (
-            f"{grant.binding.entry.operation.name} on {grant.binding.pattern.resource_type.name} is"
-            f" asked per start or creation, not per request: {days:.0f} days observed, {needed:g}"
-            " are needed"
+            f"{grant.binding.entry.operation.name} on {grant.binding.pattern.resource_type.name}"
+            f" is checked at startup or creation, not per request: {days:.0f} days observed,"
+            f" {needed:g} required"
         ),
     )
 
 
 def _deny_first(grant: Grant, known: Known) -> _Found:
     if grant.unused == NEVER_USED:
-        refused = "requests that it allows were refused by a DENY"
+        refused = "requests that it allows were denied by a DENY"
     elif known.is_shut(grant.binding):
-        refused = "nothing asked for it, and a DENY would refuse all that it allows"
+        refused = "unused, and a DENY overrides all that it allows"
     else:
         return None
-    return Verdict.ASK, f"{refused}: is that DENY there to stay?"
+    return Verdict.ASK, f"{refused}; check whether that DENY is permanent"
 
 
 def _refused(grant: Grant, known: Known) -> _Found:
@@ -387,12 +387,15 @@ def _refused(grant: Grant, known: Known) -> _Found:
     if not activity.denied or activity.denied < _REFUSED_SHARE * sum(activity):
         return None
     if activity.allowed:
-        refused = f"in {activity.denied:,} of {sum(activity):,} requests, and may not come to this"
+        refused = (
+            f"in {activity.denied:,} of {sum(activity):,} requests, and may not reach the use of"
+            " this ACL"
+        )
     else:
         refused = f"{_times(activity.denied)} and never allowed"
     return (
         Verdict.ASK,
-        f"{principal} was refused {refused}: what is it for, and what does it lack?",
+        f"{principal} was denied {refused}; check what it lacks",
     )
 
 
@@ -406,8 +409,8 @@ def _renamed(grant: Grant, known: Known) -> _Found:
     return (
         Verdict.ASK,
         (
-            f"{principal} never appears, and {other} does: are both the same, by other rules for"
-            " names of principals?"
+            f"{principal} never appears, but {other} does; check whether both are the same"
+            " principal with different mapping rules"
         ),
     )
 
@@ -441,13 +444,13 @@ def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
     days = f"{known.days_of(grant):.0f} days"
     if grant.uses:
         others = "another ACL" if grant.covered == 1 else f"{grant.covered} other ACLs"
-        text = f"all it was used for in {days} is allowed by {others} too"
+        text = f"everything it was used for in {days} is also allowed by {others}"
     elif is_dormant:
-        text = f"unused for {days}, and {grant.binding.entry.principal} made no request at all"
+        text = f"unused for {days}, and {grant.binding.entry.principal} made no requests"
     else:
         text = f"unused for {days}"
     if grant.binding.entry.principal in known.super_users:
-        text += "; only while super.users has the principal"
+        text += "; only while the principal is in super.users"
     return text
 
 

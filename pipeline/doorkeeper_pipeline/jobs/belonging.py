@@ -50,11 +50,11 @@ def check_logs(files: Iterable[File]) -> None:
             end = min(audit["last_ts"], log["last_ts"])
             if begin <= end:
                 raise Conflicting(
-                    f"{audit['path']} ({audit['source']}) and {log['path']} ({log['source']}) both"
-                    f" have decisions from {_text(begin)} to {_text(end)} UTC, which would count"
-                    " twice if one server wrote both: leave the authorizer log out (the audit log"
-                    " has all of it, and cannot be forged), or add --different-servers if the two"
-                    " are of different servers"
+                    f"{audit['path']} ({audit['source']}) and {log['path']} ({log['source']})"
+                    f" both have decisions from {_text(begin)} to {_text(end)} UTC, which would"
+                    " count twice if one server wrote both. Omit the authorizer log (the audit"
+                    " log contains all of it and cannot be forged), or add --different-servers if"
+                    " different servers wrote them"
                 )
 
 
@@ -124,17 +124,17 @@ def choose_cluster(files: Iterable[File], given: str, expected: Cluster) -> Clus
     more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
     listed = ", ".join([*named[:LISTED_MAX], *more])
     if given and given not in found:
-        raise Conflicting(f"--cluster-name: found {given!r}, and the events are of {listed}")
+        raise Conflicting(f"--cluster-name: found {given!r}, but the events are of {listed}")
     if len(found) == 1:
         return expected._replace(name=next(iter(found)), before=next(iter(found)))
     if unnamed:
         raise Conflicting(
-            f"the events are of {len(found)} clusters: {listed}; and {unnamed} does not name its"
-            " own: give it another --tables"
+            f"the events are of {len(found)} clusters: {listed}, and {unnamed} does not name its"
+            " cluster; use separate --tables for it"
         )
     if not given:
         raise Conflicting(
-            f"the events are of {len(found)} clusters: {listed}. Choose one by --cluster-name"
+            f"the events are of {len(found)} clusters: {listed}; select one with --cluster-name"
         )
     return expected._replace(name=given, ids=tuple(sorted(found)))
 
@@ -148,8 +148,8 @@ def check_name(known: str, given: str) -> None:
     """
     if known and given and known != given:
         raise Conflicting(
-            f"--cluster-name: found {given!r}, and these tables are about {known!r}: give each"
-            " cluster its own --tables"
+            f"--cluster-name: found {given!r}, but these tables are for {known!r}; use separate"
+            " --tables for each cluster"
         )
 
 

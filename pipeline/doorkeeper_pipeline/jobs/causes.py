@@ -76,7 +76,9 @@ CAUSES: Final = {
         DECIDE, "{grants} unused, perhaps under a former name", "ask its owner", asks=True
     ),
     "refused": Cause(DECIDE, "{grants} unused, and often refused", "ask its owner", asks=True),
-    "deny-first": Cause(DECIDE, "{grants} behind a DENY", "is the DENY there to stay?", asks=True),
+    "deny-first": Cause(
+        DECIDE, "{grants} overridden by a DENY", "check whether the DENY is permanent", asks=True
+    ),
     "unknown-age": Cause(
         DECIDE,
         "{grants} unused, of unknown age",

@@ -22,7 +22,7 @@ _RANKS: Final = {name: number for number, name in enumerate(SEVERITIES)}
 _CAUSE_RANKS: Final = {name: number for number, name in enumerate(CAUSES)}
 _TITLES: Final = {
     DECIDE: "to decide",
-    SAFE: "safe to do now, with doorkeeper-pipeline propose",
+    SAFE: "safe to apply now, with doorkeeper-pipeline propose",
 }
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.tables.delta import Change, DataFile
 
 EMPTY_SET = (
-    "the set of ACLs that was given is empty, as a listing that failed: leave out --acls if the"
-    " cluster has none"
+    "the given set of ACLs is empty, perhaps a failed listing; omit --acls if the cluster has no"
+    " ACLs"
 )
 _BASIS = ("days", "clients", "agreement")
 

@@ -197,8 +197,8 @@ def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
         return ""
     where = "another address asks" if others == 1 else f"{others} addresses ask"
     return (
-        f"{logs} {'log was' if logs == 1 else 'logs were'} read, and brokers at"
-        f" {where} for CLUSTER_ACTION in them: logs of other brokers are missing"
+        f"{logs} {'log was' if logs == 1 else 'logs were'} read, but brokers at {where} use"
+        " CLUSTER_ACTION in them: logs of other brokers are missing"
     )
 
 

@@ -53,8 +53,8 @@ def history(
     decisions = list(map(tables.place_of, chosen.files_of(tables.parts("decisions"))))
     if not decisions:
         raise PipelineError(
-            f"{out}: no decisions here; make them with: doorkeeper-pipeline run --log ... --tables"
-            f" {out}"
+            f"{out}: found no decisions; create them with: doorkeeper-pipeline run --log ..."
+            f" --tables {out}"
         )
     bindings = acl_sets.read(acls) if acls else chosen.own(tables.read("bindings"))
     files = tables.read("files").to_dicts()

@@ -83,8 +83,8 @@ class Inputs:
         new = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
-            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged) + len(work.moved)} known"
-            " already"
+            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged) + len(work.moved)}"
+            " unchanged"
         )
         return replace(
             work,
@@ -222,7 +222,7 @@ class Inputs:
         for name, count in (warning for result in every for warning in result.warnings):
             self.warnings[name] += count
         if missing := sum(result.missing for result in every):
-            self.warnings["decisions that the trail itself says are missing"] += missing
+            self.warnings["decisions that the audit log reports as dropped"] += missing
         self._check_quarantine(every)
         return results
 
@@ -240,9 +240,9 @@ class Inputs:
         matters = quarantined > FEW_LINES or 2 * quarantined > lines
         if matters and quarantined * 100 > allowed * lines:
             raise TooManyUnread(
-                f"{quarantined:,} of {lines:,} lines could not be read"
-                f" ({100 * quarantined / lines:.1f}%), and {allowed:g}% are allowed"
-                " (--max-quarantined): is --source or --zone wrong, or are these other files?"
+                f"{quarantined:,} of {lines:,} lines could not be parsed"
+                f" ({100 * quarantined / lines:.1f}%); allowed: {allowed:g}% (--max-quarantined)."
+                " Check --source, --zone and the files"
             )
 
     def rows(

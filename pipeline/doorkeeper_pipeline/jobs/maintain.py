@@ -118,7 +118,7 @@ def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
         except BaseException:
             change.discard()
             raise
-        around.tell("deleting files that no version needs")
+        around.tell("deleting unreferenced files")
         done.deleted, done.waiting = delete_unused(Tables(request.out), request.vacuum_hours)
         return done
 
@@ -170,7 +170,7 @@ class _Maintenance:
         for name, counts in self._done.forgotten.items():
             if not counts:
                 raise Conflicting(
-                    f"--forget: found {name!r} in no table of {self._request.out}; nothing was"
+                    f"--forget: {name!r} is not in any table of {self._request.out}; nothing was"
                     " changed"
                 )
         if any(map(self._change.changes, TABLES)):
@@ -252,7 +252,7 @@ class _Maintenance:
             )
             for part, since in parts
         ]
-        self._around.tell(f"looking through {len(tasks)} files")
+        self._around.tell(f"searching {len(tasks)} files")
         changed = []
         for result in self._around.engine.map(rewrite, tasks, None):
             self._count(result.before.table, result)

@@ -110,10 +110,10 @@ def _check(wanted: ProposalOptions) -> None:
     unknown = sorted(set(wanted.kinds) - set(KINDS))
     if unknown or not wanted.kinds:
         found = ", ".join(unknown) or "nothing"
-        raise PipelineError(f"kinds of proposals: found {found}; allowed: {', '.join(KINDS)}")
+        raise PipelineError(f"--method: found {found}; allowed: {', '.join(KINDS)}")
     for principal in wanted.principals:
         if ":" not in principal:
-            raise PipelineError(f"principal {principal!r}: expected type:name, as User:alice")
+            raise PipelineError(f"principal {principal!r}: expected: type:name, such as User:alice")
 
 
 def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
@@ -128,8 +128,8 @@ def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -
         unknown -= principals_of(asked)
     if unknown:
         raise PipelineError(
-            f"--principal: found {', '.join(map(repr, sorted(unknown)))}, with neither an ACL nor a"
-            " decision in the history"
+            f"--principal: {', '.join(map(repr, sorted(unknown)))} has no ACL and no decision in"
+            " the history"
         )
 
 
@@ -158,10 +158,10 @@ def _refuse(wider: Sequence[EffectiveChange]) -> None:
     """
     if wider:
         count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
-        reason = f"the proposal would newly allow {count}, which the ACLs in force do not"
+        reason = f"the proposal would newly allow {count}"
         shown = "".join(f"\n  {region_words(each)}" for each in wider[:WIDER_SHOWN])
         more = f"\n  and {len(wider) - WIDER_SHOWN:,} more" if len(wider) > WIDER_SHOWN else ""
-        raise PipelineError(f"{reason}; to propose it all the same: --allow-wider{shown}{more}")
+        raise PipelineError(f"{reason}; to propose it anyway, add --allow-wider{shown}{more}")
 
 
 def _chosen(

@@ -285,7 +285,7 @@ def _check_same(task: ReadTask) -> None:
     path = Path(task.path)
     beginning = reading.head(path, reading.compression(path), task.head_bytes)
     if hashlib.sha256(beginning).hexdigest() != task.head_sha256:
-        raise Unreadable(f"{path}: another file took its place while it was read; run again")
+        raise Unreadable(f"{path}: the file was replaced while it was read; run again")
 
 
 def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
@@ -296,7 +296,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
     ).sort("minute")
     warnings = contents.check("lines", lines)
     if parsed.damaged:
-        warnings["compressed files that break off: what follows in them is missing"] = 1
+        warnings["truncated compressed files: the rest of their lines is missing"] = 1
     if parsed.normalised:
         warnings[NORMALISED] = parsed.normalised
     if not lines.is_empty():

@@ -130,7 +130,7 @@ class _Run:
         """Do all steps, then commit; ``only_news``: nothing where no input or ACL is new."""
         if not self._request.inputs and not self._tables.parts("decisions"):
             raise Conflicting(
-                f"--log: found none, and {self._request.out} has no decisions of earlier runs"
+                f"--log is missing, and {self._request.out} has no decisions of earlier runs"
             )
         # A set of ACLs that is missing or wrong is found before the logs are read.
         bindings = self._bindings()

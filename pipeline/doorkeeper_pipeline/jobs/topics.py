@@ -129,8 +129,9 @@ class _Topic:
         begin = max((row["end_offset"] for row in rows), default=offsets.first)
         if begin > offsets.end:
             self._work.failures.append(
-                f"{place}: it ends at offset {offsets.end}, and records up to {begin} were read"
-                " before: the topic was created anew, or has lost records; give it another --tables"
+                f"{place}: the log ends at offset {offsets.end}, but records up to {begin} were"
+                " read before; the topic was recreated or lost records. Use separate --tables for"
+                " it"
             )
             return
         self._read_again(log, offsets, rows)
@@ -157,7 +158,7 @@ class _Topic:
             else:
                 self._read(log, row["file_id"], row["partition"], first, end, row["source"])
         if lost:
-            name = f"{self._address}: records that are no longer there and stay as they were read"
+            name = f"{self._address}: records that no longer exist; kept as read before"
             self._work.warnings.append((name, lost))
 
     def _is_as_asked(self, row: Row) -> bool:
@@ -176,8 +177,8 @@ class _Topic:
             return  # markers of transactions, or records without a value: looked at again
         if source is None:
             self._work.failures.append(
-                f"{wanted}: nothing in its first records tells what they are; say it: --source"
-                f" {'|'.join(SOURCES)}, or --pattern with the layout of log4j"
+                f"{wanted}: cannot detect the format from the first records; give --source"
+                f" {'|'.join(SOURCES)}, or --pattern with the log4j layout"
             )
             return
         file = SourceFile(

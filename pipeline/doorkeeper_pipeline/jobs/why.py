@@ -245,11 +245,11 @@ def _examples(
     )
     yield from _some("requests that used it", of_grant[USED])
     if rule == "deny-first":
-        yield from _some("requests that it allows, and a DENY refused", of_grant[SHUT])
+        yield from _some("requests that it allows but a DENY denied", of_grant[SHUT])
     elif rule == "unread":
         lines = tuple(_unread_lines(known.quarantine, row[PRINCIPAL], most))
         yield from [Examples("lines that could not be read", lines)] if lines else []
-        yield from _some("requests whose principal may be meant", requests)
+        yield from _some("requests of a similar principal", requests)
     elif rule in _ABOUT_OF:
         yield from _some(_TITLES[_ABOUT_OF[rule]], requests.head(most))
     elif not row["uses"]:

@@ -30,13 +30,13 @@ from doorkeeper_pipeline.report.model import (
     Value,
 )
 
-_GONE = Tag("gone", "the last run did not find it any more")
+_GONE = Tag("gone", "not found by the last run")
 
 _CHANGES = {"ADDED": Tag("added"), "REMOVED": Tag("removed", strong=True)}
 _KINDS = {
-    "PRINCIPAL": Tag("principal", "The principal was never seen before.", strong=True),
-    "HOST": Tag("host", "The principal never came from there before."),
-    "RESOURCE": Tag("resource", "The principal never used it before."),
+    "PRINCIPAL": Tag("principal", "First seen.", strong=True),
+    "HOST": Tag("host", "First seen from this address."),
+    "RESOURCE": Tag("resource", "First used by this principal."),
 }
 
 
@@ -55,7 +55,7 @@ def changes_of(frames: Frames, standing: Standing | None, about: About) -> Secti
     if standing is not None and standing.before is not None:
         tables.insert(0, _findings(standing, about))
         lead.insert(0, _findings_sentence(standing, standing.before))
-    missing = "" if tables else "Nothing earlier is known to compare with."
+    missing = "" if tables else "There is no earlier run to compare with."
     return Section(
         id="changes",
         word="Changed",
@@ -77,7 +77,7 @@ def _findings(standing: Standing, about: About) -> Table:
     rows = [*rows_of(standing.came(), NEW), *rows_of(standing.went(), _GONE)]
     return Table(
         id="findings-changed",
-        title="Findings that came and went",
+        title="New and resolved findings",
         columns=(
             Column(title="Change", kind=Kind.TAG, choice=True),
             Column(title="Severity", kind=Kind.TAG, choice=True),
@@ -88,7 +88,7 @@ def _findings(standing: Standing, about: About) -> Table:
         total=len(rows),
         page=PAGE,
         whole=place_of("findings"),
-        empty="No finding came or went.",
+        empty="No finding is new or resolved.",
     )
 
 
@@ -106,7 +106,7 @@ def _new_sentence(frame: pl.LazyFrame) -> str:
 def _drift_sentence(frame: pl.LazyFrame) -> str:
     counts = counts_by(frame, "change")
     if not counts:
-        return "No ACL is known to have been added or removed."
+        return "No ACL was added or removed."
     return (
         f"Of the ACLs, {amount(counts.get('ADDED', 0), 'was added', 'were added')} and"
         f" {amount(counts.get('REMOVED', 0), 'removed', 'removed')} between the two sets."

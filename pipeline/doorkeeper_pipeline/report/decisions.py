@@ -36,8 +36,8 @@ MONTH = timedelta(days=28)
 PAGE = 10
 """Groups at a time: both tables fit two printed pages."""
 
-NEW = Tag("new", "The last run found it first.", strong=True)
-_EXPIRED = Tag("acceptance expired", "The day until which it was accepted is over.", strong=True)
+NEW = Tag("new", "First found by the last run.", strong=True)
+_EXPIRED = Tag("acceptance expired", "Its acceptance has expired.", strong=True)
 _SEVERITY = (
     "Severity is what a grant opens: critical, everything; high, the cluster, every topic,"
     " sensitive topics, or a topic for everybody; medium, a prefix, every name of another kind, or"
@@ -130,17 +130,18 @@ def decide_of(standing: Standing | None, about: About) -> Section:
 
 def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
     """Return the section with what can be done without a question."""
-    section_id, word, title = "safe", "Safe to do", "What is safe to do now"
+    section_id, word, title = "safe", "Safe to do", "Safe to do now"
     if "grant_usage" not in frames:
-        missing = "No set of ACLs was given, so that no removal is known to be safe."
+        missing = "No ACLs were given, so no removal is known to be safe."
         return Section(id=section_id, word=word, title=title, missing=missing)
     groups = _groups(standing, SAFE)
     lead = [_lead(groups, "to remove")]
     if groups:
         lead.append(
-            "They can go all together: no decision that was read would be another one. What was not"
-            " read is counted under Quality; grants of a super user stay if it may lose that."
-            " doorkeeper-pipeline propose --out proposal.yaml writes the set without them."
+            "They can all be removed together without changing any decision in the history."
+            " Unread lines are counted under Quality; ACLs of super users are kept if the"
+            " principal may lose that status. doorkeeper-pipeline propose --out proposal.yaml"
+            " writes the set without them."
         )
     return Section(
         id=section_id,
@@ -234,7 +235,7 @@ def _owner(group: Group, known: Mapping[str, Finding]) -> str | None:
 def _changed(frames: Frames, standing: Standing) -> Figure:
     before = standing.before
     if before is None:
-        remark = "this is the first run: nothing earlier is known"
+        remark = "this is the first run"
         return Figure(UNKNOWN, "", "changed", remark, "changes")
     count = sum(each.size for each in standing.came())
     gone = sum(each.size for each in standing.went())

@@ -186,7 +186,7 @@ def _object(name: str, found: object) -> dict[str, Any]:
 
 def _text(name: str, found: object) -> str:
     if not isinstance(found, str):
-        raise ValueError(_refusal_text(name, found, "a text"))
+        raise ValueError(_refusal_text(name, found, "a string"))
     return found
 
 
@@ -194,7 +194,7 @@ def _day(name: str, found: object) -> date:
     try:
         return date.fromisoformat(_text(name, found))
     except ValueError as error:
-        raise ValueError(_refusal_text(name, found, "a day such as 2026-11-26")) from error
+        raise ValueError(_refusal_text(name, found, "a date such as 2026-11-26")) from error
 
 
 def _refusal_text(name: str, found: object, expected: str) -> str:

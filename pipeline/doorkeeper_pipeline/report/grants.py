@@ -41,18 +41,16 @@ NO_ACLS = "No set of ACLs was given, so nothing is known about grants. Name one 
 _VERDICTS = {
     "REMOVE": Tag(
         "remove",
-        "no decision of the history needs it, and the evidence is enough; all of these can go"
+        "no decision needs it, and the evidence is sufficient; all of these can be removed"
         " together",
         strong=True,
     ),
-    "ASK": Tag("ask", "somebody must answer the question first; until then it stays"),
-    "NOT_ENOUGH_EVIDENCE": Tag(
-        "not enough evidence", "the history says too little about this grant; it stays"
-    ),
-    "KEEP": Tag("keep", "it is used, or stays in place of others that allow the same"),
+    "ASK": Tag("ask", "kept until the question is answered"),
+    "NOT_ENOUGH_EVIDENCE": Tag("not enough evidence", "not enough evidence; kept"),
+    "KEEP": Tag("keep", "used, or kept instead of others that allow the same"),
 }
 _EXCESS = {
-    "ALL_NAMES": Tag("all names", "It covers every name there is.", strong=True),
+    "ALL_NAMES": Tag("all names", "It covers every name.", strong=True),
     "PREFIX": Tag("prefix", "It covers more names than were used."),
     "ALL_PRINCIPALS": Tag("everybody", "It is for User:*, which is every principal.", strong=True),
     "ALL_HOSTS": Tag("all hosts", "It is for every address."),
@@ -96,9 +94,8 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
     return Table(
         id="all-grants",
         title="Grants",
-        note="There since: when it was given, or the first listing that has it. Days: those of the"
-        " history since then. Covered by: other grants that allow what it was used for; of such"
-        " grants one stays.",
+        note="Since: when it was created, or the first listing with it. Days: days of history"
+        " since then. Covered by: other ACLs that allow its uses; one of them is kept.",
         columns=(
             Column(title="Severity", kind=Kind.TAG, choice=True),
             Column(title="Principal", kind=Kind.NAME),
@@ -132,8 +129,8 @@ def overbroad_of(frames: Frames, about: About) -> Section:
     total = count_of(wide)
     everybody = count_of(wide.filter(pl.col("excess").list.contains("ALL_PRINCIPALS")))
     lead = [
-        f"{amount(total, 'grant')} {'allows' if total == 1 else 'allow'} far more than was done"
-        " through them. Beside each stands what was done, and narrower alternatives."
+        f"{amount(total, 'grant')} {'allows' if total == 1 else 'allow'} far more than their use."
+        " For each, the actual use and narrower alternatives are listed."
         if total
         else "No grant is far wider than its use."
     ]
@@ -185,10 +182,12 @@ def whole_of(usage: pl.LazyFrame) -> Whole:
         .to_dicts()[0]
     )
     return Whole(
-        title="Grants by what they were good for",
+        title="Grants by use",
         parts=(
-            Part("needed", counts["needed"], 1, "Without it, something would have gone otherwise."),
-            Part("used, never alone", counts["shared"], 0, "Others decide the same."),
+            Part(
+                "needed", counts["needed"], 1, "Without it, a decision would have been different."
+            ),
+            Part("used, never alone", counts["shared"], 0, "Other ACLs decide the same."),
             Part("never used", counts["unused"], 3, "It decided nothing."),
         ),
     )

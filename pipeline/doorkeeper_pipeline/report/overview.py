@@ -101,7 +101,7 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
             id="overview",
             word="Overview",
             title="What happened",
-            missing="No decision was read: nothing happened.",
+            missing="No decisions were read.",
         )
     happened = (
         f"{amount(history.principals, 'principal')} made"
@@ -176,7 +176,7 @@ def _ranking(
 
 def _refused_sentence(history: History) -> str:
     if not history.refused:
-        return "None of them was refused."
+        return "None of them was denied."
     was = "was" if history.refused == 1 else "were"
     share = percent(history.refused, history.decisions)
     return f"{number(history.refused)} of them, {share}, {was} refused."

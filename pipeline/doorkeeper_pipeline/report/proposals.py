@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.overview import History
 
-NOT_TRIED = "No proposed set was tried; doorkeeper-pipeline backtest --proposal FILE tries one."
+NOT_TRIED = "No proposal was tested; test one with doorkeeper-pipeline backtest --proposal FILE."
 
 _UNKNOWN = f"{NOTHING_ALLOWED[0].upper()}{NOTHING_ALLOWED[1:]}."
 _TURNS = {
@@ -102,7 +102,7 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
 
 def _gain_text(count: int) -> str:
     if not count:
-        return "No denied one would be allowed."
+        return "No denied request would be allowed."
     return f"{amount(count, 'decision')} would be allowed in place of denied."
 
 

@@ -28,7 +28,7 @@ _DAYS = (
 ASSUMPTIONS = (
     "All times are UTC.",
     _USED,
-    "Refusals of probes, which only ask what would be allowed, are left out of what was refused.",
+    "Denied probes, which only query permissions, are not counted as denied.",
     _DAYS,
 )
 _SOURCES = {
@@ -116,10 +116,10 @@ def _agreement(frame: pl.LazyFrame, about: About) -> Table:
     )
     return Table(
         id="agreement",
-        title="Recorded decisions that do not follow from the given ACLs",
-        note="The outcome is another, or the ACL that decided was never given: ACLs are of another"
-        " cluster or time, super users are missing, or a log was changed. Nothing is recommended"
-        " for these principals.",
+        title="Recorded decisions that contradict the given ACLs",
+        note="The outcome differs, or the deciding ACL is not among the given ones: the ACLs are"
+        " from another cluster or time, super users are missing, or a log was modified."
+        " Nothing is recommended for these principals.",
         columns=(
             Column(title="Decisions", kind=Kind.NUMBER),
             Column(title="Principal", kind=Kind.NAME),

@@ -388,7 +388,7 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
     )
     decisions = _decisions(times.join(distinct, on="said"), zone)
     untimed = decisions.filter(pl.col("first_ts").is_null()).select(
-        minute="local_minute", reason=pl.lit(f"there is no such time in the zone {zone}")
+        minute="local_minute", reason=pl.lit(f"this time does not exist in the zone {zone}")
     )
     broken = [
         _quarantine(_lines(read_ones.filter(pl.col("kind") == BAD))),
@@ -515,7 +515,9 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
         rows.append((time[:16], 1 + piece.count(b"\n"), mark, time, time, offset, *message))
     decisions = _decisions(pl.DataFrame(rows, schema=_ODD, orient="row"), zone)
     untimed = decisions.filter(pl.col("first_ts").is_null())
-    bad += [(row, 0, f"there is no such time in the zone {zone}", "") for row in untimed["offset"]]
+    bad += [
+        (row, 0, f"this time does not exist in the zone {zone}", "") for row in untimed["offset"]
+    ]
     return Parsed(
         decisions=decisions.filter(pl.col("first_ts").is_not_null())
         .with_columns(count=pl.lit(1, pl.Int64))
@@ -534,7 +536,7 @@ def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
     """Return time and message of a piece; why it is bad; None when it says no decision."""
     match read_record(text):
         case Record(time, message):
-            return (time, message) if _is_utf8(piece) else "bytes that are not UTF-8"
+            return (time, message) if _is_utf8(piece) else "invalid UTF-8"
         case Bad(reason):
             return reason
         case _:

@@ -49,7 +49,7 @@ def read(path: Path) -> pl.DataFrame:
         try:
             connection.set_busy_timeout(BUSY_MS)
             if connection.pragma("application_id") != APPLICATION_ID:
-                raise Unreadable(f"{path}: this is a database, but not a store of Doorkeeper")
+                raise Unreadable(f"{path}: not a Doorkeeper store")
             connection.execute("BEGIN")  # log and items from one moment
             _check_whole(connection, path)
             rows = _intervals(connection)

@@ -52,7 +52,7 @@ def list_files(places: Iterable[str]) -> list[Path]:
         else:
             fitting = sorted(glob.glob(place, recursive=True))  # noqa: PTH207  absolute ones too
             if not fitting:
-                raise Unreadable(f"{place}: there is no such file or folder, and nothing fits it")
+                raise Unreadable(f"{place}: no such file or folder, and nothing fits it")
             for each in map(Path, fitting):
                 new = _below(each) if each.is_dir() else [each.absolute()]
                 found.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
@@ -123,7 +123,7 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
     if len(beginning) < HEAD_BYTES and not beginning.strip():
         return None  # as a log is that was rotated, and compressed, before anything was written
     if beginning.startswith(reading.UTF_16):
-        raise Unreadable(f"{path}: found UTF-16; expected: UTF-8: convert it with iconv")
+        raise Unreadable(f"{path}: found UTF-16; expected: UTF-8 (convert it with iconv)")
     if foreign := foreign_decisions(beginning):
         raise Unreadable(f"{path}: {foreign}")
     form = None if source else form_of(beginning, pattern)

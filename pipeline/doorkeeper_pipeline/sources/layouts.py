@@ -241,7 +241,7 @@ def _time(pattern: str, options: str) -> tuple[str, str]:
             at = end + 1 if end > 0 else len(wanted)
         elif wanted[at].isalpha():
             raise PipelineError(
-                f"--pattern {pattern!r}: the time {wanted!r}: found {wanted[at]!r}; known are"
+                f"--pattern {pattern!r}: the time {wanted!r}: found {wanted[at]!r}; allowed:"
                 f" {', '.join(each[0] for each in _PIECES)}"
             )
         else:

@@ -45,9 +45,9 @@ _NOT_READ = (
     (re.compile(rb"\A.{257}ustar", re.DOTALL), "it is a tar archive: unpack it with tar -xf"),
     (
         re.compile(rb'"(?:repoType|repo_type)"\s*:.*"(?:reqUser|request_user|reqData)"\s*:'),
-        "found the audit of Apache Ranger, whose policies decide instead of ACLs: it is not read",
+        "found an audit log of Apache Ranger, which uses policies instead of ACLs; not supported",
     ),
-    (re.compile(rb"\x00"), "it is not text"),
+    (re.compile(rb"\x00"), "not a text file"),
 )
 """What is known and not read, with the reason or the remedy."""
 
@@ -155,8 +155,8 @@ def foreign_decisions(beginning: bytes) -> str:
     if not _FOREIGN.search(beginning) or layouts.MESSAGE_BEGIN.encode() in beginning:
         return ""
     return (
-        "found decisions of Aiven's authorizer, or of one made after it, which has rules of its own"
-        " instead of ACLs: they are not read"
+        "found decisions of Aiven's authorizer or a derivative, which uses its own rules instead"
+        " of ACLs; not supported"
     )
 
 
@@ -170,7 +170,7 @@ def describe_unknown(beginning: bytes) -> str:
         try:
             keys = sorted(msgspec.json.decode(text.partition("\n")[0], type=dict))
         except ValueError:
-            return "found JSON that is not one object a line"
+            return "found JSON that is not one object per line"
         more = ", ..." if len(keys) > KEYS_SHOWN else ""
         return f"found JSON with the keys {', '.join(map(ascii, keys[:KEYS_SHOWN]))}{more}"
     first = text.partition("\n")[0]

@@ -140,14 +140,16 @@ class _Unwrapping:
         try:
             text = content.encode("utf-8", "surrogateescape").decode().removesuffix("\r")
         except UnicodeDecodeError:
-            self._reject(offset, content, "bytes that are not UTF-8")
+            self._reject(offset, content, "invalid UTF-8")
             return
         begin = self._envelope.begin
         found = envelopes.without_prefix(begin, text) if begin else ("", text)
         if found is None:
             rest = envelopes.continuation(self._prefix, text)
             if rest is None:
-                self._reject(offset, text, "not a record, and its prefix is not the one before")
+                self._reject(
+                    offset, text, "not a record, and its prefix differs from the previous one"
+                )
                 return
             found = self._prefix, rest
         self._prefix, text = found

@@ -343,8 +343,8 @@ def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
     partitions = found.metadata().partition_columns
     if partitions != list(declared.partitioned_by):
         what = (
-            f"is partitioned by {', '.join(partitions) or 'nothing'}"
-            f" instead of {', '.join(declared.partitioned_by) or 'nothing'}"
+            f"is partitioned by {', '.join(partitions) or 'nothing'}, expected"
+            f" {', '.join(declared.partitioned_by) or 'nothing'}"
         )
     elif missing:
         what = f"lacks the columns {', '.join(missing)}"

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MEANINGS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic",
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "not allowed: READ and DESCRIBE on the topic are needed",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
+        "not authorized; READ and DESCRIBE on the topic are required"
+    ),
     ErrorCode.OFFSET_OUT_OF_RANGE: "records were deleted while they were read: run again",
 }
 

@@ -82,7 +82,7 @@ def _text_fault(value: object) -> str:
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair"
+        return "contains an unpaired surrogate"
     return "" if size <= TEXT_BYTES_MAX else f"takes {size} bytes; at most {TEXT_BYTES_MAX}"
 
 

@@ -50,7 +50,7 @@ class Bearing(Enum):
     IMPLIES = "allows it, by an operation that includes it"
     OTHER_PRINCIPAL = "is for another principal"
     OTHER_HOST = "is for another host"
-    OTHER_OPERATION = "is about another operation"
+    OTHER_OPERATION = "is for another operation"
 
 
 class Considered(NamedTuple):

@@ -12,17 +12,17 @@ all of them changes no decision. The warnings are probable mistakes or risks.
     E007  no resource         it does not cover the only name of the cluster resource
     W001  contradiction       one pattern has an ALLOW and a DENY for the same operation
     W002  prefixed asterisk   PREFIXED * covers names that begin with an asterisk, not all names
-    W003  principal's type    no type, or not in Kafka's spelling
-    W004  principal's star    a star that is no wildcard
-    W005  host                not in Kafka's spelling: never matches, or matches more
-    W006  everyone            a grant to User:*
-    W007  group missing       topics are readable, but no group
-    W008  no credentials      a grant of a user without credentials, where these are known
-    W009  no topic            a grant for topics of which there is none, where these are known
-    W010  administrator       a grant to change ACLs, or to act as a broker
-    W011  name                a name that no resource can have, or that is not what it looks like
-    W012  principal's name    a list, or letters that nobody sees
-    W013  not needed          IDEMPOTENT_WRITE of who may write topics
+    W003  principal's type    missing, or not spelled as in Kafka
+    W004  principal's star    an asterisk that is not a wildcard
+    W005  host                not in Kafka's format: never matches, or matches more
+    W006  everyone            an ALLOW for User:*
+    W007  group missing       READ on topics, but on no group
+    W008  no credentials      an ALLOW for a user without credentials, if these are known
+    W009  no topic            an ALLOW for topics that do not exist, if these are known
+    W010  administrator       an ALLOW to change ACLs, or to act as a broker
+    W011  name                a name that no resource can have, or a misleading one
+    W012  principal's name    a list, or invisible characters
+    W013  not needed          IDEMPOTENT_WRITE for a principal that may write topics
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _CAUSES = {
     Cause.NO_RESOURCE: ("E007", "no resource"),
 }
 _REMOVE = "remove it"
-_UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it guards against future ALLOWs"}
+_UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it is meant to override a future ALLOW"}
 
 _DESCRIBE = AclOperation.DESCRIBE
 _DESCRIBED_WITH = {
@@ -258,7 +258,7 @@ def _prefixed_asterisk(binding: AclBinding) -> Finding | None:
     meant = ResourcePattern(pattern.resource_type, name, PatternType.LITERAL)
     return _warning(
         "W002",
-        "PREFIXED * covers only names that begin with an asterisk; LITERAL * covers all",
+        "PREFIXED * matches only names that begin with an asterisk; LITERAL * matches all names",
         binding,
         fix=Fix(f"make it LITERAL {name}", (AclBinding(meant, entry),), (binding,)),
     )
@@ -276,7 +276,7 @@ def _principal_type(binding: AclBinding) -> Finding | None:
         reason = "the principal's type is empty"
     # Any other type may come from a principal builder of the site's own.
     elif principal_type != "User" and principal_type.lower() == "user":
-        reason = f"Kafka writes the type User, not {principal_type}"
+        reason = f"the principal type is case-sensitive: User, not {principal_type}"
     else:
         return None
     return _warning("W003", reason, binding, fix=_other(binding, principal=f"User:{name}"))
@@ -288,9 +288,9 @@ def _principal_star(binding: AclBinding) -> Finding | None:
         return None
     return _warning(
         "W004",
-        "only User:* stands for others; a star elsewhere in a principal is a letter of its name",
+        "only User:* is a wildcard; elsewhere in a principal, an asterisk is an ordinary character",
         binding,
-        fix=Fix("name the principals, each in an ACL of its own"),
+        fix=Fix("create one ACL for each principal"),
     )
 
 
@@ -303,28 +303,34 @@ def _host(binding: AclBinding, *, networks: bool) -> Finding | None:
     written = java_host(host)
     if written is None:
         return _warning(
-            "W005", "hosts are compared as texts of addresses: a name or a network never matches",
-            binding, fix=Fix("write the addresses, each in an ACL of its own"),
-        )  # fmt: skip
+            "W005",
+            "hosts are compared as strings with the client's address; a host name or network never"
+            " matches",
+            binding,
+            fix=Fix("create one ACL for each address"),
+        )
     # Java writes addresses in one form, and Kafka compares texts: any other form never matches.
     if host == written:
         return None
     return _warning(
-        "W005", f"Kafka writes this address {written}", binding, fix=_other(binding, host=written)
+        "W005",
+        f"Kafka formats this address as {written}",
+        binding,
+        fix=_other(binding, host=written),
     )
 
 
 def _network(binding: AclBinding, network: Network | None) -> Finding | None:
     if network is None:
         return _warning(
-            "W005", "a host with a slash that is not a network never matches",
+            "W005", "this host contains a slash but is not a valid network, so it never matches",
             binding, fix=Fix("write the network as address/length, such as 10.0.0.0/8"),
         )  # fmt: skip
     written = address_of(binding.entry.host.partition("/")[0].strip("[]"))
     if written is None or written.value == network.first:
         return None
     return _warning(
-        "W005", f"the length counts: this is all of {network}",
+        "W005", f"the prefix length determines the network: this is all of {network}",
         binding, fix=_other(binding, host=str(network)),
     )  # fmt: skip
 
@@ -337,9 +343,11 @@ def _everyone(binding: AclBinding) -> Finding | None:
         return None
     if entry.principal != WILDCARD_PRINCIPAL:
         return None
-    anonymous = "" if entry.host != WILDCARD else ", those who did not log in too"
-    reason = f"this is a grant to everybody{anonymous}"
-    return _warning("W006", reason, binding, fix=Fix("name those who need it"))
+    anonymous = "" if entry.host != WILDCARD else ", including anonymous clients"
+    reason = f"this grants access to everyone{anonymous}"
+    return _warning(
+        "W006", reason, binding, fix=Fix("grant it only to the principals that need it")
+    )
 
 
 def _administrator(binding: AclBinding) -> Finding | None:
@@ -352,12 +360,17 @@ def _administrator(binding: AclBinding) -> Finding | None:
     may = {
         AclOperation.ALTER: "change ACLs and users",
         AclOperation.CLUSTER_ACTION: "act as a broker",
-        AclOperation.ALL: "change ACLs and users, and act as a broker",
+        AclOperation.ALL: "change ACLs and users and act as a broker",
     }.get(entry.operation)
     if may is None:
         return None
-    reason = f"{entry.principal} may {may}: it can give itself every permission"
-    return _warning("W010", reason, binding, fix=Fix("accept it, or grant what is needed"))
+    reason = f"{entry.principal} may {may}, so it can grant itself every permission"
+    return _warning(
+        "W010",
+        reason,
+        binding,
+        fix=Fix("accept the finding, or grant only the operations it needs"),
+    )
 
 
 def _name(binding: AclBinding) -> Finding | None:
@@ -416,11 +429,11 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
             if against:
                 yield _warning(
                     "W001",
-                    "what it allows is denied again on the same pattern",
+                    "a DENY on the same pattern overrides it",
                     *(allowing, *sorted(against)),
                     fix=Fix(
-                        "keep both if the DENY is an exception; otherwise take the ALLOW or the"
-                        " DENY away"
+                        "keep both if the DENY is an intended exception; otherwise remove one of"
+                        " them"
                     ),
                 )
 
@@ -444,7 +457,8 @@ def _idempotent_writes(snapshot: Snapshot, bindings: Iterable[AclBinding]) -> It
         if may_write_some_topic(snapshot, principal, host):
             yield _warning(
                 "W013",
-                f"since Kafka 2.8 only who may write no topic needs it, and {principal} may",
+                "since Kafka 2.8, IDEMPOTENT_WRITE is not needed by a principal with WRITE on a"
+                f" topic, and {principal} has it",
                 binding,
                 fix=Fix(_REMOVE, removed=(binding,)),
             )
@@ -482,10 +496,10 @@ def _missing_groups(
         ):
             yield _warning(
                 "W007",
-                f"{principal} may read topics but join no group: consumers that commit their"
+                f"{principal} has READ on topics but not on any group; consumers that commit"
                 " offsets need READ on their group",
                 binding,
-                fix=Fix(f"allow {principal} to READ its group"),
+                fix=Fix(f"grant {principal} READ on its group"),
             )
 
 
@@ -502,9 +516,9 @@ def _without_credentials(
             continue
         yield _warning(
             "W008",
-            f"{principal} has no credentials: it cannot log in, unless by TLS or a token",
+            f"{principal} has no SCRAM credentials; it can log in only with TLS or a token",
             binding,
-            fix=Fix("create the user, or remove the grant"),
+            fix=Fix("create the user, or remove the ACL"),
         )
 
 
@@ -532,9 +546,9 @@ def _without_topics(bindings: Collection[AclBinding], topics: Sequence[str]) -> 
         which = f"begins with {pattern.name!r}" if is_prefix else f"is named {pattern.name!r}"
         yield _warning(
             "W009",
-            f"there is no topic that {which}",
+            f"no topic {which}",
             binding,
-            fix=Fix("create the topic, or remove the grant"),
+            fix=Fix("create the topic, or remove the ACL"),
         )
 
 

@@ -78,9 +78,9 @@ class Rule(Enum):
 
 OVERRIDES: Final = {
     Rule.SIZE: "remove many ACLs at once",
-    Rule.NETWORKS: "send networks to a cluster that compares hosts as text",
-    Rule.LOCK_OUT: "take the right to administer the cluster from the login that changes it",
-    Rule.OPEN: "open resources to everyone by removing their last ACL",
+    Rule.NETWORKS: "send networks to a cluster that compares hosts as strings",
+    Rule.LOCK_OUT: "remove your own right to administer the cluster",
+    Rule.OPEN: "remove the last ACL of a resource, which opens it to everyone",
 }
 """What each override risks. OWNER has none, for the file of clusters names the store, and ORDER has
 none, for the end is reached without it."""
@@ -310,8 +310,8 @@ class _Judgement:
     def _networks(self) -> None:
         is_unknown = self._cluster.matches_networks is None
         why = (
-            f"the release of the cluster {'may compare' if is_unknown else 'compares'} hosts as"
-            " text (Kafka before 4.4)"
+            f"the cluster's release {'may compare' if is_unknown else 'compares'} hosts as"
+            " strings (Kafka before 4.4)"
         )
         unenforced_acls = unenforced(self._added, self._cluster)
         if unenforced_acls:
@@ -331,8 +331,8 @@ class _Judgement:
             self._hold(
                 Rule.NETWORKS,
                 limited,
-                f"{_count(limited)} would allow what only a DENY for a network limits: {why},"
-                f" for example {binding_text(min(limited))}",
+                f"{_count(limited)} would allow requests that only a DENY for a network"
+                f" restricts: {why}, for example {binding_text(min(limited))}",
             )
 
     def _open(self) -> None:
@@ -357,15 +357,17 @@ class _Judgement:
             self._hold(
                 Rule.ORDER,
                 (binding for binding in self._removed if binding.pattern in early),
-                f"{_names(early)} would have no ACL: those that replace the last ones are missing",
+                f"{_names(early)} would have no ACL: the replacements of the last ones are not in"
+                " force",
             )
             opened -= early
         if not opened or Rule.OPEN in self._accepted:
             return
-        last = f"the last ACL of {_names(opened)} would go"
+        last = f"the last ACL of {_names(opened)} would be removed"
         if is_unknown:
             self._warnings.append(
-                f"{last}; whether allow.everyone.if.no.acl.found opens them could not be read"
+                f"{last}; allow.everyone.if.no.acl.found, which would open them to everyone,"
+                " could not be read"
             )
             return
         self._hold(
@@ -415,7 +417,7 @@ class _Judgement:
 
     def _doubt(self) -> str:
         if self._cluster.logins is None:
-            return ", and the principal of this login is not known"
+            return ", and the principal of this login is unknown"
         return f" ({self._cluster.login_doubt})" if self._cluster.login_doubt else ""
 
     def _logins(
@@ -486,7 +488,7 @@ class _Judgement:
             self._hold(
                 Rule.ORDER,
                 waiting,
-                f"{_count(waiting)} to allow wait until a DENY is in force, for example"
+                f"{_count(waiting)} to allow must wait until a DENY is in force, for example"
                 f" {binding_text(min(waiting))}",
             )
         removals = {binding for binding in self._removed if _is_deny(binding)}
@@ -498,8 +500,8 @@ class _Judgement:
             self._hold(
                 Rule.ORDER,
                 waiting,
-                f"{_count(waiting)} to deny stay until what they limit is gone, for example"
-                f" {binding_text(min(waiting))}",
+                f"{_count(waiting)} to deny must stay until the ALLOWs that they restrict are"
+                f" removed, for example {binding_text(min(waiting))}",
             )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _TOPIC_LENGTH_MAX: Final = 249
-_TOPIC_WORDS: Final = "a topic has letters, digits, '.', '_' and '-'"
+_TOPIC_WORDS: Final = "topic names consist of letters, digits, '.', '_' and '-'"
 _NAMED: Final = {
     ResourceType.TOPIC: "topic",
     ResourceType.GROUP: "group",
@@ -49,16 +49,21 @@ def misleading_name(binding: AclBinding) -> Misleading | None:
     if what is None or name == WILDCARD:
         return None
     if letters := _invisible(name):
-        reason = f"the name has {letters}: a {what} without it is another one"
+        reason = f"the name contains {letters}; a {what} without it is a different one"
         return _as(binding, reason, visible := _visible(name), [_named(binding, visible)])
     if kind is ResourceType.TOPIC:
         return _misleading_topic(binding)
     star = _STAR_AT_END.fullmatch(name)
     if star is None:
         return None
-    reason = f"an asterisk in a name stands for itself: this is about the {what} {name!r} alone"
+    reason = (
+        f"an asterisk in a name is an ordinary character: this ACL applies only to the {what}"
+        f" {name!r}"
+    )
     if pattern_type is PatternType.PREFIXED:
-        reason = f"an asterisk in a prefix stands for itself, so that no usual {what} begins so"
+        reason = (
+            f"an asterisk in a prefix is an ordinary character: no ordinary {what} begins with it"
+        )
     return _prefix(binding, reason, star[1])
 
 
@@ -68,19 +73,19 @@ def _misleading_topic(binding: AclBinding) -> Misleading | None:
     is_valid = _TOPIC.fullmatch(name) and len(name) <= _TOPIC_LENGTH_MAX
     if is_valid and (is_prefix or name not in (".", "..")):
         return None
-    never = "no topic begins so" if is_prefix else "no topic has this name"
-    reason = f"{never}: {_TOPIC_WORDS}, and at most {_TOPIC_LENGTH_MAX} of them"
+    never = "no topic can begin with this" if is_prefix else "no topic can have this name"
+    reason = f"{never}: {_TOPIC_WORDS}, up to {_TOPIC_LENGTH_MAX} characters"
     star = _STAR_AT_END.fullmatch(name)
     if star is not None and _TOPIC.fullmatch(star[1]):
         return _prefix(binding, reason, star[1])
     names = [part.strip() for part in name.split(",")]
     if len(names) > 1 and all(map(_TOPIC.fullmatch, names)):
         meant = [_named(binding, part) for part in names]
-        return _as(binding, reason, "each name in an ACL of its own", meant)
+        return _as(binding, reason, "create one ACL for each name", meant)
     if "*" in name or _EXPRESSION.search(name):
         return Misleading(
-            f"{reason}; brokers enforce no expressions",
-            "write PREFIXED, or list the names: kafka-topics.sh --list | grep -E EXPRESSION > FILE",
+            f"{reason}; brokers do not support regular expressions",
+            "use PREFIXED, or list the names: kafka-topics.sh --list | grep -E EXPRESSION > FILE",
         )
     return Misleading(reason, "write the name of the topic")
 
@@ -89,14 +94,14 @@ def misleading_principal(binding: AclBinding) -> Misleading | None:
     """Return why the principal of a binding is not what it looks like, or None."""
     principal = binding.entry.principal
     if letters := _invisible(principal.partition(":")[2] or principal):
-        reason = f"the principal has {letters}: who logs in without it is another one"
+        reason = f"the principal contains {letters}; a login without it is a different principal"
         visible = ":".join(_visible(part) for part in principal.split(":", 1))
         return _as(binding, reason, visible, [_of(binding, visible)])
     parts = _LIST.split(principal)
     if len(parts) > 1:
-        reason = "a list of principals is one principal of this very name"
+        reason = "a list is read as one principal with this exact name"
         meant = [_of(binding, part) for part in parts]
-        return _as(binding, reason, "each principal in an ACL of its own", meant)
+        return _as(binding, reason, "create one ACL for each principal", meant)
     return None
 
 

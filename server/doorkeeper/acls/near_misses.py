@@ -44,17 +44,17 @@ class Difference(Enum):
     """A difference between two principals; the value completes "differs in"."""
 
     CASE = "upper and lower case"
-    BLANKS = "blanks or invisible characters"
-    UNICODE = "how Unicode composes a character"
+    BLANKS = "whitespace or invisible characters"
+    UNICODE = "Unicode normalization"
     QUOTES = "quotation marks"
-    TYPE = "the type before the colon"
-    LIST = "that one is a list: an ACL names one principal"
-    ORDER = "the order of the parts of a distinguished name"
-    KEYWORDS = "the spelling of an attribute: E, EMAILADDRESS or 1.2.840.113549.1.9.1"
-    SEPARATORS = "escapes or separators between the parts of a distinguished name"
-    PARTS = "the number of parts of a distinguished name"
-    WHOLE_NAME = "that one is a certificate's whole name, which no rule has shortened"
-    REALM = "what follows the name: a host or a realm, which no rule has removed"
+    TYPE = "the principal type"
+    LIST = "a list instead of one principal"
+    ORDER = "the order of the components of a distinguished name"
+    KEYWORDS = "the name of an attribute: E, EMAILADDRESS or 1.2.840.113549.1.9.1"
+    SEPARATORS = "escapes or separators in a distinguished name"
+    PARTS = "the number of components of a distinguished name"
+    WHOLE_NAME = "the full distinguished name, to which no mapping rule was applied"
+    REALM = "a host or realm after the name, which no mapping rule removed"
 
 
 class NearMiss(NamedTuple):

@@ -66,13 +66,13 @@ if TYPE_CHECKING:
 class Cause(Enum):
     """The reason that a binding is redundant."""
 
-    NO_EFFECT = "no request asks for this operation on this resource type"
-    SUPER_USER = "the principal is a super user, for whom no ACL counts"
-    SHADOWED = "a DENY that covers all of it comes first"
-    COVERED = "other bindings say the same, or more"
-    NOTHING_TO_DENY = "nothing allows what it denies"
-    DEFAULT = "everybody may do everything there anyway"
-    NO_RESOURCE = f"the cluster is asked about as {CLUSTER_NAME}, which this does not cover"
+    NO_EFFECT = "no request checks this operation on this resource type"
+    SUPER_USER = "the principal is a super user, to whom ACLs do not apply"
+    SHADOWED = "a DENY covers and overrides all of it"
+    COVERED = "other ACLs cover all of it"
+    NOTHING_TO_DENY = "no ACL allows what it denies"
+    DEFAULT = "without it, everyone may do everything there"
+    NO_RESOURCE = f"requests check the cluster as {CLUSTER_NAME}, which this pattern does not match"
 
 
 ALL_CAUSES = frozenset(Cause)

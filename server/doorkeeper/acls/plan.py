@@ -116,8 +116,8 @@ def plan(
         (resource_type, name, _), entry = outside[0]
         more = f", and {len(outside) - 1} more" if len(outside) > 1 else ""
         raise NotOwned(
-            f"not owned: {resource_type.name} {name!r} for {entry.principal}{more}; what is wanted"
-            " must fit what is selected"
+            f"not owned: {resource_type.name} {name!r} for {entry.principal}{more}; the desired"
+            " ACLs must be within the selection (owns: or --own-...)"
         )
     there = set(present)
     mine = {binding for binding in there if owned.selects(binding)}

@@ -25,11 +25,11 @@ def remark_on(user: str) -> str:
         users = [f"{kind}:{part}" for part in name.split(",")]
     if len(users) > 1:
         right = ";".join(f"{kind}:{user.strip().removeprefix(f'{kind}:')}" for user in users)
-        return f"{user!r} is one name; names are separated by semicolons: {right}"
+        return f"{user!r} is one name; separate names with semicolons: {right}"
     if user.endswith(":*"):
-        return f"{user} is the user with this very name: super users have no patterns"
+        return f"{user} is a user with this exact name: super users do not support patterns"
     if kind != "User" and kind.lower() == "user":
-        return f"{user} is nobody: write User:{name}"
+        return f"{user} matches no principal: write User:{name}"
     return ""
 
 

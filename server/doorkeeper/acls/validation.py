@@ -66,7 +66,7 @@ def unstorable(binding: AclBinding) -> str | None:
     fault = check_binding(binding)
     if fault is not None:
         return str(fault)
-    return None if binding.entry.host else "the host is empty; allowed: * or the text of an address"
+    return None if binding.entry.host else "the host is empty; allowed: * or an IP address"
 
 
 def _host_refusal(host: str) -> ApiError | None:
@@ -132,7 +132,7 @@ def text_fault(text: str) -> str | None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is not a character"
+        return "contains an unpaired surrogate, which is not a character"
     return f"takes {size} bytes; at most {TEXT_BYTES_MAX}" if size > TEXT_BYTES_MAX else None
 
 
@@ -205,11 +205,11 @@ def _hints_of(binding: AclBinding) -> Iterator[str]:
     literal = pattern_type is PatternType.LITERAL and name != "*"
     if resource_type is _USER and literal and ":" not in name:
         yield (
-            f"the ACL {acl} has no effect: the resource of a user is its full principal,"
+            f"the ACL {acl} has no effect: a USER resource is named by its full principal, such"
             f" as User:{name}"
         )
     elif entry.operation is not _ALL and entry.operation not in supported:
         left = ", ".join(operation.name for operation in effects(binding))
         consequence = f"allows {left} only" if left else "has no effect"
         allowed = ", ".join(operation.name for operation in supported)
-        yield f"the ACL {acl} {consequence}: the operations of {resource_type.name} are {allowed}"
+        yield f"the ACL {acl} {consequence}; the operations on {resource_type.name} are {allowed}"

@@ -68,7 +68,7 @@ def subject_of(certificate: bytes) -> str:
         del fields[0]
     # serial number, algorithm, issuer, validity, subject
     if len(fields) < 5:
-        raise NotDer("a certificate without a subject")
+        raise NotDer("the certificate has no subject")
     return name_of(fields[4].whole)
 
 
@@ -87,7 +87,7 @@ def _relative_name(relative: _Element) -> str:
 def _attribute(attribute: _Element) -> str:
     parts = list(_elements(attribute.contents))
     if len(parts) != 2 or parts[0].tag != _OBJECT_IDENTIFIER:
-        raise NotDer("an attribute of a name that is not an identifier and a value")
+        raise NotDer("an attribute of the name is not an identifier and a value")
     identifier = _identifier(parts[0].contents)
     keyword = KEYWORDS.get(identifier)
     # The value is printed in full, tag and length included, as AVA.toRFC2253String does.
@@ -116,12 +116,12 @@ def _escape(text: str) -> str:
 def _identifier(contents: bytes) -> str:
     """Return an object identifier in dotted form."""
     if not contents or contents[-1] & 0x80 or len(contents) > _IDENTIFIER_BYTES_MAX:
-        raise NotDer("an object identifier that does not end")
+        raise NotDer("an object identifier is truncated")
     numbers: list[int] = []
     number, begins = 0, True
     for byte in contents:
         if begins and byte == 0x80:
-            raise NotDer("an object identifier with a padded number")
+            raise NotDer("an object identifier has a padded number")
         number = number << 7 | byte & 0x7F
         begins = not byte & 0x80
         if begins:
@@ -153,11 +153,11 @@ def _elements(data: bytes) -> Iterator[_Element]:
         begin, length_at = at, at + 1
         # A tag of 0x1F in the low bits continues in further bytes; certificates have none such.
         if data[at] & 0x1F == 0x1F or length_at >= len(data):
-            raise NotDer("an element without a length, or with a long tag")
+            raise NotDer("an element has no length, or a long tag")
         length, contents_at = _length(data, length_at)
         at = contents_at + length
         if at > len(data):
-            raise NotDer(f"an element of {length} bytes, of which {len(data) - contents_at} came")
+            raise NotDer(f"found {len(data) - contents_at} of {length} bytes of an element")
         yield _Element(data[begin], data[contents_at:at], data[begin:at])
 
 
@@ -170,8 +170,8 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     digits = data[at + 1 : at + 1 + count]
     # DER forbids the indefinite form (0x80), and leading zero bytes; 4 bytes exceed any input.
     if not 1 <= count <= 4 or len(digits) < count or digits[0] == 0:
-        raise NotDer("an element whose length is not one of DER")
+        raise NotDer("the length of an element is not valid DER")
     length = int.from_bytes(digits)
     if length < 0x80:
-        raise NotDer("an element whose length is longer than it needs to be")
+        raise NotDer("the length of an element is not in its shortest form")
     return length, at + 1 + count

@@ -11,5 +11,5 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 def not_utf8(error: UnicodeDecodeError) -> str:
     """Return why bytes are no text: the encoding that they have, or the first faulty byte."""
     if error.object.startswith(_UTF_16):
-        return "found UTF-16; expected: UTF-8: convert it with iconv"
+        return "found UTF-16; expected: UTF-8 (convert it with iconv)"
     return f"byte {error.start} is not UTF-8"

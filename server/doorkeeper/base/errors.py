@@ -164,7 +164,7 @@ class ApiError(Exception):
         if self.code is ErrorCode.NONE:
             raise ValueError("found NONE, which is not an error; expected: another ErrorCode")
         if message is not None and not isinstance(message, str):
-            raise TypeError(f"found the message {message!r:.80}; expected: a text")
+            raise TypeError(f"found the message {message!r:.80}; expected: a string")
         super().__init__(message or self.code.name)
         self.message = message
 

@@ -48,16 +48,16 @@ def parse(text: str) -> list[LoginModule]:
     while (token := tokens.next()) is not None:
         modules.append(_module(token, tokens))
     if not modules:
-        raise JaasError("no login module")
+        raise JaasError("found no login module")
     return modules
 
 
 def _module(name: JaasToken, tokens: JaasTokenizer) -> LoginModule:
     if not name.text:
-        raise JaasError(f"a login module's name is expected at character {name.position}")
+        raise JaasError(f"expected the class of a login module at character {name.position}")
     flag = tokens.next()
     if flag is None or flag.text is None or flag.text.upper() not in FLAGS:
-        raise JaasError(f"{', '.join(FLAGS)} is expected at character {tokens.position}")
+        raise JaasError(f"expected {', '.join(FLAGS)} at character {tokens.position}")
     options: dict[str, str] = {}
     while (key := tokens.next()) is not None and key.sign != ";":
         value = _value(key, tokens)
@@ -66,7 +66,7 @@ def _module(name: JaasToken, tokens: JaasTokenizer) -> LoginModule:
         if key.text is not None:
             options[key.text] = value
     if key is None:
-        raise JaasError("the last module does not end with a semicolon")
+        raise JaasError("expected a semicolon at the end of the last login module")
     return LoginModule(name.text, flag.text.upper(), options)
 
 
@@ -75,7 +75,7 @@ def _value(key: JaasToken, tokens: JaasTokenizer) -> str:
     value = tokens.next() if equals is not None and equals.sign == "=" else None
     if value is None or value.text is None:
         raise JaasError(
-            f"the option at character {key.position} needs = and a value, in double quotes"
-            " where it is more than a word"
+            f"the option at character {key.position} requires = and a value; quote values that"
+            " are not a single word"
         )
     return value.text

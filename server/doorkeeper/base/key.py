@@ -40,7 +40,7 @@ class Applies(Enum):
 
     RESTART = "after a restart"
     RELOAD = "after SIGHUP"
-    DYNAMIC = "after SIGHUP, or at once when it is changed over the wire"
+    DYNAMIC = "after SIGHUP, or immediately when changed with kafka-configs.sh"
 
 
 class Dynamic(Enum):

@@ -71,7 +71,7 @@ def read_bytes(path: PropertiesFile) -> bytes:
         # Java would take it; no value that counts holds one, and every binary file does.
         code = control[0][0]
         what = f"the control character 0x{code:02x}" if code else "a NUL"
-        text = f"found {what} at byte {control.start()}; expected: a text of lines, key=value"
+        text = f"found {what} at byte {control.start()}; expected: lines of key=value"
         raise ConfigError([Problem(str(path), "", text)])
     return data
 

@@ -156,7 +156,7 @@ def one_of(*allowed: str) -> Check:
 def not_blank(value: Value) -> None:
     """Reject an empty text."""
     if not value:
-        raise ValueError("a text that is not empty")
+        raise ValueError("a non-empty string")
 
 
 def without_login(text: str | None) -> str | None:

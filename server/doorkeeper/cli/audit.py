@@ -51,7 +51,7 @@ Examples:
 @json_output(AuditVerdict)
 @inspects
 def verify(folder: Path, output: str) -> None:
-    """Check that FOLDER has every event: no gaps, no torn lines, in order."""
+    """Check that FOLDER has every event, in order: no gaps and no truncated lines."""
     try:
         with progress(f"reading {folder}"):
             verdict = verify_log(folder)

@@ -90,7 +90,7 @@ def _of_environment(file: Path, jaas: JaasFile | None) -> list[ConfigFile]:
         text = file.read_text("utf-8")
         return [broker_file._replace(jaas=jaas) for broker_file in files_of(text, str(file))]
     except OSError as error:
-        fail([f"{file}: cannot be read: {error.strerror or error}"])
+        fail([f"{file}: cannot read: {error.strerror or error}"])
     except UnicodeDecodeError as error:
         fail([f"{file}: not UTF-8 (byte {error.start})"])
     except NotCompose as error:
@@ -103,7 +103,7 @@ def _text(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str
         colour = "red" if finding.severity is Severity.ERROR else "yellow"
         yield f"{paint(finding.severity.value, colour)}: {finding}"
     if findings:
-        yield f"the codes are explained in {PAGE}"
+        yield f"for the meaning of the codes see {PAGE}"
     for file in files:
         own = [finding for finding in findings if finding.file == file.name]
         errors = sum(finding.severity is Severity.ERROR for finding in own)

@@ -53,7 +53,7 @@ def _server_address(text: str) -> Address:
     server = address(text)
     if server.kind is not AddressKind.CONFIG:
         raise click.BadParameter(
-            f"found {text!r}; expected: config:FILE, a server.properties with"
+            f"found {text!r}; expected: config:FILE, where FILE is a server.properties with"
             " doorkeeper.clusters.file"
         )
     return server
@@ -79,7 +79,7 @@ Examples:
 """,
 )
 def command() -> None:
-    """Keep real Kafka clusters equal to a Doorkeeper, and prove it."""
+    """Compare Kafka clusters with a Doorkeeper store."""
 
 
 @command.command(
@@ -131,7 +131,7 @@ def show_status(
             ]
         )
     if revision is not None and (desired.revision or 0) < revision:
-        fail([f"the store is at revision {desired.revision}, and not at {revision}"])
+        fail([f"the store is at revision {desired.revision}; expected: {revision} or later"])
     _end(comparisons)
 
 
@@ -156,7 +156,7 @@ def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
     numbers = [_numbers(comparison, desired) for comparison in comparisons]
     examined = Examined(
         sum(len(number.added) + len(number.removed) + number.unchanged for number in numbers),
-        "nothing was compared: neither the store nor the clusters have ACLs of the scope",
+        "nothing was compared: neither the store nor the clusters have ACLs in the scope",
     )
     if output == "json":
         record: ClusterDrift = {
@@ -187,9 +187,8 @@ def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
 @command.command(
     name="adopt",
     epilog="""
-Nothing is changed: the operator of the clusters file decides. A store that is restored from a
-backup, copied or created anew has another id, so that it changes no cluster before it has adopted
-it.
+Nothing is changed: whoever maintains the clusters file decides. A store that was restored, copied
+or recreated has a new id and changes no cluster until it has adopted it.
 
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
@@ -203,7 +202,7 @@ Examples:
 @clusters_options
 @json_output(Adoptions)
 def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
-    """Print the line that gives clusters to the store, and what it would change then."""
+    """Print the line that assigns clusters to the store, and what the store would change."""
     desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
@@ -261,7 +260,10 @@ async def _compare(
 async def _read_store(server: Address) -> Desired:
     contents = await Location(server).repository().read()
     if contents.authorizer is not None:
-        raise RepositoryError("only ACLs of the standard authorizer are sent to clusters")
+        raise RepositoryError(
+            "authorizer.class.name is another authorizer; only ACLs of StandardAuthorizer are"
+            " sent to clusters"
+        )
     try:
         async with open_for_reading(place_of(settings_at(server)), alone=False) as store:
             store_id = (await store.header()).store_id
@@ -280,7 +282,7 @@ def _clusters_of(server: Address, names: Sequence[str]) -> list[ClusterConfig]:
     for name in names:
         if name not in known:
             raise click.BadParameter(
-                f"found {name!r}; the file has {', '.join(known)}", param_hint="--cluster-name"
+                f"found {name!r}; allowed: {', '.join(known)}", param_hint="--cluster-name"
             )
     return [known[name] for name in names] or list(clusters)
 
@@ -301,7 +303,7 @@ def _status_lines(comparison: ClusterComparison, revision: int | None) -> list[s
         lines.append(f"{name}: {paint(printable(comparison.refusal), 'yellow')}")
     if comparison.config.controllers and comparison.polled_because:
         reason = printable(comparison.polled_because)
-        lines.append(f"{name}: polled, since its metadata log cannot be followed: {reason}")
+        lines.append(f"{name}: polled, because its metadata log cannot be followed: {reason}")
     return lines
 
 
@@ -325,8 +327,8 @@ def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
         *_change_lines(comparison),
         (
             f"{name}: {owner}; this store would add {len(drift.missing)} ACLs, remove"
-            f" {len(drift.extra)}, and leave {len(drift.outside)} outside the scope alone. To let"
-            f" it, write in the entry of {name}:"
+            f" {len(drift.extra)}, and keep {len(drift.outside)} outside the scope. To allow"
+            f" this, add to the entry of {name}:"
         ),
         f"    store: {store_id}",
     ]

@@ -17,23 +17,21 @@ _MEMBERS = {
     ),
     "acls": Member("doorkeeper.cli.acls.edit:command", "Manage ACLs, and explain decisions."),
     "whoami": Member(
-        "doorkeeper.cli.whoami.command:command", "Say which principal a broker sees, and why."
+        "doorkeeper.cli.whoami.command:command", "Show which principal a broker sees, and why."
     ),
     "users": Member("doorkeeper.cli.users.commands:command", "Manage SCRAM users."),
     "store": Member(
         "doorkeeper.cli.store.commands:command", "Back up, restore, migrate, check and copy stores."
     ),
     "history": Member(
-        "doorkeeper.cli.history.commands:command", "List the changes of a store, and verify them."
+        "doorkeeper.cli.history.commands:command", "List and verify the changes of a store."
     ),
     "watch": Member(
         "doorkeeper.cli.history.watch:command", "Print the changes of a store as they are made."
     ),
-    "clusters": Member(
-        "doorkeeper.cli.clusters:command", "Compare Kafka clusters with a store, and change them."
-    ),
+    "clusters": Member("doorkeeper.cli.clusters:command", "Compare Kafka clusters with a store."),
     "learn": Member(
-        "doorkeeper.cli.learn.commands:command", "Find the least ACLs that a command needs."
+        "doorkeeper.cli.learn.commands:command", "Find the minimal ACLs that a command needs."
     ),
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
     "config": Member(

@@ -67,7 +67,7 @@ def command() -> None:
 
 @command.command(
     epilog="""
-Only its owner may read a new file, because passwords stand in it. In a folder the file is called
+A new file is readable only by its owner, because it contains passwords. In a folder, its name is
 server.properties.
 
 \b
@@ -93,13 +93,13 @@ def init(target: Path, *, overwrite: bool, in_container: bool) -> None:
         text = sample_file(SAMPLE_CONFIGURATION).read_text("utf-8")
         write_whole(file, (for_container(text) if in_container else text).encode())
     except FileExistsError:
-        fail([f"{file} is there already; --overwrite overwrites it"])
+        fail([f"{file} exists; --overwrite replaces it"])
     except OSError as error:
-        fail([f"{file}: cannot be written: {error.strerror}"])
+        fail([f"{file}: cannot write: {error.strerror}"])
     then = f"doorkeeper serve --config {file}"
     if in_container:
         then = f"chown {_CONTAINER_USER} {file}, and mount it as docs/how-to/docker.md says"
-    click.echo(f"{file}: written; change its passwords, then: {then}")
+    click.echo(f"wrote {file}; change its passwords, then run: {then}")
 
 
 _CONTAINER_USER = 10001
@@ -129,9 +129,9 @@ def for_container(text: str) -> str:
 
 @command.command(
     epilog="""
-With --broker the files are those of brokers and controllers of one cluster of Kafka, and only what
-concerns security is checked: docs/reference/config-rules.md has the rules. An error is what a node
-of a new cluster refuses to start with.
+With --broker the files are those of brokers and controllers of one cluster of Kafka, and only
+security settings are checked; docs/reference/config-rules.md lists the rules. An error prevents a
+node from starting.
 
 \b
 Exit statuses: 0 the server, or the brokers, can start with it; 1 they cannot, each error is a line,
@@ -167,7 +167,7 @@ def check(
     release: str,
     output: str,
 ) -> None:
-    """Print every error and warning of a configuration: of Doorkeeper, or of brokers of Kafka.
+    """Print every error and warning of a Doorkeeper or Kafka broker configuration.
 
     Of Doorkeeper the things that it names are checked too: the authorizer, login
     modules, certificates, keytabs, users files, plug-ins. They are created, configured and closed,
@@ -176,7 +176,7 @@ def check(
     if broker:
         jaas, others = _take_jaas_file(overrides)
         if others:
-            raise click.UsageError("--override is for Doorkeeper's own file, not for --broker")
+            raise click.UsageError("--override cannot be combined with --broker")
         if not files and environment is None:
             raise click.UsageError("give the files of the nodes, or --compose")
         from doorkeeper.cli.broker_check import check_brokers
@@ -194,7 +194,7 @@ def check(
         )
     if no_jaas or no_stores or environment is not None or output == "sarif":
         raise click.UsageError(
-            "--no-jaas-file, --no-stores, --compose and --output sarif are for --broker"
+            "--no-jaas-file, --no-stores, --compose and --output sarif require --broker"
         )
     if len(files) != 1:
         raise click.UsageError("give one FILE, or --broker")
@@ -239,7 +239,7 @@ def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: 
     if errors:
         fail(errors)
     if strict and warnings:
-        fail([f"{file}: {len(warnings)} warnings, and --strict allows none"])
+        fail([f"{file}: {len(warnings)} warnings, which --strict treats as errors"])
     if output == "text":
         click.echo(f"{file}: the server can start with it")
 
@@ -263,7 +263,7 @@ Examples:
 @override_option
 @json_output(ConfigValues)
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
-    """Print every value of the configuration FILE, or of none, and its source."""
+    """Print every value and its source, of the configuration FILE or of the defaults."""
     # Values that have no effect are listed too: a file may be shared with brokers.
     rows = origins_of(load_settings(file, overrides))
     if output == "json":
@@ -287,10 +287,10 @@ def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
 
 @command.command(
     epilog=f"""
-The server must be stopped. Afterwards it uses the values of its file again.
+The server must be stopped. Afterwards, it uses the values in its file again.
 {STORE_ADDRESSES}
 \b
-Exit statuses: 0 done, or nothing to forget; 1 failed, with the reason on stderr;
+Exit statuses: 0 done, or nothing to reset; 1 failed, with the reason on stderr;
 2 wrong usage.
 
 \b
@@ -307,7 +307,7 @@ Examples:
 def reset(
     store: Address, keys: tuple[str, ...], overrides: tuple[str, ...], output: str, *, every: bool
 ) -> None:
-    """Forget the dynamic values of each KEY, which kafka-configs.sh has set."""
+    """Delete the dynamic values of each KEY, as set by kafka-configs.sh."""
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
@@ -323,9 +323,9 @@ def reset(
         return
     for row in forgotten:
         where = f"broker {row.broker}" if row.broker else "the cluster"
-        click.echo(f"forgotten: {row.name} of {where}")
+        click.echo(f"reset: {row.name} of {where}")
     if not forgotten:
-        click.echo("nothing to forget")
+        click.echo("nothing to reset")
 
 
 async def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:

@@ -66,7 +66,7 @@ def list_(name: str | None, output: str) -> None:
 
 @command.command(
     epilog="""
-DIR is made if it is not there.
+DIR is created if it does not exist.
 
 \b
 Exit statuses: 0 copied; 1 a file is there already, or cannot be written; 2 wrong usage.
@@ -87,7 +87,7 @@ def copy(name: str, folder: Path, output: str, *, overwrite: bool) -> None:
     # Found before the first is written, so that a refusal changes nothing.
     present = [target for target, _ in files if target.exists()]
     if present and not overwrite:
-        fail(f"{target} is there already; --overwrite overwrites it" for target in present)
+        fail(f"{target} exists; --overwrite replaces it" for target in present)
     for target, source in files:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

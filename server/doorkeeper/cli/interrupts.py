@@ -74,7 +74,7 @@ def require_no_question(output: str, *, asks: bool) -> None:
 
 def fail_without_yes() -> NoReturn:
     """End the process because a question was not answered with yes: no question, no change."""
-    fail([f"{NOTHING_CHANGED}: the answer was no"])
+    fail([f"{NOTHING_CHANGED}: cancelled"])
 
 
 def is_interrupt(abort: click.Abort) -> bool:

@@ -49,7 +49,7 @@ class _PropertiesFile(click.Path):
         if value != "-":
             return super().convert(value, parameter, context)
         if context is not None and _STDIN in context.meta:
-            self.fail("standard input can be read once", parameter, context)
+            self.fail("standard input (-) can be given only once", parameter, context)
         elif context is not None:
             context.meta[_STDIN] = True
         # Kept, because a command may open several connections.

@@ -30,11 +30,11 @@ EXAMPLES: Final = {
         ("examples/server.properties", "examples/clusters.yaml"),
     ),
     "acls": Example(
-        "ACLs as CSV, and a team's ACLs as YAML", ("examples/acls.csv", "examples/team-a.yaml")
+        "ACLs as CSV, and the ACLs of a team as YAML", ("examples/acls.csv", "examples/team-a.yaml")
     ),
     "teams": Example("the ACLs of several teams in one folder", ("examples/teams",)),
     "rules": Example(
-        "ACLs and the rules that they must hold",
+        "ACLs, and rules that they must satisfy",
         (
             "examples/pii.yaml",
             "examples/pii-cluster.yaml",
@@ -52,7 +52,7 @@ EXAMPLES: Final = {
     "policies": Example("policies for new topics and configurations", ("examples/policies",)),
     "pipeline": Example("the access pipeline in schedulers", ("examples/pipeline",)),
     "whoami": Example(
-        "a broker's rules for names, a certificate, and ACLs, for doorkeeper whoami",
+        "a broker's name mapping rules, a certificate and ACLs, for doorkeeper whoami",
         ("examples/whoami",),
     ),
     "systemd": Example("a unit file", ("examples/doorkeeper.service",)),

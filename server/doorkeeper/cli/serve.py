@@ -44,7 +44,7 @@ Examples:
 @config_option
 @override_option
 def command(file: Path | None, overrides: tuple[str, ...]) -> None:
-    """Start the server, and run until a signal ends it."""
+    """Start the server and run until a signal."""
     if (text := ignored_variables(os.environ)) is not None:
         say(text)
     # Before the heavy imports: a configuration with errors is reported at once.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_HINT: Final = "ask it (kafka://HOST:PORT), or give the command a node.id that no server has"
+_HINT: Final = "use its address (kafka://HOST:PORT), or run the command with an unused node.id"
 
 _LATER_MS: Final = 5_000
 """The client waits this much longer than the server, whose answer says what timed out."""

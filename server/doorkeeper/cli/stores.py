@@ -43,7 +43,7 @@ def store_address(text: str) -> Address:
     """
     store = address(text)
     if not store.is_store:
-        raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
+        raise click.BadParameter(f"found {text!r}; expected the address of a store: {STORES}")
     return store
 
 

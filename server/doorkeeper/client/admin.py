@@ -328,7 +328,7 @@ class AdminClient:
             nonlocal waiting
             answers = await ask([items[at] for at in waiting])
             if len(answers) != len(waiting):
-                raise ClientError(f"{len(answers)} results came for {len(waiting)} items")
+                raise ClientError(f"received {len(answers)} results for {len(waiting)} items")
             results.update(zip(waiting, answers, strict=True))
             waiting = [at for at in waiting if _is_retriable(results[at])]
             if waiting:

@@ -73,5 +73,5 @@ def address_of(text: str) -> Address:
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= PORT_MAX:
-        raise ValueError(f"found {text!r}; an address is host:port")
+        raise ValueError(f"found {text!r}; expected: host:port")
     return Address(host, int(port))

@@ -93,8 +93,7 @@ def _class_of(name: str, values: Settings) -> str:
     class_name = values.get(key, "")
     if class_name not in CLASSES.values():
         raise VariableError(
-            f"{key}: found {class_name or 'nothing'}; this command knows"
-            f" {', '.join(CLASSES.values())}"
+            f"{key}: found {class_name or 'nothing'}; allowed: {', '.join(CLASSES.values())}"
         )
     return class_name
 
@@ -108,15 +107,17 @@ def _parameters(name: str, values: Settings) -> Settings:
 
 def _read_environment(path: str, name: str, parameters: Settings, environment: Settings) -> str:
     if path:
-        raise ValueError("a variable of the environment has no path; expected: ${env:NAME}")
+        raise ValueError(
+            "found a path in a reference to an environment variable; expected: ${env:NAME}"
+        )
     pattern = parameters.get("allowlist.pattern")
     try:
         if pattern is not None and re.fullmatch(pattern, name) is None:
-            raise ValueError(f"allowlist.pattern {pattern} does not allow it")
+            raise ValueError(f"the name does not match allowlist.pattern {pattern}")
     except re.error as error:
         raise ValueError(f"allowlist.pattern: {error}") from None
     if name not in environment:
-        raise ValueError("the environment has no such variable")
+        raise ValueError("no such environment variable")
     return environment[name]
 
 
@@ -127,7 +128,7 @@ def _read_properties(path: str, key: str, parameters: Settings, _environment: Se
     # Java reads these in UTF-8, unlike the properties of the client.
     properties = javaproperties.loads(text)
     if key not in properties:
-        raise ValueError("the file has no such key")
+        raise ValueError("no such key in the file")
     return properties[key]
 
 
@@ -136,7 +137,7 @@ def _read_file(path: str, name: str, parameters: Settings, _environment: Setting
         raise ValueError("expected ${dir:PATH:NAME}")
     # It would lead out of the folder.
     if "/" in name:
-        raise ValueError("the name of a file in the folder has no slash")
+        raise ValueError("the name of a file must not contain a slash")
     return _text_of(f"{path}/{name}", parameters, "${dir:PATH:NAME}")
 
 
@@ -149,11 +150,11 @@ def _text_of(path: str, parameters: Settings, form: str) -> str:
     if allowed and not any(
         real.is_relative_to(Path(folder.strip()).resolve()) for folder in allowed.split(",")
     ):
-        raise ValueError(f"allowed.paths does not allow it; allowed: {allowed}")
+        raise ValueError(f"the path is not in allowed.paths: {allowed}")
     try:
         return Path(path).read_text("utf-8")
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: {not_utf8(error)}") from None
 

@@ -58,7 +58,7 @@ SOFTWARE_NAME: Final = "doorkeeper-client"
 _READ_BYTES: Final = 65536
 # The newest version that brokers of today support; 5 adds fields that this client does not set.
 _VERSIONS_ASKED: Final = 4
-_NO_SASL: Final = "the listener offers no mechanism: it may not be one for SASL"
+_NO_SASL: Final = "the listener offers no mechanism; it may not be a SASL listener"
 # The part of a session's lifetime after which it is renewed; Java clients draw 0.85 to 0.95.
 _RENEWED_AT: Final = 0.85
 # The longest mechanism, SCRAM, takes two.
@@ -115,7 +115,7 @@ class ClientConnection:
         served = self._versions.get(request.API_KEY)
         unsupported = f"The node does not support {_java_name(name)}"
         if served is None:
-            text = f"{self.address} does not serve {name}"
+            text = f"{self.address} does not support {name}"
             if name == "Metadata":
                 # Every broker serves it, and no controller.
                 text += f": a controller, whose address is controllers://{self.address}"
@@ -123,8 +123,8 @@ class ClientConnection:
         version = min(served[1], request.MAX_VERSION)
         if version < max(served[0], request.MIN_VERSION):
             raise NotServed(
-                f"{self.address} serves {name} in versions {served[0]} to {served[1]}; ours are"
-                f" {request.MIN_VERSION} to {request.MAX_VERSION}",
+                f"{self.address} supports {name} in versions {served[0]} to {served[1]}; this"
+                f" client supports {request.MIN_VERSION} to {request.MAX_VERSION}",
                 unsupported,
             )
         return version
@@ -193,7 +193,7 @@ class ClientConnection:
             raise self._unreadable(str(error)) from error
         # The order is lost: no later response can be matched either.
         if response_header.correlation_id != header.correlation_id:
-            raise self._unreadable("it belongs to another request")
+            raise self._unreadable("the correlation id belongs to another request")
         return frame, at
 
     async def _await_answer(self, future: asyncio.Future[bytes], name: str) -> bytes:
@@ -205,7 +205,7 @@ class ClientConnection:
         except TimeoutError:
             # A later response would be taken for that of the next request.
             raise self._end(
-                TimedOut(f"{self.address}: no answer to {name} in {timeout_ms} ms")
+                TimedOut(f"{self.address}: no response to {name} within {timeout_ms} ms")
             ) from None
         except OSError as error:
             raise self._end(self._broken(error)) from error
@@ -217,7 +217,7 @@ class ClientConnection:
             raise self._unreadable(str(error)) from error
 
     def _unreadable(self, why: str) -> ClientError:
-        return self._end(ConnectionLost(f"{self.address}: an answer cannot be read: {why}"))
+        return self._end(ConnectionLost(f"{self.address}: malformed response: {why}"))
 
     async def _read(self) -> None:
         """Deliver responses until the connection ends."""
@@ -226,11 +226,11 @@ class ClientConnection:
                 for frame in self._frames.receive(data):
                     self._deliver(frame)
             # A listener that wants a login closes a connection that sends something else.
-            hint = "; does the listener want a login? (--command-config)"
+            hint = "; perhaps the listener requires a login (--command-config)"
             hint = "" if self._config.login is not None else hint
             self._end(ConnectionLost(f"{self.address}: the server closed the connection{hint}"))
         except InvalidFrame:
-            self._end(ConnectionLost(f"{self.address}: this is no Kafka server"))
+            self._end(ConnectionLost(f"{self.address}: not a Kafka server"))
         except OSError as error:
             self._end(self._broken(error))
         finally:
@@ -328,7 +328,7 @@ class ClientConnection:
             if following is None:
                 return answer.session_lifetime_ms
             token = following
-        raise LoginRefused(f"{self.address}: the login does not come to an end")
+        raise LoginRefused(f"{self.address}: the authentication did not complete")
 
     async def _renew(self) -> None:
         """Log in again when most of the session's lifetime has passed."""
@@ -374,12 +374,12 @@ async def _streams(address: Address, config: ClientConfig) -> Streams:
             )
     except TimeoutError as error:
         waited_ms = config.request_timeout_ms
-        raise Unreachable(f"{address}: no connection in {waited_ms} ms") from error
+        raise Unreachable(f"{address}: no connection within {waited_ms} ms") from error
     except ssl.SSLError as error:
         raise TlsFailed(f"{address}: {describe_error(error)}") from error
     except (OSError, OverflowError, ValueError) as error:
         # Advertised addresses may be no valid host or port (ValueError, OverflowError).
-        hint = "; does the server speak TLS there?" if config.tls and _is_reset(error) else ""
+        hint = "; perhaps the listener does not use TLS" if config.tls and _is_reset(error) else ""
         raise Unreachable(f"{address}: {describe_error(error)}{hint}") from error
 
 

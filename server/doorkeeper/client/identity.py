@@ -53,7 +53,7 @@ async def identity_of(config: ClientConfig) -> Identity:
             return Identity(ANONYMOUS)
         return Identity(
             f"User:{config.certificate_name}",
-            "assuming that brokers do not map the names of certificates",
+            "assuming that brokers do not map certificate names",
         )
     if isinstance(login, Password):
         if login.by_token:
@@ -64,9 +64,7 @@ async def identity_of(config: ClientConfig) -> Identity:
     if isinstance(login, Bearer):
         name = await _subject(login)
         if name:
-            return Identity(
-                f"User:{name}", "assuming that brokers take the name from the claim sub"
-            )
+            return Identity(f"User:{name}", "assuming that brokers use the claim sub")
     return Identity(None)
 
 

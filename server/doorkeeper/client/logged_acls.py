@@ -63,7 +63,7 @@ class LogAcls:
         before = self.position
         part = await log.fetch(before, before.offset, wait_ms)
         if part.is_other:
-            raise OtherLog("the metadata log is another one now")
+            raise OtherLog("the metadata log was replaced")
         if part.snapshot is not None:
             # The log was truncated behind the position, or this is the first Fetch.
             content = await log.snapshot(part.snapshot)
@@ -113,7 +113,7 @@ class LogAcls:
     def _apply(self, record: bytes) -> None:
         frame, at = uvarint(record, 0, "frame version")
         if frame != _FRAME:
-            raise Malformed("frame version", 0, f"{frame}; known is {_FRAME}")
+            raise Malformed("frame version", 0, f"{frame}; supported: {_FRAME}")
         kind, at = uvarint(record, at, "type")
         if kind == _BEGIN_TRANSACTION:
             self._transaction = []
@@ -145,7 +145,7 @@ def _decode(record: bytes, at: int, kind: int) -> tuple[bytes, AclBinding | None
     version, at = uvarint(record, at, "version")
     # A later version may have other fields: the cluster is polled rather than guessed at.
     if version:
-        raise Malformed("version", at, f"version {version} of type {kind}; known is 0")
+        raise Malformed("version", at, f"found version {version} of type {kind}; supported: 0")
     if kind == _REMOVED:
         return RemoveAccessControlEntryRecord.decode(record, at, version)[0].id, None
     row, _ = AccessControlEntryRecord.decode(record, at, version)
@@ -154,5 +154,5 @@ def _decode(record: bytes, at: int, kind: int) -> tuple[bytes, AclBinding | None
 
 def _plain(batch: RecordBatch) -> bytes:
     if batch.compression:
-        raise Malformed("records", 0, "a compressed batch; controllers write none")
+        raise Malformed("records", 0, "found a compressed batch, which controllers do not write")
     return batch.body

@@ -71,7 +71,7 @@ class Password:
             return _Plain(self)
         if self.mechanism in DIGESTS:
             return ScramExchange(self, base_36(os.urandom(_NONCE_BYTES)).decode())
-        raise LoginRefused(f"{self.mechanism}: a password is for PLAIN, {' and '.join(DIGESTS)}")
+        raise LoginRefused(f"{self.mechanism}: a password requires PLAIN, {' and '.join(DIGESTS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,14 @@ class Bearer:
         except Exception as error:
             # Without the text, which may contain a secret.
             kind = type(error).__name__
-            raise LoginRefused(f"OAUTHBEARER: who gives the token fails: {kind}") from error
+            raise LoginRefused(f"OAUTHBEARER: the token provider failed: {kind}") from error
         if _TOKEN.fullmatch(token) is None:
-            raise LoginRefused("OAUTHBEARER: the token is empty or holds what no token may")
+            raise LoginRefused("OAUTHBEARER: the token is empty or contains invalid characters")
         for name, value in self.extensions.items():
             if name == "auth" or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-                raise LoginRefused(f"OAUTHBEARER: the extension {name} has a wrong name or value")
+                raise LoginRefused(
+                    f"OAUTHBEARER: the extension {name} has an invalid name or value"
+                )
         return _Bearer(token, self.extensions)
 
 
@@ -149,12 +151,14 @@ class ScramExchange:
         """Return the client's proof, and in the second call check the server's."""
         if self._signature is not None:
             if not hmac.compare_digest(token, b"v=" + b64encode(self._signature)):
-                raise LoginRefused("the server does not know the password that it accepts")
+                raise LoginRefused("the server's signature is wrong: it does not know the password")
             return None
         try:
             return self._proof(token)
         except (ValueError, KeyError) as error:
-            raise LoginRefused(f"the server speaks no {self._login.mechanism}") from error
+            raise LoginRefused(
+                f"the server sent an invalid {self._login.mechanism} message"
+            ) from error
 
     def _proof(self, server_first: bytes) -> bytes:
         text = server_first.decode()

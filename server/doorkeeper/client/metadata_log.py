@@ -37,7 +37,7 @@ TOPIC_ID: Final = bytes(15) + b"\1"
 
 _BYTES: Final = 8 << 20
 _SNAPSHOT_BYTES_MAX: Final = 1 << 30
-_NO_PARTITION: Final = "the answer has no partition of the metadata log"
+_NO_PARTITION: Final = "the response has no partition of the metadata log"
 
 
 class LogPosition(NamedTuple):
@@ -154,7 +154,7 @@ class MetadataLog:
             part, size = partition["unaligned_records"], partition["size"]
             # A size from the wire bounds how much is collected.
             if partition["position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
-                raise ConnectionLost(f"the snapshot {position} is not readable at byte {at}")
+                raise ConnectionLost(f"the snapshot {position} cannot be read at byte {at}")
             parts.append(part)
             at += len(part)
             if at >= size:
@@ -205,7 +205,7 @@ async def _leader_epoch(connection: ClientConnection) -> int:
         for partition in topic.partitions:
             _check(partition.error_code)
             return partition.leader_epoch
-    raise ConnectionLost(f"{connection.address}: the answer does not describe the quorum")
+    raise ConnectionLost(f"{connection.address}: the response does not describe the quorum")
 
 
 def _partition(answer: dict[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Nodes:
         self._config = config
         self._bootstrap = config.addresses()
         if not self._bootstrap:
-            raise ValueError("no address is given; an address is host:port")
+            raise ValueError("no address given; expected: host:port")
         self._on_retry = on_retry
         self._cluster: Cluster | None = None
         self._connections: dict[Address, ClientConnection] = {}
@@ -129,7 +129,7 @@ class Nodes:
                     return await once()
             except TimeoutError:
                 before = f"; before that: {met}" if met is not None else ""
-                raise TimedOut(f"not done in {self._config.timeout_ms} ms{before}") from None
+                raise TimedOut(f"timed out after {self._config.timeout_ms} ms{before}") from None
             except (Unreachable, ConnectionLost, TimedOut, RetryNeeded) as error:
                 met = error
                 self.forget()

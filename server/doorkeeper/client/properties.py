@@ -121,22 +121,22 @@ def _login(values: Mapping[str, str]) -> Login:
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MODULES:
         raise CommandConfigError(
-            f"sasl.mechanism: found {mechanism}; this command knows {', '.join(MODULES)}"
+            f"sasl.mechanism: found {mechanism}; allowed: {', '.join(MODULES)}"
         )
     key = "sasl.jaas.config"
     if key not in values:
-        raise CommandConfigError(f"{key}: {mechanism} needs it")
+        raise CommandConfigError(f"{key}: missing; {mechanism} requires it")
     try:
         modules = jaas.parse(values[key])
     except jaas.JaasError as error:
         raise CommandConfigError(f"{key}: {error}") from None
     if len(modules) != 1:
-        raise CommandConfigError(f"{key}: found {len(modules)} login modules; a client has one")
+        raise CommandConfigError(f"{key}: found {len(modules)} login modules; expected: one")
     (module,) = modules
     # A Java client would load any class named here; this one knows these only.
     if module.name != MODULES[mechanism]:
         raise CommandConfigError(
-            f"{key}: found {module.name}; {mechanism} needs {MODULES[mechanism]}"
+            f"{key}: found {module.name}; {mechanism} requires {MODULES[mechanism]}"
         )
     if mechanism == "OAUTHBEARER":
         return _bearer(module.options, values)

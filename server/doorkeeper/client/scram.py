@@ -79,7 +79,7 @@ def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
     for at, change in enumerate(changes):
         if change.mechanism not in MECHANISM_CODES:
             allowed = ", ".join(MECHANISM_CODES)
-            raise ValueError(f"found {change.mechanism}; the mechanisms of SCRAM are {allowed}")
+            raise ValueError(f"found {change.mechanism}; allowed: {allowed}")
         number = seen.get(change.user, 0)
         seen[change.user] = number + 1
         if number == len(positions):

@@ -156,7 +156,7 @@ class TopicReader:
         answer = await self._nodes.call(request, MetadataResponse)
         _check(topic, answer.error_code)
         if not answer.topics:
-            raise RetryNeeded(f"{topic}: the answer does not describe it")
+            raise RetryNeeded(f"{topic}: the response does not describe it")
         (description,) = answer.topics
         _check(topic, description.error_code)
         leaders = {

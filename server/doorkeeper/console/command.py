@@ -77,7 +77,9 @@ def command(addresses: tuple[Address, ...], **options: Any) -> None:
         fail([f"{error.name} is not installed: pip install 'doorkeeper[console]'"])
     for one in addresses:
         if one.is_stdin:
-            raise click.UsageError("standard input can be read once; give the name of a file")
+            raise click.UsageError(
+                "standard input (-) can be given only once; give the name of a file"
+            )
     command_config = options["command_config"]
     locations = [
         Location(one, command_config if one.is_live else None) for one in dict.fromkeys(addresses)

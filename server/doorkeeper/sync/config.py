@@ -98,7 +98,7 @@ class ClusterConfig(Struct, frozen=True):
             return ""
         owner = f"store {self.store}" if self.store else "no store"
         return (
-            f"the cluster belongs to {owner}, and this is store {store_id}: nothing is changed"
+            f"the cluster belongs to {owner}, but this is store {store_id}; nothing is changed"
             f" until its entry has store: {store_id} (see doorkeeper clusters adopt)"
         )
 
@@ -123,7 +123,7 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
         document = _read(_FILE, document_of_yaml(content), ("clusters",))
         return tuple(document["clusters"])
     except OSError as error:
-        raise StartError(f"{path}: cannot be read: {error.strerror}") from None
+        raise StartError(f"{path}: cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise StartError(f"{path}: {not_utf8(error)}") from None
     except FormatError as error:
@@ -216,8 +216,8 @@ def _property(key: str, value: object) -> str:
     is_secret = _SECRET_KEY.fullmatch(key) and "${" not in property_
     if is_secret or (key == "sasl.jaas.config" and _SECRET_OPTION.search(property_)):
         raise FormatError(
-            "a secret is given by reference, such as ${file:/run/secrets/kafka:password}"
-            " with config.providers"
+            "secrets must be references, such as ${file:/run/secrets/kafka:password} with"
+            " config.providers"
         )
     return property_.strip()
 
@@ -241,7 +241,7 @@ def _scope(value: object) -> SelectorUnion:
 def _rule(value: object) -> Rule:
     if value == Rule.OWNER.value:
         raise FormatError(
-            "another owner is written as store: ID, which doorkeeper clusters adopt prints"
+            "for another store, write store: ID, as printed by doorkeeper clusters adopt"
         )
     return Rule(_word(ACCEPTED, value))
 

@@ -53,7 +53,7 @@ class AclDrift(Struct, frozen=True):
         return bool(self.missing or self.extra)
 
     def __str__(self) -> str:
-        return f"{len(self.missing)} ACLs are missing, {len(self.extra)} are to be removed"
+        return f"{len(self.missing)} ACLs are missing, {len(self.extra)} must be removed"
 
     @property
     def parts(self) -> Bindings:

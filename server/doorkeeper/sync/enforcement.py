@@ -159,7 +159,7 @@ class Enforcement:
             # What stays as it is limits the other changes as what the cluster refused does.
             failed=left | failed,
         )
-        reported = f"{len(left)} changes of others are reported only"
+        reported = f"{len(left)} changes by others are only reported"
         holds = (
             Hold("foreign", len(left), reported),
             Hold("refused", len(failed), self._refusal),
@@ -222,7 +222,7 @@ class Enforcement:
         repeated = [binding for binding in bindings if self._sent[binding].successes > REPEATS_MAX]
         if repeated:
             self.conflict = (
-                "another controller changes the same ACLs: this one was changed back"
-                f" {REPEATS_MAX} times: {binding_text(min(repeated))}; nothing is changed until the"
-                f" cluster agrees for {QUIET_INTERVALS} intervals"
+                f"another tool changes the same ACLs: this one was reverted {REPEATS_MAX} times:"
+                f" {binding_text(min(repeated))}; no changes are made until the cluster is"
+                f" unchanged for {QUIET_INTERVALS} intervals"
             )

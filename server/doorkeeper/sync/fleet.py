@@ -222,7 +222,7 @@ class AcknowledgedByClusters:
             async with asyncio.timeout_at(ends_s):
                 await self._fleet.wait_in_force(revision, changed)
         except TimeoutError:
-            pending = "; ".join(self._fleet.pending(revision)) or "no broker was asked in time"
+            pending = "; ".join(self._fleet.pending(revision)) or "no broker responded in time"
             text = f"Stored as revision {revision}, but not in force everywhere: {pending}"
             error = change.result(ApiError(ErrorCode.REQUEST_TIMED_OUT, text))
             values = [error if result.error is None else result for result in results.values]
@@ -280,7 +280,7 @@ def _summary_of(cluster: ClusterSynchronization) -> str:
     drift, revision = cluster.differences.drift, _revision_of(cluster)
     parts = [
         "" if revision is None else f"revision {revision} is in force",
-        f"{len(drift.missing)} ACLs missing, {len(drift.extra)} too many" if drift else "",
+        f"{len(drift.missing)} ACLs missing, {len(drift.extra)} extra" if drift else "",
         cluster.held,
     ]
     return cluster.failure or ", ".join(filter(None, parts)) or "no drift"

@@ -110,7 +110,7 @@ class LogFollower:
             except (Malformed, OtherLog) as error:
                 # A part may have been applied.
                 self._acls, self.is_new = LogAcls(), True
-                self._tell(f"the log cannot be read: {error}")
+                self._tell(f"cannot read the log: {error}")
             except _FAILURES as error:
                 self._tell(str(error))
             except Exception as error:  # polling must go on in its place

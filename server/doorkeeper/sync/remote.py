@@ -162,7 +162,7 @@ class RemoteCluster:
         with self._translate_errors():
             self.listed = tuple(sorted((await self._open().cluster()).nodes))
         if not self.listed:
-            raise ClusterError("the cluster lists no broker")
+            raise ClusterError("the cluster reports no brokers")
         return self.listed
 
     async def facts(self, now_s: float) -> LiveCluster:

@@ -366,7 +366,7 @@ class ClusterSynchronization:
             desired = self._desired.bindings
             *_, (_, sent) = stages(changed & desired, changed - desired)
             answers = await remote.compare_some(brokers, frozenset(sent[-1:]))
-            if late := _texts(answers, f"not all of {len(changed)} changes are applied"):
+            if late := _texts(answers, f"not all of {len(changed)} changes have been applied"):
                 return late
         # A broker that was not part of the last receipt may lack anything.
         known = set(last.brokers if last and look_ups(changed) else ()) & set(brokers)

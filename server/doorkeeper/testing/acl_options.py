@@ -50,7 +50,7 @@ def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
     try:
         return from_document(dict(given))
     except FormatError as error:
-        text = "acls: of a mapping expected is the form of version and acls; records are a list"
+        text = "acls: expected a list of mappings, or a mapping with version and acls"
         raise FormatError(f"{text}: {error}") from None
 
 

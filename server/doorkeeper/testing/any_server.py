@@ -149,7 +149,7 @@ class AnyServer(ABC):
             )
         if not protocol.startswith("SASL"):
             if user is not None:
-                raise ValueError(f"user {user!r}: everybody is User:ANONYMOUS on {name}")
+                raise ValueError(f"user {user!r}: all clients are User:ANONYMOUS on {name}")
             return ClientSettings(
                 bootstrap_servers=self.address(name), security_protocol=protocol, ca_file=ca_file
             )
@@ -279,7 +279,9 @@ class AnyServer(ABC):
         if name is not None and name not in names:
             raise ValueError(f"listener: found {name!r}; allowed: {', '.join(names)}")
         if not self._addresses:
-            raise RuntimeError("the server does not run: use it in a with statement, or start it")
+            raise RuntimeError(
+                "the server is not running: use it in a with statement, or call start()"
+            )
         return name or names[0]
 
     def _place(self) -> Path:

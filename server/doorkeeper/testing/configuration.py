@@ -131,7 +131,7 @@ def configuration_of(options: Options) -> Configuration:
     stored_topics(config)
     if users and not config.authenticates:
         found = ", ".join(listeners)
-        raise ValueError(f"users who cannot log in: found only {found}; expected: one with SASL")
+        raise ValueError(f"users cannot log in: found only {found}; expected: a listener with SASL")
     return config
 
 
@@ -250,7 +250,7 @@ def _versions_of(kafka: object) -> str:
         ValueError: it is no text, or names no release or API.
     """
     if not isinstance(kafka, str):
-        raise ValueError(f'kafka: found {kafka!r}; expected: a text, as "2.8"')
+        raise ValueError(f'kafka: found {kafka!r}; expected: a string such as "2.8"')
     try:
         TEST_API_VERSIONS.parse(kafka)
     except NotAllowed as error:
@@ -322,13 +322,13 @@ def users_of(given: object) -> dict[str, str]:
     for name, password in given.items():
         if isinstance(name, str) and name.upper() in MECHANISMS:
             text = (
-                f"users: {name!r} is a mechanism, as kafka-configs.sh has it; expected: name and"
-                f" password, and {name.upper()} in mechanisms"
+                f"users: {name!r} is a mechanism, as in kafka-configs.sh; expected: name and"
+                f" password, with {name.upper()} in mechanisms"
             )
             raise ValueError(text)
         if not isinstance(name, str) or not isinstance(password, str):
             # Without the value: it may be a password without quotes.
-            text = f"users: {name!r}: expected texts, a name and a password"
+            text = f"users: {name!r}: expected strings, a name and a password"
             raise ValueError(text)
     return dict(given)
 
@@ -343,6 +343,6 @@ def _of_lines(lines: Iterable[str], name: str) -> dict[str, str]:
             # Without the line: it may be a password.
             raise ValueError(f"users: {name} line {number}: expected name=password")
         if user in found:
-            raise ValueError(f"users: {name} line {number}: {user!r} was there before")
+            raise ValueError(f"users: {name} line {number}: duplicate user {user!r}")
         found[user] = password
     return found

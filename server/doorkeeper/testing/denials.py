@@ -75,8 +75,8 @@ class Denial(Struct, frozen=True):
         if self.on_any:
             what = f"{self.operation} on any {self.question.resource_type.name}"
             reason = (
-                " because no ACL allows it on a topic, nor IDEMPOTENT_WRITE on the cluster: a"
-                " producer is asked before it names its topic"
+                " because no ACL allows it on any topic, nor IDEMPOTENT_WRITE on the cluster:"
+                " producers are checked before they name their topic"
             )
         return f"<{self.principal} was denied {what} in {self.api}{reason}>"
 
@@ -160,12 +160,12 @@ def expect(
         yield hits
     except BaseException as error:
         # The client's error seldom says which operation was refused.
-        error.add_note(f"denied in the block of expect_denied was:{_text(refusals()[before:])}")
+        error.add_note(f"denied in the block of expect_denied:{_text(refusals()[before:])}")
         raise
     new = refusals()[before:]
     hits += [denial for denial in new if matches(denial)]
     if not hits:
-        raise AssertionError(f"expected: {description} is denied; denied was:{_text(new)}")
+        raise AssertionError(f"expected {description} to be denied; denied requests:{_text(new)}")
 
 
 def _text(denials: list[Denial]) -> str:

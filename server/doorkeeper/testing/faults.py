@@ -101,7 +101,7 @@ class FaultControl(ABC):
     ) -> Fault:
         """Answer requests of an API with an error of Kafka's, without handling them."""
         if api in _LOGIN_APIS:
-            raise ValueError(f"{api} has no errors of its own here; refuse_login refuses a user")
+            raise ValueError(f"{api} cannot return errors here; to reject a user, use refuse_login")
         error = ApiError(code_of(code), message)
         return Fault(self, FaultKind.ERROR, key_of(api), times=_check_times(times), error=error)
 
@@ -195,5 +195,5 @@ def code_of(code: ErrorCode | int | str) -> ErrorCode:
 
 def _check_times(times: int | None) -> int | None:
     if times is not None and times < 1:
-        raise ValueError(f"times: found {times}; allowed: 1 or more, None for always")
+        raise ValueError(f"times: found {times}; allowed: 1 or more, or None for always")
     return times

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAPPED: Final = ("principal", "jaas", "oauthbearer", "kerberos", "sasl.enabled", "listeners")
 """Parts of keys by which a test has principals of its own."""
 
-_OPTION: Final = "if it is meant, name it in principals=[...]"
+_OPTION: Final = "if this is intended, add it to principals=[...]"
 
 
 class WithoutEffect(UserWarning):
@@ -38,7 +38,11 @@ def stranger(config: Configuration, principal: str, users: Collection[str] = ())
     kind, _, name = principal.partition(":")
     # Any other type may come from groups.
     if kind != "User":
-        return f"Kafka writes the type User, not {kind}" if kind.lower() == "user" else None
+        return (
+            (f"the principal type is case-sensitive: User, not {kind}")
+            if kind.lower() == "user"
+            else None
+        )
     known = [*_known(config), *(f"User:{name}" for name in users)]
     if principal in known or (name.startswith("CN=") and _ANY_CERTIFICATE in known):
         return None
@@ -68,12 +72,12 @@ def strangers_of(config: Configuration) -> Iterator[str]:
     for option, principals in settings.items():
         for principal in principals:
             if why := stranger(config, principal):
-                yield f"{option}: no client is {principal}: {why}; {_OPTION}"
+                yield f"{option}: no client can be {principal}: {why}; {_OPTION}"
 
 
 def warn_of_stranger(config: Configuration, principal: str, users: Collection[str]) -> None:
     """Warn where a statement is about a principal that no client has; see ``stranger``."""
     is_typing_error = principal.partition(":")[0] != "User"
     if (config.has_users or is_typing_error) and (why := stranger(config, principal, users)):
-        text = f"no client is {principal}, so that this holds for none: {why}; {_OPTION}"
+        text = f"no client can be {principal}, so nothing would be tested: {why}; {_OPTION}"
         warnings.warn(text, WithoutEffect, stacklevel=4)

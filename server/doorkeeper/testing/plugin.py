@@ -27,21 +27,21 @@ _ONE = "doorkeeper_server"
 _MANY = "doorkeeper_servers"
 
 _INI = (
-    ("users", "linelist", "who may log in, a line each: name=password"),
-    ("acls", "string", "a file with ACLs, beside the ini file"),
-    ("topics", "args", "names of topics that exist"),
+    ("users", "linelist", "users that may log in, one per line: name=password"),
+    ("acls", "string", "a file of ACLs, relative to the ini file"),
+    ("topics", "args", "existing topics"),
     ("super_users", "linelist", "principals that may do everything"),
-    ("principals", "linelist", "principals that do not log in, and are named all the same"),
+    ("principals", "linelist", "other principals that the tests use"),
     ("listeners", "args", "PLAINTEXT, SASL_PLAINTEXT, SSL, SASL_SSL, MTLS"),
     ("mechanisms", "args", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
-    ("kafka", "string", "the release of Kafka whose versions of APIs clients meet, as 2.8"),
-    ("properties", "linelist", "other keys of server.properties, a line each: key=value"),
+    ("kafka", "string", "the Kafka release whose API versions are served, such as 2.8"),
+    ("properties", "linelist", "other keys of server.properties, one per line: key=value"),
 )
 
 
 _FLAGS = (
     ("allow_everyone", "allow operations on resources without ACLs"),
-    ("records", "serve producers and consumers, with records in memory"),
+    ("records", "serve producers and consumers, with records kept in memory"),
     ("learn", "allow everything, and record it for least_acls"),
 )
 
@@ -56,13 +56,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("doorkeeper").addoption(
         "--doorkeeper-kafka",
         metavar="RELEASE",
-        help="doorkeeper_server: the release of Kafka whose versions of APIs clients meet, before"
-        " that of the ini file",
+        help="doorkeeper_server: the Kafka release whose API versions are served; overrides the"
+        " ini file",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    text = "(users={}, acls=[], ...): text doorkeeper_server begins with in this test"
+    text = "(users={}, acls=[], ...): what doorkeeper_server starts with in this test"
     config.addinivalue_line("markers", f"{MARKER}{text}")
     config.stash[_POOL] = []
 
@@ -123,7 +123,9 @@ def doorkeeper_server(request: pytest.FixtureRequest) -> Iterator[DoorkeeperServ
     options = usual_options(config)
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         if marker.args:
-            pytest.fail("the marker doorkeeper takes keywords only: users={...}", pytrace=False)
+            pytest.fail(
+                "the marker doorkeeper accepts keywords only, such as users={...}", pytrace=False
+            )
         options = {**options, **marker.kwargs}
     server = _server_of(config.stash[_POOL], options)
     server.start()

@@ -44,7 +44,7 @@ T = TypeVar("T")
 CONTROL_USER: Final = "doorkeeper-testing"
 START_S: Final = 60.0
 STOP_S: Final = 20.0
-_NOT_RUNNING: Final = "the server does not run: use it in a with statement, or start it"
+_NOT_RUNNING: Final = "the server is not running: use it in a with statement, or call start()"
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
@@ -131,7 +131,7 @@ class DoorkeeperProcess(AnyServer):
     def _state(self) -> tuple[Policy, Snapshot]:
         if authorizer_class(self._used["authorizer.class.name"]) is not StandardAuthorizer:
             raise TypeError(
-                "another process's own authorizer cannot be asked; DoorkeeperServer's can"
+                "the authorizer of another process cannot be queried; use DoorkeeperServer"
             )
         return read_policy(self._used), EMPTY.with_changes(("", each) for each in self.acls())
 

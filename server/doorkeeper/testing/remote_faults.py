@@ -91,7 +91,7 @@ class RemoteFaults(FaultControl):
                 self._send(_FaultMessage(number, ends=True))
                 raise
             if known is None:
-                raise RuntimeError("the server has ended: what shall go wrong there?")
+                raise RuntimeError("the server has stopped: faults cannot be injected")
             self._active[fault] = number
 
     def end(self, fault: Fault) -> None:

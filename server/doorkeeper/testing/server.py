@@ -300,12 +300,14 @@ class DoorkeeperServer(AnyServer):
         """Return the authorizer, and the time-out of its changes in seconds."""
         assembly = self._running()
         if assembly.guarded is None:
-            raise TypeError("there are no ACLs: authorizer.class.name names no authorizer")
+            raise TypeError("there are no ACLs: authorizer.class.name is not set")
         return assembly.guarded, assembly.node.settings[UPDATE_TIMEOUT_MS] / 1000
 
     def _running(self) -> Assembly:
         if self._assembly is None:
-            raise RuntimeError("the server does not run: use it in a with statement, or start it")
+            raise RuntimeError(
+                "the server is not running: use it in a with statement, or call start()"
+            )
         return self._assembly
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -388,7 +390,7 @@ class LoopThread:
         """Run a coroutine on the loop; return its result or raise its exception."""
         if threading.current_thread() is self._thread:
             work.close()
-            raise RuntimeError("asked from the server's own thread, which would wait for itself")
+            raise RuntimeError("called from the server's own thread, which would deadlock")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
     def close(self) -> None:

@@ -142,7 +142,7 @@ def explained(question: Question, policy: tuple[str, bool] | None, *words: str) 
     result = CliRunner().invoke(doorkeeper, [*line, *words])
     assert result.exit_code == 0, result.output
     # Of names that are prefixes of ACLs too.
-    assert all("the answer is about the name" in each for each in result.stderr.splitlines())
+    assert all("the answer is for the name" in each for each in result.stderr.splitlines())
     found: dict[str, Any] = json.loads(result.stdout)
     return found
 

@@ -297,7 +297,10 @@ def test_live_login(tmp_path: Path, totals: Totals, release: str) -> None:
 
     is_named = release == "3.6.2"
     assert refused.splitlines()[0] == f"User:bob ({'known' if is_named else 'inferred'})"
-    assert ("known: the refusal of DescribeAcls names it\n" in refused) is is_named
+    assert ("known: the error of DescribeAcls names it\n" in refused) is is_named
     assert owner.startswith("User:bob (known)\n")
-    assert "known: it owned a delegation token, created for this and expired at once\n" in owner
+    assert (
+        "known: it owned a delegation token that was created for this check and expired"
+        " immediately\n"
+    ) in owner
     totals.compared["whoami: live logins at a broker"] += 2

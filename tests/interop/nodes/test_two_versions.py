@@ -201,6 +201,6 @@ async def count(connection: ClientConnection) -> int:
 def test_no_node_reloads_the_state(nodes: TwoVersions) -> None:
     for server in nodes.servers:
         text = server.log.read_text()
-        assert "the whole state was reloaded" not in text
+        assert "the complete state was reloaded" not in text
         assert "the store is unavailable" not in text
         assert "Traceback" not in text

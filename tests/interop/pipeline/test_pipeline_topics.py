@@ -213,8 +213,8 @@ def test_topic_errors(site: Site, tmp_path: Path, engine: str) -> None:
         assert "kafka://localhost:" in done.stderr
         assert "secret" not in done.stderr
     # To users who may not see it, a broker does not say whether a topic is there.
-    assert "not allowed: READ and DESCRIBE on the topic are needed" in unknown.stderr
-    assert "not allowed: READ and DESCRIBE on the topic are needed" in refused.stderr
+    assert "not authorized; READ and DESCRIBE on the topic are required" in unknown.stderr
+    assert "not authorized; READ and DESCRIBE on the topic are required" in refused.stderr
 
 
 @pytest.mark.timeout(7200)  # at the function: one of the module gives way to that of the folder

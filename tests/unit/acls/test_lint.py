@@ -95,9 +95,15 @@ def test_allow_and_deny_on_one_pattern_contradict() -> None:
     [
         ("10.0.0.0/8", None),
         ("::/0", None),
-        ("10.0.0.0/33", "a host with a slash that is not a network never matches"),
-        ("10.1.2.3/8", "the length counts: this is all of 10.0.0.0/8"),
-        ("broker.example", "hosts are compared as texts of addresses: a name or a network"),
+        (
+            "10.0.0.0/33",
+            "this host contains a slash but is not a valid network, so it never matches",
+        ),
+        ("10.1.2.3/8", "the prefix length determines the network: this is all of 10.0.0.0/8"),
+        (
+            "broker.example",
+            "hosts are compared as strings with the client's address; a host name or network",
+        ),
     ],
 )
 def test_networks_are_checked_by_kafka_4_4_rules(host: str, reason: str | None) -> None:
@@ -187,7 +193,7 @@ def test_deny_of_all_but_some_operations_is_no_contradiction() -> None:
         loaded(allow("a", DELETE, topic("t")), deny("a", DELETE, topic("t"), "::1")),
         {"W001"},
     )
-    assert "keep both if the DENY is an exception" in finding.fix.words
+    assert "keep both if the DENY is an intended exception" in finding.fix.words
 
 
 def test_describe_is_reported_with_redundant_read() -> None:

@@ -210,7 +210,7 @@ def test_unknown_login_is_treated_as_any_principal() -> None:
     unknown = LiveCluster(logins=None)
     change = judge({OPS, A_MAY}, [], [OPS, A_MAY], unknown)
     assert [each.bindings for each in change.held] == [{OPS}]
-    assert "not known" in change.held[0].reason
+    assert "unknown" in change.held[0].reason
     assert judge({OPS}, [on_cluster("DENY", "*", ALL)], [], unknown).held
 
 

@@ -14,7 +14,7 @@ from doorkeeper.acls.super_users import remark_on
         ("User:admin, User:ops", "User:admin;User:ops"),
         ("User:admin,ops", "User:admin;User:ops"),
         ("User:CN=a,OU=b,User:ops", "User:CN=a,OU=b;User:ops"),
-        ("User:*", "no patterns"),
+        ("User:*", "do not support patterns"),
         ("user:admin", "User:admin"),
         ("USER:admin", "User:admin"),
     ],

@@ -104,7 +104,7 @@ def test_filters_with_unknown_elements_are_rejected(refused: AclBindingFilter, t
 
 
 LONGEST = "x" * TEXT_BYTES_MAX
-HALF = "holds half of a surrogate pair, which is not a character"
+HALF = "contains an unpaired surrogate, which is not a character"
 
 
 @pytest.mark.parametrize(

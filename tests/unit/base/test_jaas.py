@@ -34,7 +34,7 @@ def test_jaas_values_match_java(text: str, value: str) -> None:
 
 @pytest.mark.parametrize("number", ["9092", "-1", ".5", "9a", "-"])
 def test_unquoted_number_is_rejected(number: str) -> None:
-    with pytest.raises(JaasError, match="needs = and a value"):
+    with pytest.raises(JaasError, match="requires = and a value"):
         parse(f"m required k={number};")
 
 
@@ -43,12 +43,15 @@ def test_unquoted_number_is_rejected(number: str) -> None:
     [
         ("", "no login module"),
         ("/* only a comment */", "no login module"),
-        ("m", "REQUIRED, REQUISITE, SUFFICIENT, OPTIONAL is expected at character 2"),
-        ("m maybe;", "is expected at character 3"),
-        ("= required;", "a login module's name is expected at character 1"),
-        ("m required", "does not end with a semicolon"),
-        ("m required k;", "the option at character 12 needs = and a value"),
-        ('m required user_a="s3cret\n";', "the option at character 27 needs"),
+        ("m", "expected REQUIRED, REQUISITE, SUFFICIENT, OPTIONAL at character 2"),
+        ("m maybe;", "SUFFICIENT, OPTIONAL at character 3"),
+        ("= required;", "expected the class of a login module at character 1"),
+        ("m required", "expected a semicolon at the end"),
+        (
+            "m required k;",
+            "the option at character 12 requires = and a value; quote values that are not",
+        ),
+        ('m required user_a="s3cret\n";', "the option at character 27 requires"),
     ],
 )
 def test_invalid_jaas_is_rejected_with_position(text: str, said: str) -> None:

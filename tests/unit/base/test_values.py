@@ -60,7 +60,7 @@ def test_checks_describe_allowed_values() -> None:
         at_least(1, 5)(6)
     with pytest.raises(ValueError, match="a or b"):
         one_of("a", "b")("c")
-    with pytest.raises(ValueError, match="not empty"):
+    with pytest.raises(ValueError, match="non-empty"):
         not_blank("")
 
 

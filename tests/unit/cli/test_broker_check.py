@@ -92,7 +92,7 @@ def test_files_of_a_cluster_are_compared(file: Path, tmp_path: Path) -> None:
     status, out, _ = check(file, controller)
 
     assert status == 0
-    assert "authorizer.class.name: absent, and" in out
+    assert "authorizer.class.name: not set, but" in out
     assert "(C701)" in out
 
 
@@ -107,7 +107,7 @@ def test_local_key_stores_are_opened(file: Path, tmp_path: Path) -> None:
         return check(file)[1]
 
     assert "C406" not in told(store, PASSWORD)
-    assert "is not opened by its password (C406)" in told(store, "wrong")
+    assert "cannot be opened with its password (C406)" in told(store, "wrong")
     assert "missing.p12 does not exist (C406)" in told(tmp_path / "missing.p12", PASSWORD)
     assert "C406" not in told("/nowhere/kafka.p12", PASSWORD)
     assert "wrong" not in told(store, "wrong").replace("wrong password", "")

@@ -109,7 +109,7 @@ def test_drift_exits_with_3(config: Path) -> None:
 def test_adopt_prints_the_required_line(config: Path, kafka: DoorkeeperServer) -> None:
     code, text, _ = run("clusters", "status", f"config:{config}")
     assert code == 3
-    assert "a (enforce): the cluster belongs to no store, and this is store " in text
+    assert "a (enforce): the cluster belongs to no store, but this is store " in text
 
     code, text, _ = run(*ADOPT, f"config:{config}")
     *rows, sentence, line = text.splitlines()
@@ -145,7 +145,7 @@ def test_applied_store_is_enforced_by_all_brokers(config: Path, kafka: Doorkeepe
     code, _, errors = run(
         "clusters", "status", f"config:{config}", "--wait", "2", "--timeout", "0.1"
     )
-    assert (code, errors) == (1, "doorkeeper: the store is at revision 1, and not at 2\n")
+    assert (code, errors) == (1, "doorkeeper: the store is at revision 1; expected: 2 or later\n")
 
 
 def test_unreachable_cluster_is_reported(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_configuration_errors_are_reported(tmp_path: Path) -> None:
     config = configure(tmp_path, "127.0.0.1:1")
     code, _, errors = run("clusters", "status", f"config:{config}", "--cluster-name", "b")
     assert code == 2
-    assert "found 'b'; the file has a" in errors
+    assert "found 'b'; allowed: a" in errors
     other = tmp_path / "other.properties"
     other.write_text("node.id=1\n")
     code, _, errors = run("clusters", "status", f"config:{other}")

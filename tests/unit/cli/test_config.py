@@ -35,10 +35,13 @@ def test_file_without_authorizer_is_a_warning(tmp_path: Path) -> None:
     strict = check(file, "--strict")
 
     assert status == 0
-    assert f"{file}: authorizer.class.name: everything is allowed: there is no authorizer;" in out
+    assert (
+        f"{file}: authorizer.class.name: everything is allowed, because there is no authorizer;"
+        in out
+    )
     assert (strict[0], strict[2]) == (
         1,
-        f"doorkeeper: {file}: 1 warnings, and --strict allows none\n",
+        f"doorkeeper: {file}: 1 warnings, which --strict treats as errors\n",
     )
     file.write_text(STANDARD)
     assert check(file, "--strict") == (0, f"{file}: the server can start with it\n", "")
@@ -70,7 +73,7 @@ def test_warnings_are_shown_with_errors(tmp_path: Path) -> None:
 
     assert status == 1
     assert "there is no listener CLIENT; did you mean listener.name.clients.plain" in out
-    assert "'User:a,User:b' is one name; names are separated by semicolons" in out
+    assert "'User:a,User:b' is one name; separate names with semicolons" in out
     assert "listener.name.client.plain.sasl.jaas.config is not read: give" in err
 
 
@@ -117,7 +120,7 @@ def test_reset_requires_keys_or_all(tmp_path: Path) -> None:
     assert run(doorkeeper, ["config", "reset", store, "super.users", "--all"]).exit_code == 2
     result = run(doorkeeper, ["config", "reset", store, "--all"])
     assert result.exit_code == 1
-    assert "there is no store" in result.stderr
+    assert "found no store" in result.stderr
 
 
 def test_reset_lists_reset_keys(tmp_path: Path) -> None:
@@ -128,9 +131,9 @@ def test_reset_lists_reset_keys(tmp_path: Path) -> None:
     first, second = (CliRunner().invoke(doorkeeper, reset) for _ in range(2))
 
     assert first.output == (
-        "forgotten: super.users of the cluster\nforgotten: max.connections of broker 1\n"
+        "reset: super.users of the cluster\nreset: max.connections of broker 1\n"
     )
-    assert (second.exit_code, second.output) == (0, "nothing to forget\n")
+    assert (second.exit_code, second.output) == (0, "nothing to reset\n")
 
 
 def test_login_modules_are_hidden(tmp_path: Path) -> None:
@@ -162,11 +165,11 @@ def test_sample_is_valid_and_private(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
 
     assert status == 0
-    assert out.startswith(f"{file}: written; change its passwords")
+    assert out.startswith(f"wrote {file}; change its passwords")
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.read_text(encoding="utf-8").startswith("# ")
     *warnings, last = check(file)[1].splitlines()
-    assert all("has a password of the examples" in each for each in warnings)
+    assert all("is a password from the examples" in each for each in warnings)
     assert last == f"{file}: the server can start with it"
 
 
@@ -178,7 +181,7 @@ def test_sample_does_not_overwrite_by_default(tmp_path: Path) -> None:
     kept = file.read_text(encoding="utf-8")
     forced = init(file, "--overwrite")
 
-    assert refused == (1, "", f"doorkeeper: {file} is there already; --overwrite overwrites it\n")
+    assert refused == (1, "", f"doorkeeper: {file} exists; --overwrite replaces it\n")
     assert kept == "node.id=7\n"
     assert forced[0] == 0
     assert "listeners=SASL://" in file.read_text(encoding="utf-8")
@@ -200,10 +203,10 @@ def test_example_passwords_are_warned_about(tmp_path: Path) -> None:
     of_jaas = check(file, "--override", f"doorkeeper.jaas.file={jaas}")
 
     assert (status, strict[0]) == (0, 1)
-    warning = "has a password of the examples, which everyone knows"
+    warning = "is a password from the examples, which is publicly known"
     warnings = [line for line in out.splitlines() if f"{warning} (C901)" in line]
     assert len(warnings) == 2
-    assert "listener.name.sasl.plain.sasl.jaas.config has" in warnings[0]
+    assert "listener.name.sasl.plain.sasl.jaas.config is" in warnings[0]
     assert "change-me" not in out
     assert changed == (0, f"{file}: the server can start with it\n", "")
     assert f"warning: {jaas} {warning}" in of_jaas[1]

@@ -96,8 +96,8 @@ TABLE: Final = {
         Answer("part", 1, "part: no audit log in this folder"),
     ),
     verify_history: Answers(
-        Answer("store:empty", 1, "store:empty: nothing was verified: the log has no rev"),
-        Answer("store:none", 1, "there is no store (doorkeeper.db) in this folder"),
+        Answer("store:empty", 1, "store:empty: nothing was verified: the log is empty"),
+        Answer("store:none", 1, "found no store (doorkeeper.db) in this folder"),
         Answer("store:torn", 1, "torn/doorkeeper.db: "),
         Answer(f"store:store --recorded 9:{'0' * 64}", 1, "is not in the log"),
     ),
@@ -140,20 +140,20 @@ TABLE: Final = {
         Answer("config:none.properties", 1, f"cannot be read: {NO_FILE}"),
         Answer("config:bad.properties", 1, "bad.yaml:2: "),
         Answer("config:server.properties", 3, "a (enforce): "),
-        Answer("config:server.properties --cluster-name b", 2, "found 'b'; the file has a"),
+        Answer("config:server.properties --cluster-name b", 2, "found 'b'; allowed: a"),
     ),
     clusters.show_drift: Answers(
         Answer("config:plain.properties", 1, "doorkeeper.clusters.file is missing"),
         Answer("config:none.properties", 1, f"cannot be read: {NO_FILE}"),
         Answer("config:bad.properties", 1, "bad.yaml:2: "),
         Answer("config:server.properties", 3, "a: "),
-        Answer("config:server.properties --cluster-name b", 2, "found 'b'; the file has a"),
+        Answer("config:server.properties --cluster-name b", 2, "found 'b'; allowed: a"),
     ),
     learn: Answers(
         Answer("--log empty.log", 1, "no request in 0 lines"),
         Answer("--log none.log", 1, f"none.log: {NO_FILE}"),
         Answer("--log bad.yaml", 1, "bad.yaml:1: "),
-        Answer("--log part.log", 0, "note: 1 unreadable; the first: part.log:2: "),
+        Answer("--log part.log", 0, "note: 1 lines could not be read; the first: part.log:2: "),
         Answer(
             "--log good.log --principal User:alcie",
             1,
@@ -164,32 +164,30 @@ TABLE: Final = {
         Answer(
             f"--log empty.log {ACLS} --tables t1", 4, "the files that were read have no decision"
         ),
-        Answer(
-            f"--log none.log {ACLS} --tables t2", 3, "none.log: there is no such file or folder"
-        ),
+        Answer(f"--log none.log {ACLS} --tables t2", 3, "none.log: no such file or folder"),
         Answer("--log good.log --acls bad.yaml --tables t3", 3, "bad.yaml: "),
         Answer(f"--log part.log {ACLS} --tables t4 --super-user User:alice", 0, "1 in quarantine"),
     ),
     backtest.command: Answers(
-        Answer("--tables folder --proposal acls.yaml", 3, "folder: no decisions here"),
+        Answer("--tables folder --proposal acls.yaml", 3, "folder: found no decisions"),
         TABLES._replace(words="--tables none --proposal acls.yaml"),
         Answer("--tables folder --proposal bad.yaml", 3, "bad.yaml: "),
         Answer("--tables folder --proposal part", 2, "is a directory"),
     ),
     propose.command: Answers(
-        Answer("--tables folder", 3, "folder: no decisions here"),
+        Answer("--tables folder", 3, "folder: found no decisions"),
         TABLES,
         Answer("--tables acls.yaml", 2, "is a file"),
-        Answer("--tables part", 3, "part: no decisions here"),
+        Answer("--tables part", 3, "part: found no decisions"),
     ),
     why.command: Answers(
-        Answer(f"{ALICE} --tables folder", 3, "folder: no decisions here"),
+        Answer(f"{ALICE} --tables folder", 3, "folder: found no decisions"),
         TABLES._replace(words=f"{ALICE} --tables none"),
         Answer(f"{ALICE} --tables acls.yaml", 2, "is a file"),
-        Answer(f"{ALICE} --tables part", 3, "part: no decisions here"),
+        Answer(f"{ALICE} --tables part", 3, "part: found no decisions"),
     ),
     report.command: Answers(
-        Answer("--tables tables --out r.html", 4, "tables: no decisions here"),
+        Answer("--tables tables --out r.html", 4, "tables: found no decisions"),
         TABLES._replace(words="--tables none --out r.html"),
         Answer("--tables acls.yaml --out r.html", 2, "is a file"),
         Answer("--tables folder --out r.html", 3, "folder: no tables here"),

@@ -49,8 +49,8 @@ def test_jaas_file_by_option_variable_and_key(tmp_path: Path) -> None:
     refused = check(with_key)
     assert refused.exit_code == 1
     assert refused.stderr == (
-        f"doorkeeper: {with_key} line 4: doorkeeper.jaas.file: {wrong} cannot be read:"
-        " No such file or directory\n"
+        f"doorkeeper: {with_key} line 4: doorkeeper.jaas.file: cannot read {wrong}: No such file"
+        " or directory\n"
     )
 
 

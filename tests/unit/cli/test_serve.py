@@ -52,7 +52,7 @@ def test_image_variables_without_effect_are_reported(monkeypatch: pytest.MonkeyP
 
     assert usual.stderr == ""
     [line] = result.stderr.splitlines()
-    assert line.startswith("doorkeeper: variables of Kafka's images have no effect: ")
+    assert line.startswith("doorkeeper: the variables of Kafka's images have no effect: ")
     assert "KAFKA_SUPER_USERS (super.users)" in line
     assert "(listener.name.clients.scram-sha-512.sasl.jaas.config)" in line
     assert "KAFKA_OPTS (java.security.auth.login.config)" in line

@@ -172,11 +172,11 @@ async def test_plug_in_changes_acls(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("", "", "there are no ACLs: authorizer.class.name names no authorizer"),
-        (STANDARD, "", "there is no store"),
+        ("", "", "there are no ACLs: authorizer.class.name is not set"),
+        (STANDARD, "", "found no store"),
         ("testkit.plugins.BadStart", "plugin.way=configure\n", "plugin.url: found nothing"),
-        ("testkit.plugins.BadStart", "plugin.way=fail\n", "does not start: no policies"),
-        ("testkit.plugins.BadStart", "plugin.way=raise\n", "does not start: the policy server is"),
+        ("testkit.plugins.BadStart", "plugin.way=fail\n", "failed to start: no policies"),
+        ("testkit.plugins.BadStart", "plugin.way=raise\n", "failed to start: the policy server is"),
     ],
 )
 async def test_start_failure_is_one_line(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -223,9 +223,8 @@ async def test_audit_log_in_use_is_reported(tmp_path: Path) -> None:
     await add(settings(tmp_path, "node.id=77\n"), 2)
 
     assert str(caught.value) == (
-        f"doorkeeper.audit.dir: {tmp_path / 'audit'}: another server writes the audit log of"
-        " node 1 here; ask it (kafka://HOST:PORT), or give the command a node.id that no server"
-        " has"
+        f"doorkeeper.audit.dir: {tmp_path / 'audit'}: another server writes the audit log of node"
+        " 1 here; use its address (kafka://HOST:PORT), or run the command with an unused node.id"
     )
     folder.release()
     assert acls_in(tmp_path / "data") == [binding(2).binding]

@@ -155,7 +155,7 @@ async def test_mismatched_results_are_an_error() -> None:
         ScriptedServer(CreateAcls=lambda _: created(0)) as server,
         admin(server) as client,
     ):
-        with pytest.raises(ClientError, match="1 results came for 2 items"):
+        with pytest.raises(ClientError, match="received 1 results for 2 items"):
             await client.create_acls(BINDINGS)
 
 

@@ -145,8 +145,8 @@ def test_history_without_allowed_decisions() -> None:
     refused = replace(proposal(turns=("DENY_TO_ALLOW",)), allowed=0)
 
     assert summary_of(refused)[1] == (
-        "of the whole history it newly allows 1,000 decisions; nothing was allowed in this history,"
-        " so that it cannot show who would lose access"
+        "of the whole history it newly allows 1,000 decisions; the history has no allowed"
+        " decisions, so it cannot show who would lose access"
     )
     assert summary_of(replace(refused, allowed=1))[1] == (
         "of the whole history it newly forbids 0 decisions and newly allows 1,000"

@@ -115,7 +115,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", " expected a record with clusters"),
+        ("", " expected a mapping with the keys clusters"),
         ("cluster: []", "1: cluster: unknown: cluster; allowed: clusters; did you mean clusters?"),
         ("clusters: {}", "1: clusters: found {}; expected: a list"),
         (f"{HEAD}    modus: enforce", "5: clusters[0].modus: unknown: modus; allowed: name,"),
@@ -134,15 +134,15 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         ("clusters:\n  - name: a", "2: clusters[0]: missing: bootstrap, scope"),
         (
             "clusters:\n  - {name: no, bootstrap: 'k:1', scope: everything}",
-            "2: clusters[0].name: found False; expected: a text",
+            "2: clusters[0].name: found False; expected: a string",
         ),
         (
             "clusters:\n  - {name: a, bootstrap: '', scope: everything}",
-            "2: clusters[0].bootstrap: found ''; expected: a text",
+            "2: clusters[0].bootstrap: found ''; expected: a string",
         ),
         (
             "clusters:\n  - {name: a, bootstrap: k, scope: everything}",
-            "2: clusters[0].bootstrap: found 'k'; an address is host:port",
+            "2: clusters[0].bootstrap: found 'k'; expected an address: host:port",
         ),
         (
             "clusters:\n  - name: a b\n    bootstrap: k:1\n    scope: everything",
@@ -185,15 +185,15 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         (
             f"{HEAD}    properties: {{sasl.jaas.config: '{JAAS} password=\"x1\";'}}",
             (
-                "5: clusters[0].properties.sasl.jaas.config: a secret is given by reference, such"
-                " as ${file:/run/secrets/kafka:password} with config.providers"
+                "5: clusters[0].properties.sasl.jaas.config: secrets must be references, such as"
+                " ${file:/run/secrets/kafka:password} with config.providers"
             ),
         ),
         (
             f"{HEAD}    store: mine",
             (
-                "5: clusters[0].store: found 'mine'; expected: the id that doorkeeper clusters"
-                " adopt prints"
+                "5: clusters[0].store: found 'mine'; expected: the id printed by doorkeeper"
+                " clusters adopt"
             ),
         ),
         (
@@ -205,7 +205,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         ),
         (
             f"{HEAD}    accept: [owner]",
-            "5: clusters[0].accept[0]: another owner is written as store: ID",
+            "5: clusters[0].accept[0]: for another store, write store: ID",
         ),
         (
             f"{HEAD}    limits: {{max.removals.share: 101}}",

@@ -129,7 +129,7 @@ async def test_malformed_record_falls_back_to_polling(
     found = Followed(controller.address)
     try:
         await found.until(lambda each: each.reason != "not started")
-        assert found.follower.reason.startswith("the log cannot be read: ")
+        assert found.follower.reason.startswith("cannot read the log: ")
         assert found.follower.changes == {}
     finally:
         await found.follower.close()

@@ -50,10 +50,10 @@ def held_events(found: Kept) -> list[str]:
     ("live", "present", "desired", "held", "word"),
     [
         (LiveCluster(), [ALICE, *MANY], [ALICE], {"size": 20}, "the limit is 10"),
-        (LiveCluster(matches_networks=False), [], [NETWORK], {"networks": 1}, "as text"),
+        (LiveCluster(matches_networks=False), [], [NETWORK], {"networks": 1}, "as strings"),
         (LiveCluster(open_by_default=True), MANY[:1], [], {"open": 1}, "opens them"),
         (LiveCluster(logins=("User:ops",)), [OPS], [], {"lock-out": 1}, "would lose ALTER"),
-        (LiveCluster(logins=None), [OPS], [], {"lock-out": 1}, "is not known"),
+        (LiveCluster(logins=None), [OPS], [], {"lock-out": 1}, "is unknown"),
     ],
 )
 async def test_held_changes_are_not_in_force(
@@ -136,7 +136,7 @@ async def test_risky_change_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> 
         await until(lambda: [each for each in found.events if each.kind is EventKind.CHANGED])
         (event,) = [each for each in found.events if each.kind is EventKind.CHANGED]
         assert event.is_warning
-        assert "the last ACL of TOPIC 'p-a' would go" in event.detail
+        assert "the last ACL of TOPIC 'p-a' would be removed" in event.detail
 
 
 async def test_acls_outside_the_scope_are_considered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ async def test_broker_that_lacks_a_change_is_named(
             found.task.receipts.wait_for(found.state.revision, frozenset(many))
         )
 
-        lacking = {2: "1 ACLs are missing, 0 are to be removed"}
+        lacking = {2: "1 ACLs are missing, 0 must be removed"}
         async with asyncio.timeout(scaled(20)):
             while found.task.receipts.pending != lacking:
                 await asyncio.sleep(0.001)

@@ -38,7 +38,7 @@ def test_file_mapping_is_accepted() -> None:
     rows = [{**RECORD, "operation": "READ"}]
 
     assert bindings_of({"version": 1, "acls": rows}) == bindings_of(rows)
-    with pytest.raises(FormatError, match=r"acls: .*records are a list: version: found None"):
+    with pytest.raises(FormatError, match=r"acls: .*version and acls: version: found None"):
         bindings_of(rows[0])
     with pytest.raises(FormatError, match="acls: 1: found 'row'; expected: a binding"):
         bindings_of(["row"])  # type: ignore[list-item]
@@ -50,5 +50,5 @@ def test_unencodable_binding_is_rejected() -> None:
 
     with pytest.raises(FormatError, match=r"^acls: 2: Resource name takes 40000 bytes; at most"):
         bindings_of([binding(1).binding, long])
-    with pytest.raises(FormatError, match=r"^acls: 1: Principal holds half of a surrogate pair"):
+    with pytest.raises(FormatError, match=r"^acls: 1: Principal contains an unpaired surrogate"):
         bindings_of([{**RECORD, "operation": "READ", "principal": "User:\udcff"}])

@@ -110,7 +110,7 @@ def test_topics_may_be_names() -> None:
         ({"listeners": ["TLS"]}, "listener: found 'TLS'; allowed: PLAINTEXT"),
         ({"listeners": ["SSL", "SSL"]}, "one or more, each once"),
         ({"mechanisms": "GSSAPI"}, "mechanism: found 'GSSAPI'; allowed: PLAIN"),
-        ({"users": {"a": "b"}, "listeners": "SSL"}, "users who cannot log in: found only SSL"),
+        ({"users": {"a": "b"}, "listeners": "SSL"}, "users cannot log in: found only SSL"),
         ({"topics": ["a b"]}, "topic 1: name: found 'a b'; allowed: up to 249 letters"),
         ({"topics": ["a.b", "a_b"]}, "topic a_b: collides with a.b"),
         ({"topics": [{"name": "a", "configs": {"x": 1}}]}, "Unknown topic config name: x"),

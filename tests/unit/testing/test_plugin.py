@@ -136,7 +136,7 @@ def test_factory_starts_several_servers(run: Run) -> None:
     [
         ("listeners=['TLS']", "*listener: found 'TLS'; allowed: PLAINTEXT*"),
         ("user={}", "*unknown option: user; allowed: users,*"),
-        ("{}", "*the marker doorkeeper takes keywords only*"),
+        ("{}", "*the marker doorkeeper accepts keywords only*"),
     ],
 )
 def test_invalid_option_is_one_line(run: Run, marker: str, text: str) -> None:
@@ -228,4 +228,4 @@ def test_invalid_release_is_one_line(run: Run) -> None:
     result = run(MEETS.format(""), "", "--doorkeeper-kafka=2.9")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*doorkeeper_server: kafka: found '2.9'; allowed: one release*"])
+    result.stdout.fnmatch_lines(["*doorkeeper_server: kafka: found '2.9'; allowed: a Kafka*"])

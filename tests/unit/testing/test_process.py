@@ -128,7 +128,7 @@ def test_local_authorizer_is_importable() -> None:
         assert server.acls() == bindings_of([READ])
         server.clear()
         assert server.acls() == []
-        with pytest.raises(TypeError, match="cannot be asked"):
+        with pytest.raises(TypeError, match="cannot be queried"):
             server.allows("User:alice", "READ", topic="orders")
 
 

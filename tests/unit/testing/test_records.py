@@ -79,7 +79,7 @@ def test_producer_without_write_is_denied(server: DoorkeeperServer) -> None:
 def test_missing_denial_fails_the_test(server: DoorkeeperServer) -> None:
     with (
         pytest.raises(
-            AssertionError, match=r"User:svc READ on TOPIC 'orders' is denied.*\n.*WRITE"
+            AssertionError, match=r"User:svc READ on TOPIC 'orders' to be denied.*\n.*WRITE"
         ),
         server.expect_denied(SVC, "READ", topic="orders"),
     ):

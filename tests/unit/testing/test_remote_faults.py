@@ -86,7 +86,7 @@ def test_stopped_server_rejects_faults() -> None:
         ends.distant.close()
         ends.thread.join()
         assert fault.struck == 1
-    with pytest.raises(RuntimeError, match="has ended"), fault:
+    with pytest.raises(RuntimeError, match="has stopped"), fault:
         pass
 
 
@@ -102,7 +102,7 @@ def describe(server: DoorkeeperProcess) -> int:
 
 def test_questions_of_the_test_are_not_affected() -> None:
     server = DoorkeeperProcess()
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="is not running"):
         _ = server.faults
 
     with server:

@@ -105,7 +105,7 @@ def test_stopped_server_leaves_nothing() -> None:
     assert threading.active_count() == threads
     assert not server.is_running
     for ask in (server.acls, lambda: server.faults, lambda: server.bootstrap_servers):
-        with pytest.raises(RuntimeError, match="the server does not run"):
+        with pytest.raises(RuntimeError, match="the server is not running"):
             ask()
     assert repr(server) == "<DoorkeeperServer stopped>"
 
@@ -182,7 +182,7 @@ def test_log_uses_python_logging(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("options", "asked", "text"),
     [
-        ({}, {"user": "alice"}, "everybody is User:ANONYMOUS on PLAINTEXT"),
+        ({}, {"user": "alice"}, "all clients are User:ANONYMOUS on PLAINTEXT"),
         ({}, {"listener": "SSL"}, "listener: found 'SSL'; allowed: PLAINTEXT"),
         ({"users": {"a": "b"}}, {"user": "x"}, "user: found 'x'; allowed: admin, a"),
         ({"users": {"a": "b"}}, {"mechanism": "GSSAPI"}, "mechanism: found 'GSSAPI'"),

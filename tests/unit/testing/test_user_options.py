@@ -27,9 +27,9 @@ def test_user_file_has_one_line_per_user(tmp_path: Path) -> None:
     ("users", "error"),
     [
         ("alice=a\nsecret", "users: users line 2: expected name=password"),
-        ("alice=a\nalice=secret", "users: users line 2: 'alice' was there before"),
+        ("alice=a\nalice=secret", "users: users line 2: duplicate user 'alice'"),
         (["alice"], "users: found a list; allowed: passwords by name, or a file"),
-        ({"alice": ["secret"]}, "users: 'alice': expected texts"),
+        ({"alice": ["secret"]}, "users: 'alice': expected strings"),
     ],
 )
 def test_invalid_users_are_rejected(tmp_path: Path, users: Any, error: str) -> None:

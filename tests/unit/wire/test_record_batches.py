@@ -42,13 +42,13 @@ def test_truncated_batch_is_ignored() -> None:
         assert list(read_batches(GOOD + GOOD[:size])) == [only(GOOD)]
     body = only(GOOD).body
     for size in range(len(body)):
-        with pytest.raises(Malformed, match=r"ends inside of a record"):
+        with pytest.raises(Malformed, match=r"ends within a record"):
             list(only(GOOD).records(body[:size]))
 
 
 @pytest.mark.parametrize(
     ("at", "new", "text"),
-    [(16, b"\1", "format 1; known is 2"), (8, b"\0\0\0\x30", "a batch of 48 bytes")],
+    [(16, b"\1", "format 1; supported: 2"), (8, b"\0\0\0\x30", "a batch of 48 bytes")],
 )
 def test_other_formats_are_named(at: int, new: bytes, text: str) -> None:
     """A release before 0.11, or no batch at all."""

@@ -110,7 +110,7 @@ def creation(**values: Any) -> CreateAclsRequest:
         wrong(creation(operation=128), "creations.operation: 128 is no int8"),
         wrong(creation(host=None), "creations.host: None where null is not allowed"),
         wrong(creation(host=7), "creations.host: 7 is no text"),
-        wrong(creation(host="\ud800"), "creations.host: '\\ud800' holds half of a surrogate pair"),
+        wrong(creation(host="\ud800"), "creations.host: '\\ud800' contains an unpaired surrogate"),
         wrong(creation(host="é" * 16384), "takes 32768 bytes; at most 32767"),
         wrong(CreateAclsRequest(creations=5), "creations: 5 is no array"),  # type: ignore[arg-type]
         wrong(CreateAclsRequest(creations=(5,)), "is no such struct"),  # type: ignore[arg-type]

@@ -170,7 +170,9 @@ def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -
         if _is_same(now, change.after, normalize) and not is_new_password:
             continue
         if not _is_same(now, change.before, normalize):
-            problems.append(f"{change.entity.owner_name} has changed since the plan; plan it again")
+            problems.append(
+                f"{change.entity.owner_name} has changed since the plan was made; make a new plan"
+            )
         rest.append(change)
     if problems:
         raise EntityPlanError(*problems)
@@ -235,14 +237,14 @@ def _refusals(now: TopicEntity, goal: TopicEntity) -> Iterator[str]:
     before, after = now.partitions, goal.partitions
     if before is not None and after is not None and after < before:
         yield (
-            f"topic {goal.name}: found {before} partitions, wanted are {after}: the partitions of"
-            " a topic only grow"
+            f"topic {goal.name}: has {before} partitions, {after} are desired; the number of"
+            " partitions cannot be decreased"
         )
     factor, desired_factor = now.replication_factor, goal.replication_factor
     if factor is not None and desired_factor is not None and factor != desired_factor:
         yield (
-            f"topic {goal.name}: found replication factor {factor}, wanted is {desired_factor}:"
-            " replicas are moved between brokers by kafka-reassign-partitions.sh, not by a plan"
+            f"topic {goal.name}: has replication factor {factor}, {desired_factor} is desired;"
+            " change it with kafka-reassign-partitions.sh"
         )
 
 

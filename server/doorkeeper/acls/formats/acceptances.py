@@ -52,7 +52,7 @@ class Acceptance(Struct, frozen=True):
 def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Acceptance]:
     """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables."""
     if not isinstance(value, list):
-        raise FormatError("accept: expected a list of records", path=("accept",))
+        raise FormatError("accept: expected a list of mappings", path=("accept",))
     for index, row in enumerate(value):
         path = ("accept", index)
         try:
@@ -67,14 +67,16 @@ def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acc
     texts = {}
     for word, member in values.record(value, WORDS, _NEEDED).items():
         if word != "until" and (not isinstance(member, str) or not member.strip()):
-            raise FormatError(f"{word}: found {short(member)}; expected: a text", path=(word,))
+            raise FormatError(f"{word}: found {short(member)}; expected: a string", path=(word,))
         texts[word] = member if word == "until" else text_of(member)
     if texts["code"] not in CODES:
         near = suggestion(texts["code"], CODES)
         raise FormatError(f"code: found {texts['code']!r}; allowed: {', '.join(CODES)}{near}")
     # Findings of all ACLs are left out by --ignore, where everybody sees it.
     if not {"principal", "name"} & texts.keys():
-        raise FormatError("missing: principal or name, of the ACLs that are meant")
+        raise FormatError(
+            "missing: principal or name; an acceptance must name the ACLs it applies to"
+        )
     kind = resource_type(texts["resourceType"]) if "resourceType" in texts else None
     return Acceptance(
         texts["code"],
@@ -95,5 +97,5 @@ def _day(value: object) -> date:
         return date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         raise FormatError(
-            f"until: found {short(value)}; expected: a day such as 2027-03-31", path=("until",)
+            f"until: found {short(value)}; expected: a date such as 2027-03-31", path=("until",)
         ) from None

@@ -82,26 +82,28 @@ def _assertions(document: object) -> Iterator[Assertion]:
 
 def _assertion(rule: object, path: Path) -> Assertion:
     if not isinstance(rule, dict):
-        raise FormatError(f"expected a record with rule, {', '.join(_NEEDED)}")
+        raise FormatError(f"expected a mapping with the keys rule, {', '.join(_NEEDED)}")
     check_words(rule, WORDS)
     kind = _kind(rule)
     missing = [word for word in _NEEDED if word not in rule]
     if missing and kind is not AssertionKind.NO_MORE:
-        raise FormatError(f"missing: {', '.join(missing)}, which {kind.value} needs")
+        raise FormatError(f"missing: {', '.join(missing)}; {kind.value!r} requires it")
     if "patternType" in rule and "name" not in rule:
-        raise FormatError("missing: name, which patternType is about")
+        raise FormatError("missing: name; patternType applies to a name")
     if "name" in rule and "resourceType" not in rule:
-        raise FormatError("missing: resourceType, which name is about")
+        raise FormatError("missing: resourceType; a name needs the type of its resource")
     kinds = _words(rule, "resourceType", resource_type)
     if "name" in rule and len(kinds) > 1:
-        raise FormatError("resourceType: a name is of one type", path=("resourceType",))
+        raise FormatError(
+            "resourceType: found several types; with name, give one", path=("resourceType",)
+        )
     for kind_ in kinds:
         if kind_ not in SUPPORTED_OPERATIONS:
             allowed = ", ".join(allowed_kind.name for allowed_kind in SUPPORTED_OPERATIONS)
             raise FormatError(f"resourceType: found {kind_.name}; allowed: {allowed}")
     reason = rule.get("reason")
     if reason is not None and not isinstance(reason, str):
-        raise FormatError(f"reason: found {short(reason)}; expected: a text", path=("reason",))
+        raise FormatError(f"reason: found {short(reason)}; expected: a string", path=("reason",))
     return Assertion(
         kind,
         tuple(_words(rule, "principal", _principal)),
@@ -129,7 +131,7 @@ def _texts(rule: dict[str, Any], word: str) -> list[str]:
     value = rule.get(word, [])
     texts = value if isinstance(value, list) else [value]
     if (not texts and word in rule) or not all(isinstance(text, str) and text for text in texts):
-        raise FormatError(f"{word}: found {short(value)}; expected: a text", path=(word,))
+        raise FormatError(f"{word}: found {short(value)}; expected: a string", path=(word,))
     return texts
 
 
@@ -161,8 +163,7 @@ def _operations(
         if unknown and "resourceType" in rule:
             allowed = ", ".join(member.name for member in supported)
             raise FormatError(
-                f"operation: no request has {', '.join(unknown)} on a {kind.name};"
-                f" allowed: {allowed}, ALL",
+                f"operation: found {', '.join(unknown)}; allowed for {kind.name}: {allowed}, ALL",
                 path=("operation",),
             )
         yield kind, tuple(member for member in supported if member in operations)

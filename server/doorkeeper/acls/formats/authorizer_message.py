@@ -84,7 +84,9 @@ OTHER_RECORD = re.compile(
 """A record of another logger that says no decision."""
 
 _FOREIGN_RECORD = re.compile(BEGIN.pattern + FOREIGN)
-_FOREIGN = "a decision of another authorizer, which has rules of its own: only Kafka's are read"
+_FOREIGN = (
+    "a decision of another authorizer; only lines of Kafka's StandardAuthorizer are supported"
+)
 _INNER = re.compile(r"\n" + BEGIN.pattern)
 _RECORD = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
@@ -123,9 +125,12 @@ def read_record(text: str) -> Record | Ignored | Bad:
     if _FOREIGN_RECORD.match(text):
         return Bad(_FOREIGN)
     if match is None:
-        return Bad("not a record: expected '[time] LEVEL message (kafka.authorizer.logger)'")
+        return Bad("not a log record; expected: '[time] LEVEL message (kafka.authorizer.logger)'")
     if _INNER.search(text):
-        return Bad("a record begins inside of another: one is torn, or a name is forged")
+        return Bad(
+            "a log record begins inside another one: it is truncated, or a name with a line break"
+            " was forged"
+        )
     message = read(match[2], match[3])
     return Record(match[1], message) if isinstance(message, Message) else message
 
@@ -136,11 +141,11 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
     head = _HEAD.match(text)
     if head is None:
         if text.startswith(NOTES):
-            return Ignored("a note on the way to a decision")
+            return Ignored("an intermediate message, not a decision")
         others = _OTHERS.match(text)
         if others is not None:
-            return Bad(f"the line of {others[1]} denials of a large request, which have none")
-        return Bad("no message of an authorizer: expected 'Principal = ... on resource = ...'")
+            return Bad(f"the summary line of {others[1]} denials of a large request")
+        return Bad("not an authorizer message; expected: 'Principal = ... on resource = ...'")
     try:
         return _message(level, head, text[head.end() :])
     except ValueError as error:
@@ -151,19 +156,19 @@ def _message(level: str, head: re.Match[str], rest: str) -> Message | Ignored:
     logged, outcome, letter, operation, host, resource_type = head.groups()
     principal = logged_principals.read(logged).principal
     if not principal:
-        raise ValueError("the principal cannot be read from the text: expected Type:name")
+        raise ValueError("cannot read the principal; expected: Type:name")
     host = host.removeprefix("\\").removeprefix("/")
     tail = _standard_tail(rest, resource_type, principal, host) if letter == "o" else None
     if letter == "o" and tail is None:
-        raise ValueError("the end is missing: expected '... based on rule ...'")
+        raise ValueError("the line is truncated; expected: '... based on rule ...'")
     name, api, references, rule, binding = tail or _older_tail(rest)
     if not agrees(outcome, rule, binding):
         raise ValueError(
-            f"the rule {rule} does not lead to {outcome}: a client's name with a line break may"
-            " have forged the line"
+            f"the rule {rule} does not produce {outcome}: the line may have been forged by a"
+            " client id with a line break"
         )
     if references == 0 or name is None:
-        return Ignored("asked for any resource of a type, not for one")
+        return Ignored("a request for any resource of a type")
     return Message(
         principal,
         host,
@@ -224,10 +229,13 @@ def _other_rule_text(acl: str, principal: str) -> str:
     assert match is not None
     named = match[4]
     if named != principal and named.casefold() == principal.casefold():
-        return f"the principal is {principal}, and that of the ACL in the rule {named}: case counts"
+        return (
+            f"the principal is {principal}, but the ACL in the rule is for {named}; principals"
+            " are case-sensitive"
+        )
     return (
-        "the rule names an ACL that is not about this request: a client's name with a line"
-        " break may have forged the line"
+        "the rule names an ACL that does not match this request: the line may have been forged by"
+        " a client id with a line break"
     )
 
 

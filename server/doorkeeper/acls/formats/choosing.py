@@ -114,7 +114,7 @@ def write(bindings: Iterable[AclBinding], how: Format) -> str:
     writer = _WRITERS.get(how)
     if writer is None:
         allowed = ", ".join(member.value for member in WRITTEN)
-        raise FormatError(f"{how.value} is read, not written; written are {allowed}")
+        raise FormatError(f"cannot write the format {how.value}; allowed: {allowed}")
     return writer(bindings)
 
 

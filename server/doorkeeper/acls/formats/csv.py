@@ -98,9 +98,9 @@ def binding_of_row(text: str) -> AclBinding:
     except FormatError as error:
         # The number of the line would count the heading, which the user did not type.
         reason = str(error).removeprefix(f"line {error.line}: ")
-        raise FormatError(f"{reason}; a row is {COLUMNS}") from None
+        raise FormatError(f"{reason}; the columns are {COLUMNS}") from None
     if len(bindings) != 1:
-        raise FormatError(f"found {len(bindings)} rows; expected: one: {COLUMNS}")
+        raise FormatError(f"found {len(bindings)} rows; expected one row: {COLUMNS}")
     return bindings[0]
 
 
@@ -141,7 +141,7 @@ def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
     if len(row) > len(header) and tuple(header) == KAFKA_UI:
         row = _joined(row)
     if len(row) != len(header):
-        raise FormatError(f"found {len(row)} cells; expected: {len(header)}", line)
+        raise FormatError(f"found {len(row)} fields; expected: {len(header)}", line)
     cells = dict(zip(header, map(_unescaped, row), strict=True))
     try:
         return binding_of(

@@ -31,7 +31,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"{twice!r} stands twice in one object")
+        raise FormatError(f"duplicate key {twice!r} in an object")
     return members
 
 

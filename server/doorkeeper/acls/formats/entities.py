@@ -89,7 +89,7 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
     for section, read in _READERS.items():
         rows = document.get(section, [])
         if not isinstance(rows, list):
-            raise FormatError(f"{section}: expected a list of records", path=(section,))
+            raise FormatError(f"{section}: expected a list of mappings", path=(section,))
         for index, row in enumerate(rows):
             path = (section, index)
             try:
@@ -106,7 +106,7 @@ def _refuse_duplicates(entities: Iterable[Entity], seen: set[object]) -> None:
     for entity in entities:
         key = (type(entity), entity.key)
         if key in seen:
-            raise FormatError(f"{entity.owner_name} stands twice in this file")
+            raise FormatError(f"{entity.owner_name} occurs twice in this file")
         seen.add(key)
 
 
@@ -151,7 +151,7 @@ def _owned_names(
         is_default = name == DEFAULT_NAME and scope not in (EntityScope.TOPIC, EntityScope.USER)
         entity = EntityName(scope, None if is_default else text_of(name))
         if not entity.name and not is_default:
-            raise FormatError(f"owns: {word}: {name}: the name is empty", path=path)
+            raise FormatError(f"owns: {word}: {name}: found an empty name", path=path)
         yield OwnedName(entity, kind == "PREFIXED", path)
 
 
@@ -165,7 +165,7 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
         )
     configs = words.get("configs")
     if configs is not None and not isinstance(configs, dict):
-        raise FormatError("configs: expected a mapping from settings to values")
+        raise FormatError("configs: expected a mapping of configuration keys to values")
     yield TopicEntity(
         name,
         _number(words, "partitions", 1, _INT_MAX),
@@ -182,7 +182,9 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
 
 def _config_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise FormatError(f"configs: found {short(name)}; expected: the name of a setting")
+        raise FormatError(
+            f"configs: found {short(name)}; expected: the name of a configuration key"
+        )
     return name
 
 
@@ -190,7 +192,7 @@ def _config(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
-        raise FormatError(f"configs: {name}: found {short(value)}; expected: a text or a number")
+        raise FormatError(f"configs: {name}: found {short(value)}; expected: a string or a number")
     return str(value)
 
 
@@ -201,12 +203,12 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     if not isinstance(password, str) or _REFERENCE.fullmatch(password) is None:
         raise FormatError(
             "password: expected a reference: ${env:NAME}, ${file:PATH}, ${file:PATH:KEY} or"
-            " ${dir:PATH:NAME}; a password is not written into a file of ACLs",
+            " ${dir:PATH:NAME}; passwords are not allowed in ACL files",
             path=("password",),
         )
     name = text_of(values.member(values.text, words, "name"))
     if _USER_NAME.fullmatch(name) is None:
-        raise FormatError(f"name: found {short(name)}; a user of SCRAM has ASCII characters")
+        raise FormatError(f"name: found {short(name)}; allowed: ASCII characters, for a SCRAM user")
     mechanisms = words["mechanism"]
     for mechanism in mechanisms if isinstance(mechanisms, list) else [mechanisms]:
         if mechanism not in MECHANISMS:
@@ -237,7 +239,7 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
         value = words[limit]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
             raise FormatError(
-                f"{limit}: found {short(value)}; expected: a number over 0", path=(limit,)
+                f"{limit}: found {short(value)}; expected: a number greater than 0", path=(limit,)
             )
         yield Quota(client_of(names), limit, float(value))
 
@@ -302,7 +304,7 @@ def entity_of_record(section: str, record: object) -> Entity:
         record = {**cast("dict[str, Any]", record), "password": "${env:NONE}"}
     entities = list(_READERS[section](record, lambda text: text))
     if len(entities) != 1:
-        raise FormatError(f"{section}: expected a record of one entity")
+        raise FormatError(f"{section}: expected a mapping that describes one entity")
     [entity] = entities
     if has_no_password and isinstance(entity, Credential):
         return replace(entity, password="")

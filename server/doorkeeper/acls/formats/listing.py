@@ -62,8 +62,8 @@ def read(text: str) -> AclSet:
         bindings.setdefault(_binding(entry, resource, number), (number,))
     if not bindings:
         raise FormatError(
-            "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected:"
-            ' {"version": 1, "acls": []} in a file of YAML or JSON'
+            "the listing has no ACLs; perhaps kafka-acls.sh failed. For an empty set of ACLs use"
+            ' a YAML or JSON file with {"version": 1, "acls": []}'
         )
     return AclSet(list(bindings), tuple(bindings.values()), line_of=line_in_path)
 
@@ -74,7 +74,9 @@ def write(bindings: Iterable[AclBinding]) -> str:
     for resource, of_one in groupby(bindings, key=lambda binding: binding.pattern):
         entries = "\n".join(f"\t{entry_text(binding)}" for binding in of_one)
         if not _LINES.fullmatch(f"{resource.name}\n{entries}"):
-            raise FormatError(f"{resource.name!r}: a listing has no form for line breaks")
+            raise FormatError(
+                f"{resource.name!r}: the kafka-acls.sh format cannot represent line breaks"
+            )
         parts.append(f"Current ACLs for resource `{resource_text(resource)}`:\n{entries}\n\n")
     return "".join(parts)
 

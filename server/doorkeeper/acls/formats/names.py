@@ -105,8 +105,8 @@ def pattern_type(text: str) -> PatternType:
     why = ""
     if word in _EXPRESSIONS:
         why = (
-            "; brokers enforce no expressions: for an ACL each, list the names with"
-            " kafka-topics.sh --list | grep -E EXPRESSION > names.txt"
+            "; brokers do not support regular expressions. To create one ACL per name, list the"
+            " names: kafka-topics.sh --list | grep -E EXPRESSION > names.txt"
         )
     raise FormatError(
         f"pattern type: found {text!r}; allowed: {', '.join(_STORED)}"

@@ -66,11 +66,11 @@ def _texts(word: str, value: object, text_of: Callable[[str], str]) -> list[str]
     names = value if isinstance(value, list) else [value]
     for name in names:
         if not isinstance(name, str):
-            raise FormatError(f"{word}: found {short(name)}; expected: a text", path=(word,))
+            raise FormatError(f"{word}: found {short(name)}; expected: a string", path=(word,))
     texts = list(map(text_of, names))
     if not texts or "" in texts:
         raise FormatError(
-            f"{word}: is empty, which would be every one; leave {word} out to own all",
+            f"{word}: is empty; expected: at least one value. Omit {word} to own all",
             path=(word,),
         )
     return texts

@@ -217,7 +217,7 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
     may_lack = any(word in document for word in ("grants", *SECTIONS))
     rows = document.get("acls", [] if may_lack else None)
     if not isinstance(rows, list):
-        raise FormatError("acls: expected a list of records", path=("acls",))
+        raise FormatError("acls: expected a list of mappings", path=("acls",))
     for index, row in enumerate(rows):
         yield ("acls", index), f"acl {index + 1}", [row]
     if not {"grants", "roles"} & document.keys():
@@ -227,7 +227,7 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
     variables_ = variables(document.get("vars", {}))
     grants = document.get("grants", [])
     if not isinstance(grants, list):
-        raise FormatError("grants: expected a list of records", path=("grants",))
+        raise FormatError("grants: expected a list of mappings", path=("grants",))
     for index, grant in enumerate(grants):
         yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
 
@@ -254,7 +254,7 @@ def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding
     for operation in operations if isinstance(operations, list) else [operations]:
         for word, value in (*words.items(), ("operation", operation)):
             if not isinstance(value, str):
-                raise FormatError(f"{word}: found {short(value)}; expected: a text", path=(word,))
+                raise FormatError(f"{word}: found {short(value)}; expected: a string", path=(word,))
         yield binding_of(
             resource=words["resourceType"],
             name=text_of(words["name"]),

@@ -24,7 +24,9 @@ def operation(text: str) -> str:
     except FormatError as error:
         raise ValueError(str(error)) from None
     if member in (AclOperation.ANY, AclOperation.ALL, AclOperation.UNKNOWN):
-        raise ValueError(f"operation: found {text!r}; nobody asks for it")
+        raise ValueError(
+            f"operation: found {text!r}; expected: an operation that a request can have"
+        )
     return member.name
 
 
@@ -36,5 +38,5 @@ def resource_type(text: str) -> str:
     except FormatError as error:
         raise ValueError(str(error)) from None
     if member in (ResourceType.ANY, ResourceType.UNKNOWN):
-        raise ValueError(f"resource type: found {text!r}; no resource has it")
+        raise ValueError(f"resource type: found {text!r}; expected: the type of a resource")
     return member.name

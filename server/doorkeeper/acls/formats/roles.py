@@ -63,11 +63,11 @@ class Role(Struct, frozen=True):
 def variables(value: object) -> dict[str, str]:
     """Return the variables of the value of ``vars``."""
     if not isinstance(value, dict):
-        raise FormatError("vars: expected a mapping from names to texts", path=("vars",))
+        raise FormatError("vars: expected a mapping of names to strings", path=("vars",))
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
             wrong = short(text if isinstance(name, str) else name)
-            raise FormatError(f"vars: found {wrong}; expected: a text", path=("vars", str(name)))
+            raise FormatError(f"vars: found {wrong}; expected: a string", path=("vars", str(name)))
     return value
 
 
@@ -81,8 +81,9 @@ def replace_references(text: str, values: Mapping[str, str], where: str = "varia
             return "${"
         if name not in values:
             raise FormatError(
-                f"${{{name}}}: no such {where}; known are {', '.join(values) or 'none'}"
-                f"{suggestion(name, values)}; $${{ is a dollar sign and a brace"
+                f"${{{name}}}: unknown {where}; allowed:"
+                f" {', '.join(values) or 'none'}{suggestion(name, values)}. Write $${{ for a"
+                " literal ${"
             )
         return values[name]
 
@@ -92,14 +93,14 @@ def replace_references(text: str, values: Mapping[str, str], where: str = "varia
 def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
     """Return the built-in roles, and those of the value of ``roles``."""
     if not isinstance(value, dict):
-        raise FormatError("roles: expected a mapping from names to roles", path=("roles",))
+        raise FormatError("roles: expected a mapping of names to roles", path=("roles",))
     # A role of the same name in one file would be missed by readers of another.
     roles = dict(built_in)
     for name, role in value.items():
         path = ("roles", str(name))
         # Another meaning of a known name would be overlooked in a review.
         if name in built_in:
-            raise FormatError(f"role {name}: a built-in role has this name", path=path)
+            raise FormatError(f"role {name}: the name is used by a built-in role", path=path)
         try:
             roles[str(name)] = _role(role)
         except FormatError as error:
@@ -117,15 +118,15 @@ def _role(value: object) -> Role:
         for name, default in optional.items()
     ):
         raise FormatError(
-            "optional: expected a mapping from names to a default, or to null",
+            "optional: expected a mapping of names to a default or null",
             path=("optional",),
         )
     reserved = sorted({*required, *optional} & set(GRANT_WORDS))
     if reserved:
-        raise FormatError(f"no parameter can be called {reserved[0]}: grants have this word")
+        raise FormatError(f"parameter name {reserved[0]} is reserved: it is a key of grants")
     templates = role.get("acls")
     if not isinstance(templates, list):
-        raise FormatError("acls: expected a list of records", path=("acls",))
+        raise FormatError("acls: expected a list of mappings", path=("acls",))
     for index, template in enumerate(templates):
         _check_template(template, ("acls", index))
     return Role(tuple(required), optional, tuple(templates))
@@ -137,7 +138,7 @@ def _check_template(value: object, path: Path) -> None:
     except FormatError as error:
         raise error.at(path) from None
     if not isinstance(template["name"], str):
-        raise FormatError(f"name: found {short(template['name'])}; expected: a text", path=path)
+        raise FormatError(f"name: found {short(template['name'])}; expected: a string", path=path)
 
 
 def rows_of_grant(
@@ -145,18 +146,20 @@ def rows_of_grant(
 ) -> Iterator[Row]:
     """Yield the records of plain ACLs that a grant stands for."""
     if not isinstance(value, dict):
-        raise FormatError("expected a record with role, principal and parameters")
+        raise FormatError(
+            "expected a mapping with the keys role, principal and the role's parameters"
+        )
     name = value.get("role")
     if not isinstance(name, str) or name not in roles:
         near = suggestion(name, roles) if isinstance(name, str) else ""
         raise FormatError(
-            f"role: found {short(name)}; known are {', '.join(roles)}{near}", path=("role",)
+            f"role: found {short(name)}; allowed: {', '.join(roles)}{near}", path=("role",)
         )
     role = roles[name]
     check_words(value, (*GRANT_WORDS, *role.parameters))
     missing = [word for word in ("principal", *role.required) if word not in value]
     if missing:
-        raise FormatError(f"missing: {', '.join(missing)}, which {name} needs")
+        raise FormatError(f"missing: {', '.join(missing)}; {name} requires it")
 
     def text_of(text: str) -> str:
         return replace_references(text, variables_)
@@ -187,7 +190,7 @@ def _values(
             check_words(entry, ("name", "patternType"), (word,), f"{word}: ")
             name, how = entry.get("name"), entry.get("patternType", pattern_type)
         if not isinstance(name, str) or not isinstance(how, str):
-            raise FormatError(f"{word}: found {short(entry)}; expected: a text", path=(word,))
+            raise FormatError(f"{word}: found {short(entry)}; expected: a string", path=(word,))
         try:
             yield ParameterValue(text_of(name), how.upper())
         except FormatError as error:
@@ -224,7 +227,7 @@ def _pattern_type(name: str, values: Mapping[str, ParameterValue]) -> str:
     for parameter, value in values.items():
         if parameter != last and value.pattern_type != "LITERAL":
             raise FormatError(
-                f"{parameter}: {value.name!r} is {value.pattern_type}, but the name {name} goes on"
-                " behind it"
+                f"{parameter}: {value.name!r} is {value.pattern_type}, but the name {name}"
+                " continues after it; expected: LITERAL"
             )
     return "LITERAL" if last is None else values[last].pattern_type

@@ -51,6 +51,6 @@ def yaml_source(text: str) -> Source:
         if _TEMPLATE.search(text) is None:
             raise
         raise FormatError(
-            f"{error}; the file is a template: expected what the tool makes of it, as"
-            " helm template CHART or jikkou validate --files FILE print it"
+            f"{error}; the file is a template. Render it first, with helm template CHART or"
+            " jikkou validate --files FILE"
         ) from None

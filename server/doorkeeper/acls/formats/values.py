@@ -22,7 +22,7 @@ def expect(condition: object, expected: str, value: object) -> None:
 def record(value: object, allowed: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Any]:
     """Return a mapping with some of the allowed words, and all of the needed ones."""
     if not isinstance(value, dict):
-        raise FormatError(f"expected a record with {', '.join(needed or allowed)}")
+        raise FormatError(f"expected a mapping with the keys {', '.join(needed or allowed)}")
     check_words(value, allowed)
     missing = [word for word in needed if word not in value]
     if missing:
@@ -51,7 +51,7 @@ def member(reader: Callable[[Any], T], words: Mapping[str, Any], word: str) -> T
 
 def text(value: object) -> str:
     """Return a text, which is not empty."""
-    expect(isinstance(value, str) and value, "a text", value)
+    expect(isinstance(value, str) and value, "a string", value)
     return str(value)
 
 

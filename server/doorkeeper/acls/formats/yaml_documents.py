@@ -121,7 +121,7 @@ class _Builder:
         while type(key := next(events)) is not yaml.MappingEndEvent:
             name = self._name(key)
             if name in members:
-                problem = f"{name!r} stands twice in one mapping"
+                problem = f"duplicate key {name!r} in a mapping"
                 raise FormatError(f"not YAML: {problem}", key.start_mark.line + 1)
             members[name] = self._node(next(events), events, depth + 1)
         return members
@@ -177,7 +177,7 @@ def _loader(yaml: ModuleType) -> type[SafeLoader]:
                 if isinstance(key, yaml.ScalarNode):
                     if key.value in seen:
                         raise yaml.constructor.ConstructorError(
-                            problem=f"{key.value!r} stands twice in one mapping",
+                            problem=f"duplicate key {key.value!r} in a mapping",
                             problem_mark=key.start_mark,
                         )
                     seen.add(key.value)

@@ -45,7 +45,7 @@ def read(source: Source) -> AclSet:
     """Return the set of a dump, its bindings in the dump's order."""
     document = source.first
     if not isinstance(document, dict):
-        raise FormatError("expected an object from paths of nodes to what they hold")
+        raise FormatError("expected an object that maps znode paths to their contents")
     bindings: list[AclBinding] = []
     paths: list[Path] = []
     for path, node in document.items():
@@ -72,10 +72,10 @@ def _bindings(path: str, node: object) -> Iterator[AclBinding]:
     name = unquote(match[3]) if path.startswith("/") else match[3]
     for acl in acls:
         if not isinstance(acl, dict):
-            raise FormatError("an ACL is no object")
+            raise FormatError("found an ACL that is not an object")
         words = [acl.get(word) for word in ("principal", "host", "operation", "permissionType")]
         if not all(isinstance(word, str) for word in words):
-            raise FormatError("an ACL needs principal, permissionType, operation and host")
+            raise FormatError("an ACL requires principal, permissionType, operation and host")
         principal, host, operation, permission = map(str, words)
         yield binding_of(
             resource=match[2],

@@ -43,7 +43,7 @@ def blocks_of(data: bytes, kind: str = "") -> list[Block]:
             data, begin.end()
         )
         if end is None:
-            raise PemError(f"the block {label} does not end")
+            raise PemError(f"the block {label} has no end line")
         at = end.end()
         # A certificate can be read from a file whose private key is nobody's business.
         if not label.endswith(kind):
@@ -52,8 +52,8 @@ def blocks_of(data: bytes, kind: str = "") -> list[Block]:
         body = data[begin.end() : end.start()]
         if b"Proc-Type" in body:
             raise PemError(
-                f"the block {label} is encrypted in OpenSSL's old form; convert it:"
-                " openssl pkcs8 -topk8 -in old.pem -out new.pem"
+                f"the block {label} uses OpenSSL's legacy encryption; convert it: openssl pkcs8"
+                " -topk8 -in old.pem -out new.pem"
             )
         try:
             der = base64.b64decode(b"".join(body.split()), validate=True)
@@ -72,7 +72,7 @@ def certificates_of(data: bytes) -> list[Certificate]:
         try:
             certificates.append(load_der_x509_certificate(block.der))
         except Exception:  # of a version of X.509 that is none, no ValueError
-            raise PemError(f"the certificate number {number} is malformed") from None
+            raise PemError(f"certificate {number} is malformed") from None
     return certificates
 
 
@@ -88,7 +88,7 @@ def revocations_of(data: bytes) -> list[CertificateRevocationList]:
         try:
             revocations.append(load_der_x509_crl(der))
         except Exception:  # as with certificates
-            raise PemError(f"the revocation list number {number} is malformed") from None
+            raise PemError(f"revocation list {number} is malformed") from None
     return revocations
 
 
@@ -108,7 +108,7 @@ def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
         raise PemError(f"found {len(keys)} private keys; allowed: one")
     encrypted = keys[0].label == "ENCRYPTED PRIVATE KEY"
     if encrypted and password is None:
-        raise PemError("the private key is encrypted: give its password in ssl.key.password")
+        raise PemError("the private key is encrypted: set ssl.key.password")
     try:
         # A password for a key that has none is no error, as in Kafka.
         return load_der_private_key(
@@ -126,6 +126,6 @@ def _of_kind(data: bytes, kind: str) -> list[Block]:
     blocks = blocks_of(data, kind)
     matching = [block for block in blocks if block.label.endswith(kind)]
     if not matching:
-        labels = ", ".join(dict.fromkeys(block.label for block in blocks)) or "no PEM at all"
+        labels = ", ".join(dict.fromkeys(block.label for block in blocks)) or "data that is not PEM"
         raise PemError(f"found {labels}; allowed: PEM with a block {kind}")
     return matching

@@ -75,25 +75,30 @@ def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> Se
         key = SSL_KEYSTORE_KEY if inline_key is not None else SSL_KEYSTORE_CERTIFICATE_CHAIN
         raise settings.problem(key, "allowed with ssl.keystore.type=PEM only")
     if inline_key is not None and inline_chain is None:
-        raise settings.problem(SSL_KEYSTORE_CERTIFICATE_CHAIN, "missing, with a key given")
+        raise settings.problem(
+            SSL_KEYSTORE_CERTIFICATE_CHAIN, "missing; a private key requires its certificate chain"
+        )
     if inline_chain is not None and inline_key is None:
-        raise settings.problem(SSL_KEYSTORE_KEY, "missing, with a certificate given")
+        raise settings.problem(
+            SSL_KEYSTORE_KEY, "missing; a certificate chain requires its private key"
+        )
     if inline_key is not None and SSL_KEYSTORE_LOCATION in files:
         raise settings.problem(SSL_KEYSTORE_LOCATION, "not allowed together with ssl.keystore.key")
     if in_pem and password is not None:
         raise settings.problem(
-            SSL_KEYSTORE_PASSWORD, "PEM has none; the key's password is ssl.key.password"
+            SSL_KEYSTORE_PASSWORD,
+            "not allowed with a PEM store; the password of the private key is ssl.key.password",
         )
     if inline_key is None and SSL_KEYSTORE_LOCATION not in files:
         raise settings.problem(
             SSL_KEYSTORE_LOCATION,
-            f"listener {settings.listener_name} speaks {settings.security_protocol} and needs a"
-            " certificate: give the file of a key store",
+            f"listener {settings.listener_name} uses {settings.security_protocol} and requires a"
+            " certificate: set it to a key store",
         )
     if in_pem:
         identity = _identity_in_pem(settings, files, inline_key, inline_chain)
     elif password is None:
-        raise settings.problem(SSL_KEYSTORE_PASSWORD, "missing, with a key store given")
+        raise settings.problem(SSL_KEYSTORE_PASSWORD, "missing; the key store requires it")
     else:
         identity = _identity_in_store(settings, files[SSL_KEYSTORE_LOCATION], password)
     return _check_key(settings, identity)
@@ -116,10 +121,10 @@ def trust_store_of(
             SSL_TRUSTSTORE_LOCATION, "not allowed together with ssl.truststore.certificates"
         )
     if in_pem and password is not None:
-        raise settings.problem(SSL_TRUSTSTORE_PASSWORD, "PEM has none")
+        raise settings.problem(SSL_TRUSTSTORE_PASSWORD, "not allowed with a PEM store")
     if inline is None and SSL_TRUSTSTORE_LOCATION not in files:
         if password is not None:
-            raise settings.problem(SSL_TRUSTSTORE_LOCATION, "missing, with its password given")
+            raise settings.problem(SSL_TRUSTSTORE_LOCATION, "missing, although its password is set")
         return None
     if in_pem:
         key = SSL_TRUSTSTORE_LOCATION if inline is None else SSL_TRUSTSTORE_CERTIFICATES
@@ -173,7 +178,7 @@ def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> Ser
     # By the first bytes, not by ``ssl.keystore.type``: Java too reads both types as either one.
     store = _pkcs12(settings, SSL_KEYSTORE_LOCATION, data, password)
     if store.key is None or store.cert is None:
-        raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with its certificate")
+        raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with a certificate")
     # PKCS12 does not order certificates: ``_chain`` does, from the key's own one to its issuers.
     others = [certificate.certificate for certificate in store.additional_certs]
     return ServerIdentity(store.key, tuple(_chain(store.cert.certificate, others)))
@@ -226,7 +231,7 @@ def _fail_unknown(settings: TlsSettings, key: Key[object], data: bytes) -> NoRet
         kind = f"PEM; give {type_key}=PEM"
     else:
         kind = "something else"
-    raise _problem(settings, key, f"found {kind}; allowed: a store of the type JKS or PKCS12")
+    raise _problem(settings, key, f"found {kind}; allowed: a JKS or PKCS12 store")
 
 
 def _jks(
@@ -238,8 +243,7 @@ def _jks(
         raise _problem(
             settings,
             key,
-            "found a store of the old type JKS: install doorkeeper[jks], or convert it to PKCS12:"
-            f" {_CONVERT}",
+            f"found a JKS store: install doorkeeper[jks], or convert it to PKCS12: {_CONVERT}",
         ) from None
     try:
         return jks.KeyStore.loads(data, password, try_decrypt_keys=False)
@@ -260,7 +264,7 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Serve
 
     store = _jks(settings, SSL_KEYSTORE_LOCATION, data, password)
     if not store.private_keys:
-        raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with its certificate")
+        raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with a certificate")
     # A store with several keys: Java picks by algorithm; the first alias is at least stable.
     alias = min(store.private_keys)
     entry = store.private_keys[alias]
@@ -294,7 +298,7 @@ def _trusted_in_jks(
         return [load_der_x509_certificate(der) for der in encoded]
     except Exception:  # as in pem
         raise _problem(
-            settings, SSL_TRUSTSTORE_LOCATION, "a certificate of the store is malformed"
+            settings, SSL_TRUSTSTORE_LOCATION, "a certificate in the store is malformed"
         ) from None
 
 
@@ -325,11 +329,11 @@ def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentit
     if settings[SSL_KEYSTORE_LOCATION] is None:
         key = SSL_KEYSTORE_CERTIFICATE_CHAIN
     if not identity.chain:
-        raise _problem(settings, key, "found no certificate next to the private key")
+        raise _problem(settings, key, "found a private key without a certificate")
     try:
         fits = encode(identity.key.public_key()) == encode(identity.chain[0].public_key())
     except Exception:  # kinds of keys that are not known raise several things
-        raise _problem(settings, key, "the certificate's key type is not supported") from None
+        raise _problem(settings, key, "the key type of the certificate is not supported") from None
     if not fits:
-        raise _problem(settings, key, "the first certificate is not that of the private key")
+        raise _problem(settings, key, "the first certificate does not belong to the private key")
     return identity

@@ -127,10 +127,10 @@ class Location(Struct, frozen=True):
             why = "a file has no history"
             if self.address.is_live:
                 why = (
-                    "no request of the Kafka protocol asks about the past; ask the store of the"
-                    " server, which may be running"
+                    "the Kafka protocol cannot query past states; give the address of the"
+                    " server's store (the server may be running)"
                 )
-            raise RepositoryError(f"{self.address}: {why}; --at is for {STORES}, and backup:FILE")
+            raise RepositoryError(f"{self.address}: {why}; --at requires {STORES}, or backup:FILE")
         # Each kind imports much that the others do not need.
         if self.address.is_live:
             from doorkeeper.cli.repositories.clusters import ClusterRepository
@@ -203,7 +203,7 @@ def past_moment(text: str) -> Moment:
     moment = _moment_at(text, now_ms)
     if moment.time_ms is not None and moment.time_ms > now_ms:
         raise click.BadParameter(
-            f"found {text!r}, which is {moment}, in the future; allowed: times up to now,"
+            f"found {text!r} ({moment}), which is in the future; allowed: times up to now,"
             f" {time_text(now_ms)}"
         )
     return moment
@@ -275,9 +275,11 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
         raise click.UsageError(NO_ADDRESS)
     others = [source for source in sources if source.kind is not AddressKind.FILE]
     if others and len(sources) > 1:
-        raise click.UsageError(f"{others[0]} is not a file; several WANTED are files and folders")
+        raise click.UsageError(
+            f"{others[0]} is not a file or folder; with several WANTED, each must be one"
+        )
     if sources.count(STDIN_ADDRESS) > 1:
-        raise click.UsageError("standard input can be read once")
+        raise click.UsageError("standard input (-) can be given only once")
     return tuple(sources)
 
 
@@ -307,11 +309,11 @@ def take_location(
         if has_policy:
             return Location(chosen, command_config, (), file, overrides, at)
         raise click.UsageError(
-            f"--override is for stores, and {chosen} is not one. For a live cluster,"
-            " --command-config has the client's properties"
+            f"--override applies to stores, and {chosen} is not one. For a live cluster, give"
+            " client properties with --command-config"
         )
     if file is not None:
-        raise click.UsageError(f"both {chosen} and --config name a store; give one of them")
+        raise click.UsageError(f"{chosen} and --config both name a store; give one of them")
     return Location(chosen, command_config, overrides if chosen.is_store else (), at=at)
 
 
@@ -337,21 +339,23 @@ def _check_command_config(
     command_config: PropertiesFile | None, addresses: Sequence[Address]
 ) -> None:
     if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
-        raise click.UsageError("standard input can be read once: ACLs or --command-config")
+        raise click.UsageError(
+            "standard input (-) can be given only once: ACLs or --command-config"
+        )
     if command_config is not None and not any(address.is_live for address in addresses):
-        raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+        raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
 
 
 def refuse_file(target: Address) -> None:
     """Raise a UsageError if an address is that of a file: files are read only."""
     if target.kind is AddressKind.BACKUP:
         raise click.UsageError(
-            f"{target} is a backup, which is read only; doorkeeper store restore puts it back"
+            f"{target} is a backup, which is read-only; restore it with doorkeeper store restore"
         )
     if not target.is_live and not target.is_store:
         raise click.UsageError(
-            f"{target} is a file, and files are read only; ACLs are changed at"
-            f" kafka://HOST:PORT, controllers://HOST:PORT, {STORES}"
+            f"{target} is a file, which is read-only; expected: kafka://HOST:PORT,"
+            f" controllers://HOST:PORT, {STORES}"
         )
 
 
@@ -381,6 +385,6 @@ def report_unknown(contents: AclContents) -> None:
 def unknown_note(count: int) -> str:
     """Return a sentence on ACLs with codes that are unknown here."""
     return (
-        f"{count} ACLs of the cluster are left out and left alone: it is newer, and has resource"
-        " types or operations that this version does not know"
+        f"{count} ACLs of the cluster are omitted and left unchanged: they have resource types or"
+        " operations that this version does not support"
     )

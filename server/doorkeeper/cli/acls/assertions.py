@@ -35,7 +35,7 @@ BROKEN: Final = 3
     cls=Command,
     name="assert",
     epilog=f"""
-A rule is never, always, only, or no more than before, which compares with the ACLs of --before.
+A rule is never, always, only, or no more than before (which compares with the ACLs of --before).
 {POLICY_HELP}
 \b
 Exit statuses: 0 all rules hold; 1 failed, or there are no ACLs, with the reason on stderr;
@@ -54,7 +54,7 @@ Examples:
 @json_output(CheckedRules, others=("markdown",))
 @inspects
 def assert_(rules: Path, before: Address | None, output: str, **options: Any) -> None:
-    """Check the rules of a file; of a broken one, show a counterexample and the deciding ACL."""
+    """Check the rules of a file; for a broken rule, show a counterexample and the deciding ACL."""
     asserted = read_rules(rules)
     command_config = options["command_config"]
     state = take_state(options)

@@ -54,7 +54,7 @@ removals_max_option = named_option(
     "--max-removals",
     "removals_max",
     type=click.IntRange(min=0),
-    default_text="100, and half of the ACLs that are owned",
+    default_text="100, and half of the owned ACLs",
 )
 
 
@@ -125,7 +125,7 @@ def _own_credentials(entities: EntityPlan, scram: ScramLogin | None) -> Iterator
 
 def own_credential(scram: ScramLogin) -> Held:
     """Return why the credential of a login is not removed."""
-    reason = f"this login is the user {scram.user} by {scram.mechanism}, who would be deleted"
+    reason = f"this login uses the user {scram.user} with {scram.mechanism}, which would be deleted"
     return Held(Rule.LOCK_OUT, frozenset(), reason)
 
 
@@ -144,6 +144,6 @@ def missing_authorizer(errors: Iterable[ApiError]) -> str | None:
     if all(error.code is not ErrorCode.SECURITY_DISABLED for error in errors):
         return None
     return (
-        "the brokers have an authorizer, and the controllers have none: authorizer.class.name is"
-        " missing in the configuration of the controllers"
+        "the brokers have an authorizer, but the controllers do not: set authorizer.class.name on"
+        " the controllers"
     )

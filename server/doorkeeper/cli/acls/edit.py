@@ -95,21 +95,17 @@ _MEMBERS = {
     "explain": Member(f"{_QUESTIONS}:explain", "Explain why a request is allowed or denied."),
     "who-can": Member(f"{_QUESTIONS}:who_can", "List the principals that may use a resource."),
     "what-can": Member(f"{_QUESTIONS}:what_can", "List the permissions of a principal."),
-    "lint": Member(
-        "doorkeeper.cli.acls.lint:lint", "Find ACLs that have no effect, and likely mistakes."
-    ),
+    "lint": Member("doorkeeper.cli.acls.lint:lint", "Find redundant ACLs and likely mistakes."),
     "assert": Member(
         "doorkeeper.cli.acls.assertions:assert_", "Check rules about what ACLs may allow."
     ),
     "export": Member(f"{_EXPORT}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
-    "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
-    "render": Member(f"{_EXPORT}:render", "Write the plain ACLs of files, with roles expanded."),
+    "import": Member(f"{_SETS}:import_acls", "Add the ACLs of a file."),
+    "render": Member(f"{_EXPORT}:render", "Expand roles and write plain ACLs."),
     "diff": Member(f"{_SETS}:diff", "Compare two sets of ACLs."),
-    "plan": Member(f"{_SETS}:plan", "Show the changes that lead to a wanted set of ACLs."),
-    "undo": Member(
-        "doorkeeper.cli.acls.undo:undo", "Take back changes of ACLs by their revisions."
-    ),
-    "apply": Member(f"{_SETS}:apply", "Make the changes that lead to a wanted set of ACLs."),
+    "plan": Member(f"{_SETS}:plan", "Show the changes from the current to the desired ACLs."),
+    "undo": Member("doorkeeper.cli.acls.undo:undo", "Undo changes of ACLs by revision."),
+    "apply": Member(f"{_SETS}:apply", "Apply the desired ACLs."),
 }
 
 
@@ -152,9 +148,9 @@ Exit statuses: 0 done; 1 failed, or options that exclude each other, with the re
 """
 
 
-_ADDING = "adding ACLs needs Alter on the cluster, which includes Describe to list them"
-_REMOVING = "removing ACLs needs Alter on the cluster, which includes Describe to list them"
-_LISTING = "listing ACLs needs Describe on the cluster"
+_ADDING = "adding ACLs requires Alter on the cluster, which includes Describe"
+_REMOVING = "removing ACLs requires Alter on the cluster, which includes Describe"
+_LISTING = "listing ACLs requires Describe on the cluster"
 
 
 @command.command(
@@ -254,7 +250,7 @@ def remove(
     output: str,
     **options: Any,
 ) -> None:
-    """Remove ACLs at ADDRESS, after a question for each resource."""
+    """Remove ACLs at ADDRESS; asks for confirmation for each resource."""
     location, by_resource = _take_request(context, options, removals, changes=True)
     if output == "json" and not options["force"]:
         raise click.UsageError("--output json asks no question: give --force")
@@ -337,8 +333,8 @@ def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessCont
     name="list",
     cls=KafkaCommand,
     epilog=f"""
-The JSON is a set of ACLs, which is an ADDRESS of the other commands, with its place: the address,
-and the revision of a store.
+The JSON output is a file of ACLs that other commands accept as ADDRESS. It also has the address
+and, for a store, the revision.
 {ADDRESSES}{_STATUSES}
 \b
 Examples:
@@ -357,7 +353,7 @@ Examples:
 @location_options(is_kafkas=True)
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
-    """Print the ACLs at ADDRESS: all, or those of some resources or principals."""
+    """Print all ACLs at ADDRESS, or those of some resources or principals."""
     location, request = _take_request(context, options, listing)
 
     async def find() -> tuple[list[AclBinding], int | None]:
@@ -418,7 +414,7 @@ def _take_request(
     location = take_location(options)
     if context.args:
         # The tool ignores them; they are more likely a missing hyphen.
-        raise click.UsageError(f"found more than options: {' '.join(context.args)}")
+        raise click.UsageError(f"unexpected arguments: {' '.join(context.args)}")
     if changes:
         refuse_file(location.address)
     return location, request
@@ -462,7 +458,7 @@ def _permission_lines(code: object, needs: str) -> list[str]:
     # The tool says only that something was refused. add lists before it changes, so that the
     # refused request may need less than the whole command does.
     refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    return [f"{needs}; the login does not have it"] if code == refused else []
+    return [f"{needs}; your principal does not have it"] if code == refused else []
 
 
 def _fail_on_errors(location: Location, errors: Sequence[ApiError], needs: str) -> None:

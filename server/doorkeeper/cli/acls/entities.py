@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = re.compile(r"\$\{file:([^:{}]+)\}")
 _ACLS_ONLY: Final = (
-    "note: topics, users and quotas of WANTED are left alone: they are planned and applied at"
-    " kafka://HOST:PORT"
+    "note: topics, users and quotas in WANTED are ignored; to include them, use kafka://HOST:PORT"
 )
 _NOUNS: Final = {"user": "user", "client-id": "client id", "ip": "ip"}
 
@@ -128,7 +127,7 @@ def planner_of(
     for user in new_passwords:
         if user not in known:
             raise click.UsageError(
-                f"--new-password: found {user!r}; the users of WANTED are"
+                f"--new-password: found {user!r}; expected a user in WANTED:"
                 f" {', '.join(sorted(known)) or 'none'}"
             )
 
@@ -159,7 +158,7 @@ def _within(plan: EntityPlan, limit: int | None) -> EntityPlan:
     removals_max = RemovalLimits().number if limit is None else limit
     if len(plan.removals) > removals_max:
         raise EntityPlanError(
-            f"{len(plan.removals)} topics, users and quotas would be removed; allowed:"
+            f"{len(plan.removals)} topics, users and quotas would be removed; the limit is"
             f" {removals_max} (--max-removals)"
         )
     return plan
@@ -266,11 +265,11 @@ def _number(value: float) -> str:
 def _notes(plan: EntityPlan) -> Iterator[str]:
     for topic in plan.staying:
         yield (
-            f"note: topic {printable(topic.name)} is owned and not wanted; it stays with its"
-            " records: --delete-topics deletes them"
+            f"note: topic {printable(topic.name)} is owned but not in WANTED; it is kept with its"
+            " records (--delete-topics deletes it)"
         )
     for change in plan.foreign:
-        yield f"note: not changed, for no file owns it: {line_of(change)[2:]}"
+        yield f"note: not changed, because no file owns it: {line_of(change)[2:]}"
 
 
 def say_staying(plan: EntityPlan, bindings: Iterable[AclBinding]) -> None:
@@ -279,14 +278,17 @@ def say_staying(plan: EntityPlan, bindings: Iterable[AclBinding]) -> None:
         count = f"{len(left)} ACL{'s' if len(left) > 1 else ''}"
         stays = "stay" if len(left) > 1 else "stays"
         if isinstance(entity, Credential):
-            say(f"note: {count} of User:{printable(entity.user)} {stays}, for who gets the name")
+            say(
+                f"note: {count} of User:{printable(entity.user)} {stays} and will apply to any"
+                " new user of this name"
+            )
             continue
         assert isinstance(entity, TopicEntity), "no ACL names a quota"
         who = sorted({binding.entry.principal for binding in left})
         more = f" and {len(who) - 5} more" if len(who) > 5 else ""
         say(
-            f"note: {count} on {printable(entity.name)} {stays}: who makes it anew gives it to"
-            f" {printable(', '.join(who[:5]))}{more}"
+            f"note: {count} on {printable(entity.name)} {stays} and will apply again if the topic"
+            f" is recreated: {printable(', '.join(who[:5]))}{more}"
         )
 
 
@@ -297,7 +299,7 @@ def summary_of(plan: EntityPlan) -> str:
             f"topics, users, quotas: {len(plan.creations)} to create, {len(plan.alterations)} to"
             f" change, {len(plan.removals)} to remove, {plan.unchanged} unchanged"
         )
-    return f"{plan.unchanged} topics, users and quotas are as wanted" if plan.unchanged else ""
+    return f"{plan.unchanged} topics, users and quotas are up to date" if plan.unchanged else ""
 
 
 # --- in files of plans
@@ -336,7 +338,7 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
                 for word in ("before", "after")
             )
             if before is None and after is None:
-                raise FormatError(f"{section}: a change has neither before nor after")
+                raise FormatError(f"{section}: found a change with neither before nor after")
             changes.append(EntityChange(before, after))
     return EntityPlan(tuple(changes))
 

@@ -121,12 +121,13 @@ def _is_wide_deny(binding: AclBinding) -> bool:
 def _exception(denying: AclBinding, question: Question) -> str:
     """Return what it takes to except a name from a DENY of many."""
     size = split_size(denying, question.name)
-    instead = "its names may have any letters, so that no DENYs in its place can"
+    instead = "and no set of DENYs can replace it, because its names may contain any character"
     if size is not None:
-        instead = f"{size} DENYs in its place can, on all other names and prefixes"
+        instead = f"{size} DENYs on all other names and prefixes could replace it"
     return (
-        f"no ACL excepts {printable(repr(question.name))} from that DENY, since no ALLOW counts"
-        f" against one; {instead}. Deny narrower prefixes, or name the exception otherwise"
+        f"no ACL can exempt {printable(repr(question.name))} from that DENY, because a DENY"
+        f" overrides every ALLOW; {instead}. Deny narrower prefixes, or choose another name for"
+        " the exception"
     )
 
 
@@ -219,7 +220,9 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
     kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     lines += [f"  $ {line}" for line in (*kafkas, *ours)]
     if answer.location.is_past:
-        lines.append("  note: these are ACLs of the past, which no command changes; ask about now")
+        lines.append(
+            "  note: these are past ACLs, which cannot be changed; omit --at for the current ones"
+        )
     return lines + [f"  note: {effect}" for effect in side_effects(answer)]
 
 

@@ -68,7 +68,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
         bindings = sorted(binding for binding in contents.bindings if owned.selects(binding))
         text = write(bindings, Format(format_name))
     if contents.bindings and not bindings:
-        say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
+        say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs in {location.name}")
     if out_file is None:
         _write_stdout(text)
         return
@@ -119,7 +119,10 @@ def _render(contents: AclContents, how: Format) -> str:
     if how is Format.JSON:
         return write_json(bindings, sections=sections)
     if entities:
-        say(f"note: {how.value} has no form for the {len(entities)} topics, users and quotas")
+        say(
+            f"note: the format {how.value} cannot represent the {len(entities)} topics, users and"
+            " quotas, which are omitted"
+        )
     return write(bindings, how)
 
 

@@ -64,8 +64,8 @@ def _codes(
 @click.command(
     cls=Command,
     epilog=f"""
-Errors (E) are redundant ACLs: without all of them together, every decision is the same. Warnings
-(W) are likely mistakes, or risks.
+Errors (E) are redundant ACLs: removing all of them changes no decision. Warnings (W) are likely
+mistakes or risks.
 {POLICY_HELP}
 \b
 Codes:
@@ -100,13 +100,13 @@ Examples:
     "--known-users",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    default_text="the SCRAM users of a store; otherwise not known",
+    default_text="the SCRAM users of a store, else unknown",
 )
 @named_option(
     "--known-topics",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    default_text="those of a store; otherwise not known",
+    default_text="the topics of a store, else unknown",
 )
 @json_output(Findings)
 @named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
@@ -122,7 +122,7 @@ def lint(
     implied: bool,
     **options: Any,
 ) -> None:
-    """Find ACLs that have no effect, and likely mistakes; each with a reason and a fix."""
+    """Find redundant ACLs and likely mistakes, each with a reason and a fix."""
     if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:
         raise click.UsageError(f"--fix-file: found {fix_file}; allowed: {', '.join(_FORMATS)}")
     state = take_state(options, status=FAILED)
@@ -164,12 +164,15 @@ def lint(
         _write(fix_file, state.snapshot, findings)
     for position, past in state.accepted:
         if past.until < today:
-            say(f"note: {position}: accepted {past.code} until {past.until}: {past.reason}")
+            say(
+                f"note: {position}: the acceptance of {past.code} expired on {past.until}:"
+                f" {past.reason}"
+            )
     certain = sum(finding.severity is Severity.ERROR for finding in findings)
     state.examined.fail_if_nothing(FAILED)
     say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")
     if findings:
-        say(f"the codes are explained in {PAGE}")
+        say(f"for the meaning of the codes see {PAGE}")
         raise SystemExit(FOUND)
 
 
@@ -194,8 +197,8 @@ def _lines(finding: Finding, location: Location) -> list[str]:
     kafkas, ours = commands_of(fix.added, fix.removed, location)
     # A fix without a command would look like a fix that needs none.
     if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
-        leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
-        lines.append(f"  kafka-acls.sh has no options to remove it{leaves}")
+        leaves = "; --fix-file omits it" if finding.severity is Severity.ERROR else ""
+        lines.append(f"  kafka-acls.sh cannot remove it{leaves}")
     return lines + [f"  $ {line}" for line in (*kafkas, *ours)]
 
 

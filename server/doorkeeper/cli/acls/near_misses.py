@@ -40,7 +40,7 @@ class NearMisses:
         """Return them as lines, none without a near miss."""
         if not self._misses:
             return []
-        lines = ["near misses, which are other principals for Kafka:"]
+        lines = ["near misses (similar names, but different principals for Kafka):"]
         lines += [f"  {self._line(miss)}" for miss in self._misses[:SHOWN_MAX]]
         more = len(self._misses) - SHOWN_MAX
         return [*lines, f"  and {more} more; --output json has all"] if more > 0 else lines

@@ -51,7 +51,7 @@ def _prefixes(
 ) -> tuple[str, ...]:
     # All names begin with an empty text: a script's empty variable would own the whole cluster.
     if "" in values:
-        raise click.BadParameter("is empty, which would be every name; leave it out to own all")
+        raise click.BadParameter("is empty; omit the option to own all names")
     return values
 
 
@@ -99,14 +99,14 @@ class Ownership(Struct, frozen=True):
             additions = plan_additions(present, desired)
             if additions.foreign:
                 say(
-                    f"note: {additions.foreign} ACLs that are not wanted stay: without owns: in a"
-                    " file, --own-... or --whole, ACLs are only added"
+                    f"note: {additions.foreign} other ACLs are kept: without owns: in a file,"
+                    " --own-... or --whole, ACLs are only added"
                 )
             return additions
         if self.part == EVERYTHING:
             # Before the plan: a long one scrolls its summary away.
             surplus = len(present.difference(desired))
-            say(f"note: --whole removes {surplus} of the {len(present)} ACLs that are there")
+            say(f"note: --whole removes {surplus} of the {len(present)} existing ACLs")
         # All that is wanted must be owned then, as the options say.
         if not self.is_partial:
             return plan(present, desired, self.part)
@@ -131,9 +131,9 @@ def ownership_of(
     """
     if selector != EVERYTHING:
         if whole:
-            raise click.UsageError("--whole excludes --own-...: it owns all ACLs")
+            raise click.UsageError("--whole selects all ACLs and cannot be combined with --own-...")
         if declared:
-            raise click.UsageError("WANTED has owns:, so that --own-... is not for it")
+            raise click.UsageError("WANTED has owns:, which cannot be combined with --own-...")
         return Ownership(selector)
     if whole:
         return Ownership(EVERYTHING)

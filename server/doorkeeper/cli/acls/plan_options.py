@@ -179,15 +179,15 @@ def exit_with_status(
         )
     if report.widening:
         regions = f"{len(report.widening)} region{'' if len(report.widening) == 1 else 's'}"
-        reasons.append(f"--fail-on widening: {regions} of requests would be newly allowed")
+        reasons.append(f"--fail-on widening: {regions} of requests would become allowed")
         reasons += [f"  {printable(region_words(region))}" for region in report.widening]
     if report.unowned:
         count = len(report.unowned)
-        reasons.append(f"--fail-on unowned: {count} ACLs are neither wanted nor owned")
+        reasons.append(f"--fail-on unowned: {count} ACLs are neither desired nor owned")
     if "unowned" in failures and entities.foreign:
         reasons.append(
-            f"--fail-on unowned: {len(entities.foreign)} topics, users and quotas that nobody owns"
-            " differ"
+            f"--fail-on unowned: {len(entities.foreign)} topics, users and quotas without an"
+            " owner differ"
         )
     if report.rules is not None and report.rules.broken:
         reasons.append(f"--assert: {report.rules.summary()}")

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 
 # Of the format of the file; a reader refuses any other.
-_HELD_BACK: Final = "not removed, because other changes failed"
+_HELD_BACK: Final = "not removed, because earlier changes failed"
 
 
 def lines(changes: Iterable[str], summary: str) -> Iterator[str]:
@@ -113,7 +113,7 @@ def summary(
     foreign += f"; {others}" if others else ""
     if not plan and not entities:
         where, source = ("", "") if sides is None else (f" for {sides[0]}", f" in {sides[1]}")
-        return f"No changes{where}: {plan.unchanged} ACLs are as wanted{source}{foreign}."
+        return f"No changes{where}: {plan.unchanged} ACLs are up to date{source}{foreign}."
     where = "" if sides is None else f" for {sides[0]}, as in {sides[1]}"
     added, removed = len(plan.added), len(plan.removed)
     return f"Plan{where}: {added} to add, {removed} to remove; {plan.unchanged} unchanged{foreign}."
@@ -150,7 +150,7 @@ def examined(
     others = (
         len(entities.changes) + entities.unchanged + len(entities.staying) + len(entities.foreign)
     )
-    nothing = f"nothing was compared: neither {present} nor {goal} has ACLs that are selected"
+    nothing = f"nothing was compared: neither {present} nor {goal} has ACLs in the selection"
     return Examined(acls + others + owned, nothing)
 
 
@@ -158,7 +158,7 @@ def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
     """Print the ACLs to add whose hosts a cluster that matches networks refuses."""
     for binding in plan.added:
         if networks and (error := check_binding(binding, networks=True)) is not None:
-            say(f"note: Kafka 4.4 refuses {row(binding)}: {error.message}")
+            say(f"note: Kafka 4.4 rejects {row(binding)}: {error.message}")
 
 
 def record(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Changes:
@@ -256,7 +256,7 @@ def plan_of(text: str) -> SavedPlan:
     # Applied in any order, such a plan would contradict itself.
     both = sorted(set(parts["added"]) & set(parts["removed"]))
     if both:
-        raise FormatError(f"added and removed: both have {row(both[0])}")
+        raise FormatError(f"added and removed both contain {row(both[0])}")
     unchanged, foreign = document["kept"], document["foreign"]
     if not isinstance(unchanged, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected whole numbers")
@@ -391,7 +391,7 @@ def _report(outcome: _Outcome) -> None:
             f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
             for failure in acls.failed
         ]
-    problems += [f"not changed after that: {held.reason}" for held in acls.held]
+    problems += [f"skipped after the failure: {held.reason}" for held in acls.held]
     problems += [f"{line_of(change)}: {_HELD_BACK}" for change in outcome.held_back]
     if problems:
         fail(problems)
@@ -501,8 +501,8 @@ class _Progress:
         if not self._whole:
             return []
         # The server may have made the changes of the request that got no answer.
-        done = f"{self._acls + self._others} of {self._whole} changes were made, perhaps some more"
-        return [f"{done}; run the same command again for the rest"]
+        done = f"at least {self._acls + self._others} of {self._whole} changes were made"
+        return [f"{done}; run the same command again to make the rest"]
 
 
 def fail_without_plan(error: PlanError) -> NoReturn:

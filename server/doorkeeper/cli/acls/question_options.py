@@ -36,7 +36,9 @@ def _operation(value: str) -> AclOperation:
     except FormatError as error:
         raise click.BadParameter(str(error)) from error
     if does is AclOperation.ALL:
-        raise click.BadParameter("All is an operation of ACLs; a request has one operation")
+        raise click.BadParameter(
+            "found All; expected one operation, since a request has exactly one"
+        )
     return does
 
 
@@ -156,18 +158,20 @@ def take_resource(
     # An empty variable in a script would otherwise ask about a resource that cannot exist.
     for option, kind in _NAMED.items():
         if name_by_kind[kind] == "":
-            raise click.UsageError(f"--{option.replace('_', '-')} is empty; a resource has a name")
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} is empty; expected: the name of a resource"
+            )
     if len(resources) != 1:
         names = ", ".join(f"--{option.replace('_', '-')}" for option in _NAMED)
-        raise click.UsageError(f"give one of {names}, --cluster; found {len(resources)}")
+        raise click.UsageError(f"expected one of {names}, --cluster; found {len(resources)}")
     check_name(*resources[0], is_prefixed=is_prefixed)
     supported = SUPPORTED_OPERATIONS[resources[0].resource_type]
     # Every such answer would be "denied", and the reason would be missed.
     if operation not in supported:
         allowed = ", ".join(map(kafkas_word, supported))
         raise click.UsageError(
-            f"no request has the operation {kafkas_word(operation)} on a"
-            f" {resources[0].resource_type.name}; allowed: {allowed}"
+            f"--operation: found {kafkas_word(operation)}; allowed for"
+            f" {resources[0].resource_type.name}: {allowed}"
         )
     return resources[0]
 
@@ -200,7 +204,7 @@ class EffectivePolicy(Struct, frozen=True):
         """Return the settings as lines, by Kafka's names."""
         # As in the configuration: distinguished names have commas.
         if self.super_users is None:
-            users = f"{NOT_KNOWN}; they may do everything (--super-user names them)"
+            users = f"{NOT_KNOWN}; super users may do everything (give them with --super-user)"
         else:
             users = f"{';'.join(self.super_users) or 'none'} ({self.super_users_from})"
         everyone = str(self.policy.allow_everyone).lower()
@@ -234,12 +238,12 @@ def policy_options(command: Command) -> Command:
         "super_users",
         type=utf8,
         multiple=True,
-        default_text="those of the store or of --config; otherwise not known",
+        default_text="from the store or --config, else unknown",
     )
     everyone = named_option(
         "--allow-everyone/--no-allow-everyone",
         default=None,
-        default_text="that of the store or of --config, or false",
+        default_text="from the store or --config, else false",
     )
     return users(everyone(command))
 

@@ -112,9 +112,9 @@ Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
 """
 POLICY_HELP: Final = f"""
-A store is read while its server runs. It also holds super.users and allow.everyone.if.no.acl.found;
-files and live clusters do not tell them: --config FILE, or --super-user and --allow-everyone, give
-them. Each answer ends with the values that it is based on.
+A store is read while its server runs. It also holds super.users and
+allow.everyone.if.no.acl.found. For files and live clusters, give them with --config FILE, or
+--super-user and --allow-everyone. Each answer ends with the values that it is based on.
 {ADDRESSES}"""
 """The part of help texts that explains addresses and the policy."""
 
@@ -143,7 +143,7 @@ class AclState(Struct, frozen=True):
             lines.append(f"revision: {self.revision}")
         lines += self.policy.lines()
         if self.snapshot.networks:
-            lines.append(f"rules: those of Kafka {self.release}, for hosts that are networks")
+            lines.append(f"networks as hosts: by the rules of Kafka {self.release}")
         return lines if self.note is None else [*lines, f"note: {self.note}"]
 
     @property
@@ -199,7 +199,7 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
     note = contents.note
     if contents.authorizer is not None:
         note = (
-            f"the server's authorizer is {contents.authorizer}; the answer is that of"
+            f"the server's authorizer is {contents.authorizer}; this is the answer of"
             " StandardAuthorizer for the same ACLs"
         )
     elif contents.unknown:
@@ -232,8 +232,8 @@ def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
     # Of the index, since a search looks at all ACLs.
     if name.endswith(("-", ".", "_")) or snapshot.types[kind].patterns.prefixes.get(name):
         say(
-            f"note: the answer is about the name {printable(name)!r} alone; for all names that"
-            " begin with it: --resource-pattern-type prefixed"
+            f"note: the answer is for the name {printable(name)!r} only; for all names that begin"
+            " with it, add --resource-pattern-type prefixed"
         )
 
 
@@ -244,8 +244,9 @@ def _say_if_not_asked(snapshot: Snapshot, question: Question) -> None:
         snapshot, ResourceType.TOPIC, AclOperation.WRITE, principal=principal, host=host
     ):
         say(
-            "note: since Kafka 2.8 InitProducerId needs it only where no topic may be written;"
-            f" {printable(principal)} may write some topic, so that idempotent producers work"
+            "note: since Kafka 2.8, InitProducerId does not require it from a principal with"
+            f" WRITE on any topic; {printable(principal)} has WRITE on a topic, so idempotent"
+            " producers work"
         )
 
 
@@ -263,7 +264,10 @@ def login_note(login: str, snapshot: Snapshot) -> str | None:
         for binding in find(snapshot, ANY_BINDING)
     )
     other = "" if is_decided else f", or {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
-    return f"{printable(login)} may describe the ACLs, and none allows it: a super user{other}"
+    return (
+        f"{printable(login)} may describe the ACLs although no ACL allows it, so it is a super"
+        f" user{other}"
+    )
 
 
 def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
@@ -373,7 +377,7 @@ def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) ->
     # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
     for binding in old:
         if binding not in snapshot:
-            say(f"--without: there is no ACL {row(binding)}")
+            say(f"--without: no such ACL: {row(binding)}")
     return apply_change(snapshot, new, old)
 
 
@@ -385,7 +389,7 @@ def bindings_of(text: str) -> list[AclBinding]:
     try:
         return [binding_of_row(text)]
     except FormatError as error:
-        raise RepositoryError(f"{text}: neither a file nor a row: {error}") from error
+        raise RepositoryError(f"{text}: not a file, and not a row: {error}") from error
 
 
 @click.command(
@@ -563,7 +567,7 @@ def what_can(
         notes.append(f"note: no ACL names {printable(principal)}")
         notes += near_misses_in(policy, snapshot, principal).lines()
     if host == ANY_HOST and names_hosts(snapshot, principal):
-        notes.append("not counted: ACLs for some hosts only; --host ADDRESS asks from there")
+        notes.append("not included: ACLs for specific hosts; to include them, give --host ADDRESS")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])
 
 
@@ -579,20 +583,16 @@ def _needs_of_all_operations(
     """Return the needs of the options of a resource; None if they are not there."""
     if options["task"] is not None:
         if resource_types:
-            raise click.UsageError(
-                "--resource-type is for lists of all permissions, without --task"
-            )
+            raise click.UsageError("--resource-type cannot be combined with --task")
         return take_needs(options, None, names_needed=False).needs
     if not has_resource(options):
         if options.pop("pattern") != "literal":
-            raise click.UsageError("--resource-pattern-type needs a resource or task")
+            raise click.UsageError("--resource-pattern-type requires a resource or --task")
         del options["task"]
         remove_resource(options)
         return None
     if resource_types:
-        raise click.UsageError(
-            "--resource-type is for lists of all permissions, without a resource"
-        )
+        raise click.UsageError("--resource-type cannot be combined with a resource")
     kind = resource_type_of(options)
     first, *others = SUPPORTED_OPERATIONS[kind]
     [need] = take_needs(options, first).needs

@@ -43,8 +43,8 @@ def removal_notes(
         if others:
             other = others[0].pattern.pattern_type.name
             yield (
-                f"{_counted(len(others), f'{other} ACL')} on {what} not asked for:"
-                f" --resource-pattern-type {other.lower()}"
+                f"{_counted(len(others), f'{other} ACL')} on {what} not selected; to select them,"
+                f" add --resource-pattern-type {other.lower()}"
             )
 
 
@@ -67,8 +67,8 @@ def _nothing_removed(
         more = f" and {len(shown) - _SHOWN_MAX} more" if len(shown) > _SHOWN_MAX else ""
         yield (
             f"0 removed: {who} has {_counted(len(others), 'other ACL')} on {what}:"
-            f" {', '.join(shown[:_SHOWN_MAX])}{more}; name them with --operation, --deny-principal"
-            " or --allow-host"
+            f" {', '.join(shown[:_SHOWN_MAX])}{more}; select them with --operation,"
+            " --deny-principal or --allow-host"
         )
 
 

@@ -50,7 +50,7 @@ class Rules(Struct, frozen=True):
         for line, rule in self.rules:
             if rule.kind is AssertionKind.NO_MORE:
                 word = rule.kind.value
-                raise click.UsageError(f"{self.path}, line {line}: {word} needs {option}")
+                raise click.UsageError(f"{self.path}, line {line}: {word} requires {option}")
 
     def check(self, now: DecisionState, past: DecisionState | None) -> RuleChecks:
         """Return the questions that break each rule; see ``need_past`` for a past of None."""

@@ -139,7 +139,7 @@ def diff(
 ) -> None:
     """Show the ACLs that only RIGHT has (+) and that only LEFT has (-).
 
-    With --with and --without, RIGHT is changed so first; without RIGHT, it is LEFT. With
+    --with and --without are applied to RIGHT first; without RIGHT, it is LEFT. With
     --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
     """
     owned = selector_of(options)
@@ -149,7 +149,7 @@ def diff(
     _refuse_stdin_twice(left, location.address)
     if right_command_config is not None:
         if not location.address.is_live:
-            raise click.UsageError("--right-command-config needs a live cluster as RIGHT")
+            raise click.UsageError("--right-command-config requires a live cluster as RIGHT")
         location = replace(location, command_config=right_command_config)
     left_contents, right_contents = read_contents(other), read_contents(location)
     right_contents = _changed(right_contents, added, removed)
@@ -193,7 +193,7 @@ def _changed(contents: AclContents, added: Sequence[str], removed: Sequence[str]
     old = {binding for text in removed for binding in bindings_of(text)}
     new = [binding for text in added for binding in bindings_of(text)]
     for binding in sorted(old.difference(contents.bindings)):
-        say(f"--without: there is no ACL {row(binding)}")
+        say(f"--without: no such ACL: {row(binding)}")
     rest = [binding for binding in contents.bindings if binding not in old]
     return replace(contents, bindings=list(dict.fromkeys([*rest, *new])))
 
@@ -212,7 +212,7 @@ def _take_right(
         if since is None and not is_changed:
             raise click.UsageError(
                 "RIGHT is missing; to compare LEFT with its own past, give --left-at MOMENT, and"
-                " --right-at MOMENT if it is not to be compared with now"
+                " --right-at MOMENT to compare with a moment other than now"
             )
         options["address"] = left
     return take_location(options, left)
@@ -264,7 +264,7 @@ def plan(
     effective: bool,
     **options: Any,
 ) -> None:
-    """Show the changes after which ADDRESS has the ACLs of WANTED.
+    """Show the changes that give ADDRESS the ACLs of WANTED.
 
     WANTED are files and folders, or one other address. Without ownership (owns: in a file,
     --own-..., --whole) ACLs are only added.
@@ -286,7 +286,7 @@ def plan(
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
             write_whole(out_file, acl_plans.text_of(changes, *sides, entities).encode())
-            say(f"the plan is written to {out_file}")
+            say(f"wrote the plan to {out_file}")
     except PlanError as error:
         fail_without_plan(error)
     except OSError as error:
@@ -333,8 +333,8 @@ def _refusals(
 @click.command(
     cls=Command,
     epilog=f"""
-With --plan, WANTED is the file of a plan. Its changes are made and no others, and only at the
-address that it was made for. After an interruption the same command makes the remaining changes.
+With --plan, WANTED is a plan file. Exactly its changes are made, and only at the address that it
+was made for. After an interruption the same command makes the remaining changes.
 {ADDRESSES}
 {_APPLY_STATUSES}
 
@@ -367,7 +367,7 @@ def apply(
     accepted: frozenset[Rule],
     **options: Any,
 ) -> None:
-    """Change ADDRESS so that it has the ACLs of WANTED, after a question.
+    """Give ADDRESS the ACLs of WANTED; asks for confirmation.
 
     WANTED are files and folders, or one other address. Without ownership (owns: in a file,
     --own-..., --whole) ACLs are only added.
@@ -379,14 +379,16 @@ def apply(
     if is_plan:
         if whole or selector != EVERYTHING:
             raise click.UsageError(
-                "--plan excludes --own-... and --whole: a plan names the ACLs that it changes"
+                "--plan cannot be combined with --own-... or --whole: a plan lists the ACLs that"
+                " it changes"
             )
         if options["delete_topics"] or options["new_passwords"]:
             raise click.UsageError(
-                "--plan excludes --delete-topics and --new-password: they are for the plan"
+                "--plan cannot be combined with --delete-topics or --new-password: give them to"
+                " acls plan"
             )
         if len(sources) > 1:
-            raise click.UsageError("--plan takes the file of one plan")
+            raise click.UsageError("--plan takes one plan file")
         saved = _load_plan(sources[0], None if other_address else location.canonical())
         make_plan = partial(rest_of, saved.plan)
         planner = planner_of_rest(saved.entities, removals_max)
@@ -470,12 +472,12 @@ def _load_plan(source: Address, address: str | None) -> SavedPlan:
     # A plan that was written by hand may have no address; it fits any.
     if None not in (saved.address, address) and saved.address != address:
         raise click.UsageError(
-            f"{name} was made for {saved.address}, not for {address}; --other-address applies it"
-            " nevertheless"
+            f"{name} was made for {saved.address}, not for {address}; to apply it anyway, add"
+            " --other-address"
         )
     return saved
 
 
 def _refuse_stdin_twice(*addresses: Address) -> None:
     if addresses.count(STDIN_ADDRESS) > 1:
-        raise click.UsageError("standard input can be read once")
+        raise click.UsageError("standard input (-) can be given only once")

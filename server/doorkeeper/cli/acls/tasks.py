@@ -80,7 +80,7 @@ def take_needs(
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
     others = [options.pop(option) for option in ("delegation_token", "user_principal", "cluster")]
     if "" in named.values():
-        raise click.UsageError("a resource has a name; found an empty one")
+        raise click.UsageError("found an empty name; expected: the name of a resource")
     for kind, name in named.items():
         if name is not None:
             check_name(kind, name, is_prefixed=is_prefixed)
@@ -90,7 +90,7 @@ def take_needs(
     needed = dict(TASKS[task])
     unneeded = [kind for kind in named if named[kind] is not None and kind not in needed]
     if unneeded or (names_needed and named[ResourceType.TOPIC] is None):
-        which = ", of which --topic is needed" if names_needed else ""
+        which = "; --topic is required" if names_needed else ""
         raise click.UsageError(f"--task {task} takes {_words_of(needed)}{which}")
     return TaskQuestion(
         [
@@ -110,7 +110,7 @@ def _words_of(kinds: Iterable[ResourceType]) -> str:
 def need_words(need: TaskNeed) -> str:
     """Return the resource of a need in words."""
     if need.names is None:
-        return f"a {noun(need.resource_type)} of the client's choice"
+        return f"any {noun(need.resource_type)} that the client chooses"
     return printable(extent_words(need.resource_type, need.names))
 
 

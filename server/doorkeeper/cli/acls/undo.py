@@ -65,7 +65,7 @@ def _take_revisions(
     if since is not None and word is not None:
         raise click.UsageError("give REVISION or --since")
     if since is None and word is None:
-        raise click.UsageError("name the changes: REVISION, FIRST..LAST, or --since MOMENT")
+        raise click.UsageError("give the changes to undo: REVISION, FIRST..LAST, or --since MOMENT")
     return None if word is None else _revisions(word)
 
 
@@ -73,9 +73,9 @@ def _history_of(target: Address) -> Address:
     if target.is_store:
         return target
     raise click.UsageError(
-        f"{target} tells no history; of a Doorkeeper, name its store: --history. A Kafka cluster"
-        " keeps none: apply a set of ACLs from before, such as an export or a file of Git, with"
-        " doorkeeper acls apply FILE ADDRESS"
+        f"the history of {target} is not available. For a Doorkeeper server, give its store with"
+        " --history. A Kafka cluster keeps no history: apply earlier ACLs, such as an export or a"
+        " file in Git, with doorkeeper acls apply FILE ADDRESS"
     )
 
 
@@ -84,12 +84,12 @@ def _history_of(target: Address) -> Address:
     epilog=f"""
 The plan removes the ACLs that the revisions added, and adds those that they removed. ACLs that
 later changes have already removed or added again are left out; later changes of the same patterns
-and principals are listed. Other kinds of changes (topics, users, ...) are named and stay.
+and principals are listed. Other kinds of changes (topics, users, ...) are listed but not undone.
 The plan is applied by CreateAcls and DeleteAcls, with the usual authorization, and is a change of
 its own in the history.
 
-A live cluster does not tell its history: --history names the store of a Doorkeeper, which is read
-beside it. Other clusters keep none: doorkeeper acls apply can apply a set of ACLs from before.
+A live cluster does not expose its history: for a Doorkeeper server, give its store with --history.
+Kafka clusters keep no history: apply earlier ACLs with doorkeeper acls apply.
 {ADDRESSES}
 \b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
@@ -137,8 +137,8 @@ def undo(
         own = (await store.header()).cluster_id if cluster_id else ""
         if own != cluster_id:
             raise StorageError(
-                f"{store.name} is the store of the cluster {own}, but {location.address} is the"
-                f" cluster {cluster_id}: give --history its store"
+                f"{store.name} is the store of cluster {own}, but {location.address} is cluster"
+                f" {cluster_id}; give the store of that cluster with --history"
             )
         first, last = named or await _since(store, since)
         return await read_undo(store, first, last) if first <= last else None
@@ -150,7 +150,7 @@ def undo(
             show_json(record_of(Plan((), (), 0, 0), dry_run=dry_run))
         return
     for kind in changes.other_kinds:
-        say(f"note: changes of the kind {kind} are not undone")
+        say(f"note: changes of kind {kind} are not undone")
     for revision in changes.overlaps:
         say(f"note: a later change overlaps: {line_of(revision)}")
     apply_plan(

@@ -59,7 +59,7 @@ def history_address(text: str) -> Address:
     """
     store = address(text)
     if not store.is_store and store.kind is not AddressKind.BACKUP:
-        raise click.BadParameter(f"found {text!r}; a history has {STORES}, or backup:FILE")
+        raise click.BadParameter(f"found {text!r}; expected: {STORES}, or backup:FILE")
     return store
 
 
@@ -91,7 +91,7 @@ Examples:
 """,
 )
 def command() -> None:
-    """List and show the changes of a store, and verify that none was tampered with."""
+    """List and show the changes of a store, and verify their integrity."""
 
 
 @command.command(
@@ -140,9 +140,9 @@ def list_changes(store: Address, limit: int, output: str, **options: Any) -> Non
         return
     show([*map(line_of, page.revisions)] or ["no changes"])
     for first, last in page.missing:
-        say(f"revisions {first} to {last} are missing from the log: doorkeeper history verify")
+        say(f"revisions {first} to {last} are missing from the log; see doorkeeper history verify")
     if page.before is not None:
-        say(f"there are older changes: --until {page.before - 1}")
+        say(f"there are older changes; for these add --until {page.before - 1}")
 
 
 def _time_of(when: Moment | None) -> int | None:
@@ -185,7 +185,7 @@ Examples:
 @click.argument("revision", type=click.IntRange(1))
 @json_output(RevisionRecord)
 def show_revision(store: Address, revision: int, output: str) -> None:
-    """Show everything that REVISION changed."""
+    """Show the changes of REVISION."""
 
     async def read(portable: Portable) -> Revision | None:
         revisions = await read_revisions(portable, revision - 1, revision)
@@ -193,7 +193,7 @@ def show_revision(store: Address, revision: int, output: str) -> None:
 
     recorded = read_history(store, read)
     if recorded is None:
-        fail([f"{store}: the log has no revision {revision}"])
+        fail([f"{store}: revision {revision} is not in the log"])
     if output == "json":
         show_json(recorded.record())
         return
@@ -229,7 +229,7 @@ def _take_hashes(
         hashes = recorded_hashes(value)
         if [str(recorded_hash) for recorded_hash in hashes] != [value]:
             raise click.BadParameter(
-                f"found {value!r}; allowed: REVISION:HASH, as verify prints it"
+                f"found {value!r}; expected: REVISION:HASH, as printed by verify"
             )
         recorded += hashes
     return recorded
@@ -246,7 +246,7 @@ def _take_files(
             raise click.BadParameter(f"{file}: {error.strerror}") from None
         # A wrong file would look like one whose hashes are all right.
         if not hashes:
-            raise click.BadParameter(f"{file}: has no REVISION:HASH, as a server's log has")
+            raise click.BadParameter(f"{file}: found no REVISION:HASH; expected: a server's log")
         recorded += hashes
     return recorded
 
@@ -292,14 +292,12 @@ def verify(
         return await verify_chain(portable, [*recorded, *recorded_in])
 
     verification = read_history(store, read)
-    examined = Examined(
-        verification.examined, f"{store}: nothing was verified: the log has no revision"
-    )
+    examined = Examined(verification.examined, f"{store}: nothing was verified: the log is empty")
     if output == "json":
         show_json(asdict(verification) | examined.record())
     elif examined.number and not verification.findings:
         what = f"revisions {verification.first} to {verification.last}"
-        lines = [paint(f"{what}: as they were written", "green")]
+        lines = [paint(f"{what}: unmodified", "green")]
         if verification.pruned:
             lines.append(
                 f"note: {verification.pruned} recorded hashes are of revisions that were pruned"

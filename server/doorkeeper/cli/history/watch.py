@@ -46,8 +46,8 @@ def _revision(text: str) -> int:
     cls=Command,
     name="watch",
     epilog=f"""
-Changes come in order, each once. A watcher that was stopped goes on with --since and the last
-revision that it printed. While the store cannot be read, the command waits for it.
+Changes are printed in order, each once. To resume after a stop, give --since with the last
+revision printed. While the store is unavailable, the command waits.
 {ADDRESSES}
 \b
 Exit statuses: 0 done, with --limit; 1 failed, with the reason on stderr; 2 wrong usage;

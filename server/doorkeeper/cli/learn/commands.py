@@ -109,20 +109,21 @@ The server is in memory, on a free port of the loopback interface. COMMAND finds
   KAFKA_BOOTSTRAP_SERVERS, BOOTSTRAP_SERVERS, DOORKEEPER_BOOTSTRAP_SERVERS
 
 \b
-Everything is allowed, and the ACLs are printed when COMMAND has ended. With --check exactly the
-ACLs of a file are enforced instead; missing ones are printed, and those never needed on stderr.
+Everything is allowed, and the ACLs are printed when COMMAND has ended. With --check, exactly the
+ACLs of a file are enforced instead; missing ACLs are printed, and unneeded ones are listed on
+stderr.
 Signals are passed on to COMMAND.
 
 \b
-With --acls the result is compared with the ACLs in force: where it would allow more, the regions
-of requests are printed, and nothing is written without --allow-wider.
+With --acls, the result is compared with the ACLs in force: if it would allow more, the additional
+requests are printed, and nothing is written without --allow-wider.
 
 \b
-With --log nothing is run: the requests that a log shows as allowed are counted. It is the audit
-log, or kafka-authorizer.log with the level DEBUG; further arguments are more files.
+With --log, nothing is run: the ACLs are derived from the allowed requests in a log, which is an
+audit log or a kafka-authorizer.log with level DEBUG. Further arguments are more files.
 
 \b
-Exit statuses: 0 done; 1 with --check: something was refused; with --acls: more would be
+Exit statuses: 0 done; 1 with --check: a request was denied; with --acls: more would be
 allowed; or there is no request to learn from, the server does not start, or a file cannot be
 read; 2 wrong usage; 127 COMMAND cannot be started; otherwise the status of COMMAND, 128 + n if
 signal n ended it.
@@ -138,7 +139,7 @@ Examples:
 )
 @named_option(
     "--principal",
-    default_text=f"{ANONYMOUS}; with --check the only one of the file; with --log all",
+    default_text=f"{ANONYMOUS}; with --check, the only one in the file; with --log, all",
 )
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
 @has_json(Learnt)
@@ -156,7 +157,7 @@ Examples:
     "topic_file",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    default_text="none; created when used",
+    default_text="none; topics are created when used",
 )
 @named_option("--include-optional", is_flag=True)
 @named_option(
@@ -179,12 +180,12 @@ def command(
     topic_file: Path | None,
     **options: Any,
 ) -> None:
-    """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
+    """Run COMMAND with a temporary server, and print the minimal ACLs that it needs."""
     _check_usage(words, acl_file, first_log, topic_file)
     options["present"] = _present(acl_file, options)
     if principal is not None and ":" not in principal:
         raise click.BadParameter(
-            f"{principal!r}: expected type:name, as User:svc", param_hint="--principal"
+            f"{principal!r}: expected: type:name, such as User:svc", param_hint="--principal"
         )
     report = _Report(**options)
     if first_log is not None:
@@ -224,9 +225,11 @@ def _check_usage(
 ) -> None:
     own = acl_file is not None or topic_file is not None
     if first_log is not None and own:
-        raise click.UsageError("--check and --topics need a COMMAND; found --log")
+        raise click.UsageError(
+            "--check and --topics require a COMMAND and cannot be combined with --log"
+        )
     if not words and first_log is None:
-        raise click.UsageError("expected a COMMAND, or --log with a log")
+        raise click.UsageError("expected a COMMAND, or --log FILE")
 
 
 def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:
@@ -234,13 +237,13 @@ def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | No
     where: Address | None = options.pop("present")
     command_config: PropertiesFile | None = options.pop("command_config")
     if acl_file is not None and where is not None:
-        raise click.UsageError("--check enforces the ACLs of its file: no --acls beside it")
+        raise click.UsageError("--check and --acls cannot be combined")
     if where is None and (options["allow_wider"] or command_config is not None):
-        raise click.UsageError("--allow-wider and --command-config are for --acls; found none")
+        raise click.UsageError("--allow-wider and --command-config require --acls")
     if where is None:
         return None
     if command_config is not None and not where.is_live:
-        raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+        raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
     # Before COMMAND runs: a wrong address is found at once.
     return read_present(where, command_config)
 
@@ -248,8 +251,8 @@ def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | No
 def _end_without_requests(run: Run) -> None:
     """End the process if there is nothing to learn from; COMMAND's own failure comes first."""
     nothing = (
-        "no request that needs an ACL at the server: nothing was learned; do the clients use the"
-        " address that they are given (KAFKA_BOOTSTRAP_SERVERS, ...)?"
+        "nothing was learned: the server received no request that needs an ACL. Do the clients"
+        " use the address in KAFKA_BOOTSTRAP_SERVERS?"
     )
     uses = sum(access.uses for access in run.accesses)
     Examined(uses, nothing).fail_if_nothing(run.status or FAILED)
@@ -276,7 +279,10 @@ def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Repo
         with progress(f"reading {path}"):
             logged.read(path)
     if logged.unreadable:
-        say(f"note: {len(logged.unreadable)} unreadable; the first: {logged.unreadable[0]}")
+        say(
+            f"note: {len(logged.unreadable)} lines could not be read; the first:"
+            f" {logged.unreadable[0]}"
+        )
     logged_accesses = logged.accesses()
     accesses = [
         access for access in logged_accesses if principal in (None, access.question.principal)
@@ -290,7 +296,7 @@ def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Repo
     examined.fail_if_nothing()
     report.write_compared([access for access in allowed if report.counts(access)])
     if refused:
-        say(f"note: {refused} refused requests in the log are left out")
+        say(f"note: {refused} denied requests in the log are omitted")
 
 
 def _nothing_learned(
@@ -301,8 +307,8 @@ def _nothing_learned(
     where = f"in {lines} lines"
     if refused:
         return (
-            f"no allowed request{whose} {where}; {refused} were refused. Kafka logs allowed"
-            " requests at DEBUG"
+            f"no allowed request{whose} {where}; {refused} were denied. Kafka logs allowed"
+            " requests at level DEBUG"
         )
     if principal is not None and accesses:
         return f"no request{whose} {where}; there are {_numbers_by_principal(accesses)}"
@@ -343,8 +349,8 @@ def _only_principal(bindings: Iterable[AclBinding]) -> str:
     principals = sorted({binding.entry.principal for binding in bindings} - {WILDCARD_PRINCIPAL})
     if len(principals) > 1:
         raise click.UsageError(
-            f"the file has ACLs of {len(principals)} principals: {', '.join(principals)};"
-            " name one of them with --principal"
+            f"the file has ACLs of {len(principals)} principals: {', '.join(principals)}; select"
+            " one with --principal"
         )
     return principals[0] if principals else str(ANONYMOUS)
 
@@ -384,8 +390,8 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
     ]
     if created:
         say(
-            f"note: CREATE is needed because topics did not exist: {', '.join(created)};"
-            " name them in a file for --topics if they exist where the ACLs will be"
+            f"note: CREATE is needed because these topics did not exist: {', '.join(created)}; if"
+            " they exist in the target cluster, list them in a file for --topics"
         )
 
 
@@ -394,8 +400,8 @@ def _report_check(missing: Sequence[NeededAcl], unneeded: Sequence[AclBinding]) 
         say(f"{len(missing)} missing")
     if any(acl.binding.entry.operation is AclOperation.IDEMPOTENT_WRITE for acl in missing):
         say(
-            "note: IDEMPOTENT_WRITE is for a producer that was refused before it named a topic;"
-            " WRITE on its topic allows that too, and is needed anyway"
+            "note: IDEMPOTENT_WRITE is listed because a producer was denied before it named a"
+            " topic; WRITE on its topic, which it needs anyway, is sufficient"
         )
     for binding in unneeded:
         say(f"never needed: {row(binding)}")

@@ -94,8 +94,8 @@ class LoggedRequests:
         # A torn line in a log is usual; a file without any request is probably something else.
         if not self._counts and self.unreadable:
             raise UnreadableLog(
-                f"{self.unreadable[0]}; allowed: the audit log, and kafka-authorizer.log in"
-                " Kafka's own layout"
+                f"{self.unreadable[0]}; expected: an audit log, or kafka-authorizer.log in"
+                " Kafka's default layout"
             )
 
     def accesses(self) -> list[RecordedAccess]:
@@ -140,13 +140,13 @@ class LoggedRequests:
             if event is None:
                 # The last line of a file that is being written may be cut.
                 if line.is_whole:
-                    self._reject(path, line.number, "no event of the audit log", line.data)
+                    self._reject(path, line.number, "not an event of the audit log", line.data)
                 continue
             if event["kind"] == "decision" and event.get("pattern_type") == "LITERAL":
                 try:
                     self._add_event(event)
                 except (KeyError, TypeError, ValueError, OverflowError):
-                    self._reject(path, line.number, "no decision of the audit log", line.data)
+                    self._reject(path, line.number, "not a decision of the audit log", line.data)
 
     def _add_event(self, event: dict[str, Any]) -> None:
         if event["reference_count"] == 0:
@@ -175,14 +175,14 @@ class LoggedRequests:
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
-                self._reject(path, number, "bytes that are not UTF-8", data)
+                self._reject(path, number, "invalid UTF-8", data)
                 continue
             match read_record(text):
                 case Record() as record:
                     try:
                         self._add_record(record)
                     except ValueError:
-                        self._reject(path, number, "no time of a calendar", data)
+                        self._reject(path, number, "not a valid date", data)
                 case Bad(reason):
                     self._reject(path, number, reason, data)
                 case Ignored():

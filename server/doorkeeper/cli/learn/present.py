@@ -18,9 +18,7 @@ from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, printable
 
-NOT_COMPARED: Final = (
-    "note: no ACLs in force were given (--acls): whether these allow anything new is not known"
-)
+NOT_COMPARED: Final = "note: without --acls, these ACLs were not compared with those in force"
 SHOWN_MAX: Final = 20
 
 
@@ -65,7 +63,7 @@ def refuse(regions: Sequence[str]) -> None:
         more = len(regions) - SHOWN_MAX
         fail(
             [
-                f"these ACLs would newly allow {count}; to write them all the same: --allow-wider",
+                f"these ACLs would newly allow {count}; to write them anyway, add --allow-wider",
                 *(f"  {region}" for region in regions[:SHOWN_MAX]),
                 *([f"  and {more} more"] if more > 0 else []),
             ]

@@ -79,7 +79,7 @@ def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
             if file.contents.owned:
                 line = file.contents.line_of(file.contents.owned[0].path)
                 position = file.position_of_binding(index)
-                yield f"{position}: not owned: {_binding_words(binding)}; owns: is in line {line}"
+                yield f"{position}: not owned: {_binding_words(binding)}; see owns: in line {line}"
                 continue
             # The next plan of the owner alone would remove it.
             for owner in owners:
@@ -126,7 +126,7 @@ def _duplicate_entities(files: Sequence[AclFile]) -> Iterator[str]:
             key = (type(entity), entity.key)
             if key in seen:
                 position = file.position_of(path)
-                yield f"{position}: {entity.owner_name} stands in {seen[key]} too"
+                yield f"{position}: {entity.owner_name} is also in {seen[key]}"
             # A line costs parsing the file anew.
             seen[key] = file.name
 

@@ -122,8 +122,8 @@ def _of_several_clusters(files: Sequence[AclFile]) -> Iterator[str]:
     if len(named) > 1:
         (one, left), (other, right) = list(named.items())[:2]
         yield (
-            f"{left.name} is of cluster {one!r}, and {right.name} of {other!r}; an address has the"
-            " ACLs of one cluster"
+            f"{left.name} is of cluster {one!r}, and {right.name} of {other!r}; expected the ACLs"
+            " of one cluster"
         )
 
 
@@ -151,7 +151,7 @@ def _files_at(address: Address) -> Iterator[str]:
     )
     if not files:
         raise RepositoryError(
-            f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for no ACLs,"
-            ' expected: a file with {"version": 1, "acls": []}'
+            f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for an empty set"
+            ' of ACLs, add a file with {"version": 1, "acls": []}'
         )
     yield from map(str, files)

@@ -111,7 +111,7 @@ class AclRepository(ABC):
             RepositoryError: it cannot be opened, or cannot be changed.
         """
         del create
-        raise RepositoryError(f"{self.description}: it is read only")
+        raise RepositoryError(f"{self.description} is read-only")
 
 
 def matching(

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.server.app.assembly import Assembly
 
-_NO_AUTHORIZER: Final = f"there are no ACLs: {AUTHORIZER_CLASS_NAME} names no authorizer"
+_NO_AUTHORIZER: Final = f"there are no ACLs: {AUTHORIZER_CLASS_NAME} is not set"
 
 
 class StoreRepository(AclRepository):
@@ -80,7 +80,7 @@ class StoreRepository(AclRepository):
     async def change(self, *, create: bool = False) -> AsyncIterator[StoreSession]:
         """Start the server of the store in single-user mode; the past cannot be changed."""
         if self._at is not None:
-            raise RepositoryError(f"{self.description}: it is read only")
+            raise RepositoryError(f"{self.description} is read-only")
         with _translate_errors():
             async with self._session(self._settings, changes=True, create=create) as session:
                 yield session
@@ -112,7 +112,7 @@ class StoreRepository(AclRepository):
             raise StartError(_NO_AUTHORIZER)
         if implementation is not StandardAuthorizer:
             if self._at is not None:
-                raise StartError(f"there is no history of the ACLs of {name}")
+                raise StartError(f"no history is available for the ACLs of {name}")
             # Its ACLs may be anywhere: only the authorizer itself can list them.
             # One that is attached to the store may write from its start on.
             changes = issubclass(implementation, KeepsInStore)
@@ -188,10 +188,10 @@ def _past_contents(
     if recorded is not None:
         policy = _policy({**recorded, **dynamic.cluster, **dynamic.broker})
     else:
-        note = f"the history does not have {' and '.join(POLICY_DEFAULTS)} as of then"
+        note = f"the history does not have {' and '.join(POLICY_DEFAULTS)} for that time"
         if settings is not None:
             policy = policy_of(with_stored_values(settings, dynamic)[0])
-            note += "; those of the configuration as it is now count"
+            note += "; the values of the current configuration are used"
     return AclContents(
         sorted(find(state.acls, ANY_BINDING)),
         policy,
@@ -300,7 +300,7 @@ def _translate_errors() -> Iterator[None]:
     except StartError as error:
         raise RepositoryError(*map(str, error.problems)) from error
     except StoreInUse as error:
-        hint = "use the address of the server that has it (kafka://HOST:PORT)"
+        hint = "use the address of the running server (kafka://HOST:PORT)"
         raise RepositoryError(f"{error}; {hint}") from error
     except (ClientError, StorageError) as error:
         raise RepositoryError(str(error)) from error

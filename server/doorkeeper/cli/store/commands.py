@@ -63,7 +63,7 @@ def lines_of(restored: RestoredAcls) -> list[str]:
     return [
         *(f"+ {row(binding)}" for binding in restored.back),
         *(f"- {row(binding)}" for binding in restored.gone),
-        f"Restore: {len(restored.back)} ACLs come back, {len(restored.gone)} go.",
+        f"The restore adds {len(restored.back)} ACLs and removes {len(restored.gone)}.",
     ]
 
 
@@ -119,9 +119,9 @@ def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> Non
 @command.command(
     epilog="""
 \b
-The server must be stopped. The previous store is kept beside it. ACLs that were revoked or granted
-since the backup are listed, and the command asks: the server applies those of the backup from its
-next start on, also to the clusters of doorkeeper.clusters.file.
+The server must be stopped. The previous store is kept next to the new one. ACLs that were revoked
+or granted since the backup are listed, and the command asks for confirmation: from its next start,
+the server applies the ACLs of the backup, also to the clusters of doorkeeper.clusters.file.
 
 \b
 Exit statuses: 0 done; 1 failed, or the answer was no, with the reason on stderr; 2 wrong usage.
@@ -169,9 +169,9 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
 @command.command(
     epilog="""
 \b
-The first start of a server creates its store too, unless doorkeeper.store.create=false. --overwrite
-creates a store with a new cluster id in the place of a lost one: the remains of an embedded
-store are kept beside it; a shared database must be empty.
+The first start of a server creates its store too, unless doorkeeper.store.create=false.
+--overwrite replaces a lost store by a new one with a new cluster id. The files of an embedded
+store are kept next to it; a shared database must be empty.
 
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
@@ -193,15 +193,15 @@ def create(store: Address, output: str, *, overwrite: bool) -> None:
         record: CreatedStore = {"store": _store_name(settings), "previous": _text_of(aside)}
         show_json(record)
     else:
-        click.echo(f"{_store_name(settings)}: an empty store{_previous(aside)}")
+        click.echo(f"{_store_name(settings)}: created an empty store{_previous(aside)}")
 
 
 @command.command(
     epilog="""
 \b
-A server refuses a store that is not the one in its identity file, or is behind what the server
-acknowledged. This command writes the identity of the present store to the file: acknowledged
-changes that the store lacks are lost. With a shared store, run it for each node.
+A server rejects a store that is not the one in its identity file, or that lacks changes the server
+has acknowledged. This command writes the identity of the present store to the file; the missing
+changes are lost. With a shared store, run it for each node.
 
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
@@ -233,8 +233,8 @@ def accept(store: Address, output: str) -> None:
 @command.command(
     epilog=f"""
 \b
-Reads everything, as of one moment; servers may be running. In a sound store the change log has no
-gap and leads to the rows of the tables, and each revision has the hash that it was written with.
+Reads the whole store in one snapshot; servers may be running. In a sound store, the change log has
+no gaps and produces exactly the rows of the tables, and each revision has its recorded hash.
 {STORE_ADDRESSES}
 \b
 Exit statuses: 0 sound; 1 not sound, or not readable, with the reason on stderr; 2 wrong usage.
@@ -319,7 +319,7 @@ def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> N
 
 
 def _previous(aside: Path | str | None) -> str:
-    return "" if aside is None else f"; the previous one is {aside}"
+    return "" if aside is None else f"; the previous store is in {aside}"
 
 
 def _text_of(aside: Path | str | None) -> str | None:
@@ -329,7 +329,7 @@ def _text_of(aside: Path | str | None) -> str | None:
 def _embedded(settings: Settings, instead: str) -> Path:
     """Return the data folder of an embedded store; a shared one ends the process."""
     if settings.store is not None:
-        fail([f"{settings.store.display_name}: this is a shared store; {instead}"])
+        fail([f"{settings.store.display_name}: found a shared store; {instead}"])
     return settings[DATA_DIR]
 
 
@@ -346,7 +346,7 @@ def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
         try:
             sides.append(frozenset(row.binding for row in read_acls(path).bindings))
         except StorageError as error:
-            say(f"warning: the ACLs that change are not known: {error}")
+            say(f"warning: cannot determine which ACLs change: {error}")
             return None
     present, restored = sides
     return RestoredAcls(tuple(sorted(restored - present)), tuple(sorted(present - restored)))

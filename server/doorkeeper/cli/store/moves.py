@@ -76,7 +76,7 @@ async def copy(
             was changed meanwhile; the copy differs.
     """
     if _same(source, target):
-        raise StorageError(f"{target.display_name}: this is the source itself")
+        raise StorageError(f"{target.display_name}: source and target are the same store")
     aside = None
     async with open_for_reading(source, alone=True) as store:
         header = await store.header()
@@ -134,14 +134,14 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
         expected = read_expected_store(identity_file)
         if expected is not None or await _is_there(location):
             raise StorageError(
-                f"{location.display_name}: there is or was a store"
+                f"{location.display_name}: found a store, or traces of one"
                 + ("" if expected is None else f" ({identity_file}: {expected})")
-                + "; --overwrite begins an empty cluster"
+                + "; --overwrite replaces it by an empty one"
             )
     if not isinstance(location, DataFolder):
         if await _is_there(location):
             raise StorageError(
-                f"{location.display_name}: the database has a store; give another, empty one"
+                f"{location.display_name}: the database has a store; expected: an empty database"
             )
         replace_identity_file(identity_file, None)
         await _create_tables(location, initial_rows(settings))
@@ -190,7 +190,7 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     location, identity_file = place_of(settings), identity_file_of(settings)
     if isinstance(location, DataFolder):
         if not await _is_there(location):
-            raise StorageError(f"{location.display_name}: there is no store to accept")
+            raise StorageError(f"{location.display_name}: found no store")
         from doorkeeper.server.state.storage.backup import (
             accept_rows,
             remove_identity_file,

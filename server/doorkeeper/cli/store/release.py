@@ -97,11 +97,11 @@ def release(store: Address, release: str | None, output: str, *, yes: bool) -> N
     elif changed.before == changed.after:
         click.echo(f"the rules of Kafka {changed.after}")
     else:
-        click.echo(f"the rules of Kafka {changed.after}; before: {changed.before}")
+        click.echo(f"the rules of Kafka {changed.after}; previously {changed.before}")
     if settings[KAFKA_RELEASE] not in (None, changed.after):
         click.echo(
-            f"{KAFKA_RELEASE} is {settings[KAFKA_RELEASE]} in the configuration: the server"
-            f" starts when it is {changed.after}, or not set",
+            f"{KAFKA_RELEASE} is {settings[KAFKA_RELEASE]} in the configuration; set it to"
+            f" {changed.after} or remove it, or the server will not start",
             err=True,
         )
 

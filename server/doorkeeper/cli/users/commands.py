@@ -81,7 +81,7 @@ def command() -> None:
 def _users_address(text: str) -> Address:
     server = address(text)
     if not server.is_store and server.kind is not AddressKind.BROKERS:
-        raise click.BadParameter(f"found {text!r}; users are in kafka://HOST:PORT, {STORES}")
+        raise click.BadParameter(f"found {text!r}; expected: kafka://HOST:PORT, {STORES}")
     return server
 
 
@@ -102,12 +102,12 @@ _mechanisms_option = named_option(
     "mechanisms",
     type=click.Choice(MECHANISMS),
     multiple=True,
-    default_text="both, or those of the user",
+    default_text="both, or the ones that the user has",
 )
 _iterations_option = named_option(
     "--iterations",
     type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
-    default_text="4096, or that of the user",
+    default_text="4096, or the user's number",
 )
 _password_option = named_option(
     "--password-file", type=click.Path(path_type=Path), default_text="ask"
@@ -116,8 +116,7 @@ _password_option = named_option(
 
 @command.command(
     epilog=f"""
-The password is never an argument, which the shell's history would keep. It is typed, or the first
-line of a file or of standard input.
+The password is read from the terminal, or from the first line of a file or of standard input.
 {STATUSES}
 \b
 Examples:
@@ -149,8 +148,8 @@ def add(
         there = [mechanism for mechanism in chosen if mechanism in has]
         if there:
             raise ValueError(
-                f"{name} has a password for {' and '.join(there)};"
-                " doorkeeper users set-password changes it"
+                f"{name} already has a password for {' and '.join(there)}; change it with"
+                " doorkeeper users set-password"
             )
         # After the checks, so that no password is typed in vain.
         password = new_password(password_file)
@@ -161,9 +160,9 @@ def add(
 
 @command.command(
     epilog=f"""
-The new password is needed for the next login, also in the file of --command-config if the user is
-that of the command; open sessions continue. The password is typed, or the
-first line of a file or of standard input.
+Open sessions continue; the next login requires the new password, also in the file of
+--command-config if this login uses it. The password is read from the terminal, or from the first
+line of a file or of standard input.
 {STATUSES}
 \b
 Examples:
@@ -190,7 +189,7 @@ def set_password(
     with _open(_where(**options, takes_password=_is_stdin(password_file))) as users:
         has = users.iterations().get(name)
         if not has:
-            raise ValueError(f"there is no user {name}; doorkeeper users add creates one")
+            raise ValueError(f"no user {name}; create it with doorkeeper users add")
         chosen = mechanisms or tuple(has)
         password = new_password(password_file)
         # The number of iterations stays, so that a new password is no weaker than the old one.
@@ -202,7 +201,7 @@ def set_password(
         login = users.login
     _show_change(name, "new password", chosen, output)
     if login is not None and login.user == name and login.mechanism in chosen:
-        say("note: this was the password of the login itself: --command-config needs the new one")
+        say("note: this login uses the changed password; update the file of --command-config")
 
 
 @command.command(
@@ -231,7 +230,7 @@ def remove(
     with _open(_where(**options)) as users:
         has = users.iterations().get(name)
         if not has:
-            raise ValueError(f"there is no user {name}")
+            raise ValueError(f"no user {name}")
         # All are checked first, so that a typing error deletes nothing.
         absent = [mechanism for mechanism in mechanisms if mechanism not in has]
         if absent:
@@ -296,8 +295,8 @@ def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) ->
     missing = [mechanism for mechanism in named or MECHANISMS if mechanism not in offered]
     if missing and (named or len(missing) == len(MECHANISMS)):
         click.echo(
-            f"warning: no listener offers {' or '.join(missing)}: {name} cannot log in by it until"
-            " sasl.enabled.mechanisms of a SASL listener names it",
+            f"warning: no listener offers {' or '.join(missing)}: {name} cannot log in with it"
+            " until sasl.enabled.mechanisms of a SASL listener contains it",
             err=True,
         )
 
@@ -314,22 +313,25 @@ def _where(
     takes_password: bool = False,
 ) -> UsersLocation:
     if command_config is not None and not address.is_live:
-        raise click.UsageError("--command-config is for a live cluster: kafka://HOST:PORT")
+        raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
     # DOORKEEPER_JAAS_FILE may be in the environment for a server.
     if address.is_live and any(
         not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides
     ):
-        raise click.UsageError("--override is for a stopped server; a live cluster has none")
+        raise click.UsageError(
+            "--override requires a stopped server; it cannot be combined with a live cluster"
+        )
     if isinstance(command_config, KeptInput) and takes_password:
         raise click.UsageError(
-            "standard input can be read once: with --command-config -, give --password-file FILE"
+            "standard input (-) can be given only once; with --command-config -, give"
+            " --password-file FILE"
         )
     return UsersLocation(address, overrides, command_config)
 
 
 def _check_name(name: str) -> None:
     if _NAME.fullmatch(name) is None:
-        fail([f"{name!r}: a user of SCRAM has a name of ASCII characters"])
+        fail([f"{name!r}: a SCRAM user name must be ASCII"])
 
 
 @contextmanager
@@ -352,7 +354,7 @@ def _open(
             yield users
     except StoreInUse as error:
         # The server that has the store can do the same over the wire.
-        fail([f"{error}; use the server that has it: kafka://HOST:PORT"])
+        fail([f"{error}; use the address of the running server: kafka://HOST:PORT"])
     except (ClientError, ValueError, OSError) as error:
         fail([error])
 

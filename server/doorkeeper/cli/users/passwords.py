@@ -32,7 +32,7 @@ def new_password(file: Path | None) -> str:
             with file.open("rb") as opened:
                 return _first_line(opened.read(PASSWORD_BYTES_MAX + 1), str(file))
         except OSError as error:
-            raise ValueError(f"{file}: cannot be read: {error.strerror or error}") from None
+            raise ValueError(f"{file}: cannot read: {error.strerror or error}") from None
     if file is None and sys.stdin.isatty():
         typed = click.prompt("New password", hide_input=True, confirmation_prompt=True)
         # Python decodes bytes that are not UTF-8 to lone surrogates; this restores the bytes.
@@ -43,11 +43,13 @@ def new_password(file: Path | None) -> str:
 
 def _first_line(data: bytes, name: str) -> str:
     if len(data) > PASSWORD_BYTES_MAX:
-        raise ValueError(f"{name}: a password has at most {PASSWORD_BYTES_MAX} bytes")
+        raise ValueError(
+            f"{name}: found more than {PASSWORD_BYTES_MAX} bytes; expected: a password"
+        )
     # Files from Windows begin with a byte order mark and end lines with CR LF: neither is a part.
     line = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].removesuffix(b"\r")
     if not line:
-        raise ValueError(f"{name}: the first line is the password; it is empty")
+        raise ValueError(f"{name}: the first line is empty; expected: the password")
     try:
         return checked(line.decode(), name)
     except UnicodeDecodeError as error:
@@ -63,9 +65,9 @@ def checked(password: str, name: str) -> str:
         ValueError: it has a NUL, which no client can send.
     """
     if "\0" in password:
-        raise ValueError(f"{name}: the password has a NUL, which separates the fields of a login")
+        raise ValueError(f"{name}: the password contains a NUL byte, which SASL does not allow")
     if notes := list(_notes(password)):
-        say(f"note: {name}: the password {' and '.join(notes)}: who types it without is refused")
+        say(f"note: {name}: the password {' and '.join(notes)}; a login without it fails")
     return password
 
 
@@ -77,4 +79,4 @@ def _notes(password: str) -> Iterator[str]:
         if letter != " " and unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp", "Zs"):
             yield f"has U+{ord(letter):04X} {unicodedata.name(letter, 'a control character')}"
     if unicodedata.normalize("NFC", password) != password:
-        yield "has an accent as a letter of its own, where keyboards type both as one"
+        yield "contains a combining accent, which keyboards do not produce"

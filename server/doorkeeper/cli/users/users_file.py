@@ -43,8 +43,9 @@ def command() -> None:
     name="set-password",
     epilog=f"""
 \b
-The password is never an argument, which the shell's history would keep. FILE is created if it does
-not exist. A server with this doorkeeper.sasl.plain.users.file reads the change within seconds.
+The password is read from the terminal, or from the first line of a file or of standard input. FILE
+is created if it does not exist. A server with this doorkeeper.sasl.plain.users.file reads the
+change within seconds.
 {STATUSES}
 \b
 Examples:

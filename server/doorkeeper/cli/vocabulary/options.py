@@ -51,16 +51,16 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--exclude-principal": Meaning(
         QUESTION,
         "TYPE:NAME",
-        "Leave this principal out of shares and findings, such as a tool that is denied all the"
-        " time; the output says how much that is, and the tables keep it.",
+        "Exclude this principal from shares and findings, for example a tool that is constantly"
+        " denied. The output shows how much is excluded; the tables keep it.",
     ),
     "--author": Meaning(QUESTION, "TYPE:NAME", "The principal that made the change."),
     "--operation": Meaning(QUESTION, "OPERATION", "The operation: Read, Write, Describe, ..."),
     "--host": Meaning(
         QUESTION,
         "HOST",
-        "The address of the client, or all addresses of a network such as 10.0.0.0/8; * is an"
-        " address that no ACL names.",
+        "The address of the client, or a network such as 10.0.0.0/8 for all its addresses; *"
+        " stands for an address that no ACL names.",
     ),
     "--topic": Meaning(QUESTION, "NAME", "The topic."),
     "--group": Meaning(QUESTION, "NAME", "The group."),
@@ -75,8 +75,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--resource-pattern-type": Meaning(
         QUESTION,
         "TYPE",
-        "How names are meant: literal; prefixed, as the beginning of names; match, all patterns"
-        " that cover the name; any.",
+        "How to interpret the name: literal; prefixed (the beginning of names); match (all"
+        " patterns that match the name); any.",
     ),
     "--producer": Meaning(
         QUESTION, None, "The ACLs of a producer: Write, Describe and Create on topics."
@@ -88,7 +88,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--task": Meaning(
         QUESTION,
         "TASK",
-        "All permissions that a task needs, in place of --operation.",
+        "Ask for all permissions that a task needs, instead of one --operation.",
     ),
     "--with": Meaning(
         QUESTION, "ROW|FILE", "Answer as if this ACL, or those of a file, were added."
@@ -107,15 +107,15 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--left-topic-prefix": Meaning(
         QUESTION,
         "PREFIX",
-        "Compare as if the topics of LEFT began with PREFIX, as MirrorMaker names those that it"
-        " copies: src. for a source cluster src.",
+        "Compare as if the topics of LEFT began with PREFIX, as MirrorMaker renames them: src."
+        " for the source cluster src.",
     ),
     "--since": Meaning(
         QUESTION,
         "MOMENT",
-        "Only what is newer than this moment: a time such as 2026-11-26T14:30Z.",
+        "Only entries after this moment: a time such as 2026-11-26T14:30Z.",
     ),
-    "--until": Meaning(QUESTION, "MOMENT", "Only what is not newer than this moment."),
+    "--until": Meaning(QUESTION, "MOMENT", "Only entries up to this moment."),
     "--kind": Meaning(QUESTION, "KIND", "The kind of the change or event."),
     "--own-prefix": Meaning(
         QUESTION, "PREFIX", "Select the ACLs of resources whose names begin with PREFIX."
@@ -125,30 +125,30 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         QUESTION, "TYPE", "Select the ACLs of resources of this type, such as topic."
     ),
     "--whole": Meaning(
-        QUESTION, None, "Select all ACLs of ADDRESS: remove each one that is not wanted."
+        QUESTION, None, "Select all ACLs of ADDRESS, so that each one not in WANTED is removed."
     ),
     "--select": Meaning(
-        QUESTION, "CODE,...", "Report only these codes, or those with this beginning."
+        QUESTION, "CODE,...", "Report only these codes, or codes with these prefixes."
     ),
     "--ignore": Meaning(
-        QUESTION, "CODE,...", "Do not report these codes, or those with this beginning."
+        QUESTION, "CODE,...", "Do not report these codes, or codes with these prefixes."
     ),
     "--implied": Meaning(
         QUESTION,
         None,
-        "Also report DESCRIBE next to READ or WRITE, which include it: kafka-acls.sh --producer and"
-        " --consumer create it so.",
+        "Also report DESCRIBE ACLs that READ or WRITE already include, as created by"
+        " kafka-acls.sh --producer and --consumer.",
     ),
     "--cluster-name": Meaning(
         QUESTION,
         "NAME",
-        "The Kafka cluster, by its name in the clusters file, in the events or in the tables.",
+        "The name of the Kafka cluster in the clusters file, in the events or in the tables.",
     ),
     "--effective": Meaning(
         QUESTION,
         None,
-        "Show the decisions that change: of which principals, about which names, hosts and"
-        " operations, with an example of each.",
+        "Show the decisions that change, by principal, name, host and operation, with an example"
+        " of each.",
     ),
     # What is checked, changed or run.
     "--accept": Meaning(
@@ -172,7 +172,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--allow-wider": Meaning(
         OPTIONS,
         None,
-        "Accept ACLs that allow more than those in force; each newly allowed region is named.",
+        "Accept ACLs that allow more than those in force. What they newly allow is listed.",
     ),
     "--assert": Meaning(
         OPTIONS,
@@ -181,7 +181,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         " more than before' compares with those before it.",
     ),
     "--before": Meaning(
-        OPTIONS, "ADDRESS", "The ACLs with which rules of 'no more than before' compare."
+        OPTIONS, "ADDRESS", "The earlier ACLs, for rules of the kind 'no more than before'."
     ),
     "--broker": Meaning(OPTIONS, None, "FILE... are the nodes of a Kafka cluster."),
     "--no-stores": Meaning(
@@ -199,33 +199,35 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         " /var/lib/doorkeeper, and answer the probe.",
     ),
     "--check": Meaning(
-        OPTIONS, "FILE", "Enforce exactly the ACLs of a file, in any format of acls import."
+        OPTIONS, "FILE", "Enforce exactly the ACLs in this file, in any format of acls import."
     ),
     "--delete-topics": Meaning(
         OPTIONS,
         None,
-        "Delete the owned topics that are not wanted, with all their records; otherwise they stay.",
+        "Delete owned topics that are not in WANTED, with all their records. By default they are"
+        " kept.",
     ),
     "--different-servers": Meaning(
         OPTIONS,
         None,
-        "Count both: audit logs and kafka-authorizer.log of the same time are of different servers."
-        " Otherwise they are refused: a server that writes both records each decision twice.",
+        "Accept audit logs and kafka-authorizer.log files from the same time, because they are"
+        " from different servers. By default they are rejected: a server that writes both records"
+        " each decision twice.",
     ),
-    "--dry-run": Meaning(OPTIONS, None, "Show the changes and make none."),
+    "--dry-run": Meaning(OPTIONS, None, "Show the changes without making them."),
     "--fail-on": Meaning(
         OPTIONS,
         "CASE",
         "Exit with 1 in this case. removal: ACLs, topics, users or quotas are removed; widening:"
         " requests are allowed that were denied, as --effective shows them; unowned: ADDRESS has"
-        " ACLs that are neither wanted nor owned.",
+        " ACLs that are neither in WANTED nor owned.",
     ),
     "--follow": Meaning(
         OPTIONS,
         "SECONDS",
-        "Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs at this interval.",
+        "Run until Ctrl-C or SIGTERM, and look for new files, records and ACLs at this interval.",
     ),
-    "--force": Meaning(OPTIONS, None, "Do not ask before the removal, as kafka-acls.sh --force."),
+    "--force": Meaning(OPTIONS, None, "Do not ask before the removal, like kafka-acls.sh --force."),
     "--history": Meaning(OPTIONS, "ADDRESS", "The store with the history."),
     "--include-optional": Meaning(
         OPTIONS,
@@ -243,36 +245,36 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--known-topics": Meaning(
         OPTIONS,
         "FILE",
-        "The topics that exist: a name on each line, as kafka-topics.sh --list prints them, for"
+        "A file of existing topics, one name per line, as printed by kafka-topics.sh --list; for"
         " W009.",
     ),
     "--known-users": Meaning(
-        OPTIONS, "FILE", "The users with credentials: a name on each line, for W008."
+        OPTIONS, "FILE", "A file of users with credentials, one name per line; for W008."
     ),
     "--log": Meaning(
         OPTIONS,
         "PATH",
-        "A log of decisions: Doorkeeper's audit log, kafka-authorizer.log, and where the pipeline"
-        " reads, Redpanda's or Confluent's audit log.",
+        "A log of decisions: Doorkeeper's audit log or kafka-authorizer.log; for the pipeline"
+        " also Redpanda's or Confluent's audit log.",
     ),
     "--max-quarantined": Meaning(
-        OPTIONS, "PERCENT", "Fail if more of the lines cannot be understood."
+        OPTIONS, "PERCENT", "Fail if a larger share of the lines cannot be parsed."
     ),
-    "--max-removals": Meaning(OPTIONS, "NUMBER", "Refuse more removals."),
+    "--max-removals": Meaning(OPTIONS, "NUMBER", "The maximum number of removals."),
     "--mechanism": Meaning(OPTIONS, None, "The SCRAM mechanism."),
     "--method": Meaning(
         OPTIONS,
         "METHOD",
-        "unused: remove what was not needed; overbroad: replace wide ACLs by the used accesses;"
-        " least-privilege: replace all ACLs of principals.",
+        "unused: remove ACLs that were not needed; overbroad: replace wide ACLs by narrower ones"
+        " that cover the observed use; least-privilege: replace all ACLs of the principals.",
     ),
     "--new-password": Meaning(
         OPTIONS,
         "USER",
-        "Set the password of this user of WANTED again: passwords of a cluster cannot be compared.",
+        "Set the password of this user in WANTED again; passwords of a cluster cannot be compared.",
     ),
     "--other-address": Meaning(OPTIONS, None, "Apply a plan that was made for another address."),
-    "--overwrite": Meaning(OPTIONS, None, "Replace what exists already."),
+    "--overwrite": Meaning(OPTIONS, None, "Replace existing files or stores."),
     "--password-file": Meaning(
         OPTIONS, "FILE", "Take the first line as the password; - is standard input."
     ),
@@ -286,22 +288,27 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--prefixes": Meaning(
         OPTIONS,
         None,
-        "Propose one prefix for names with a common beginning, which is fewer ACLs. A prefix that"
-        " allows more than the ACLs in force needs --allow-wider too.",
+        "Propose one prefixed ACL for names with a common prefix, to get fewer ACLs. A prefix"
+        " that allows more than the ACLs in force also requires --allow-wider.",
     ),
     "--proposal": Meaning(
-        OPTIONS, "FILE", "The proposed set of ACLs, whole, in any format of acls import."
+        OPTIONS, "FILE", "The complete proposed set of ACLs, in any format of acls import."
     ),
-    "--rebuild": Meaning(OPTIONS, None, "Read all files again, known or not."),
-    "--recorded": Meaning(OPTIONS, "REVISION:HASH", "A hash that was kept elsewhere."),
-    "--recorded-in": Meaning(OPTIONS, "FILE", "A file with such hashes, as a server's log."),
+    "--rebuild": Meaning(OPTIONS, None, "Read all files again, including those already read."),
+    "--recorded": Meaning(
+        OPTIONS, "REVISION:HASH", "A hash that was recorded elsewhere, as REVISION:HASH."
+    ),
+    "--recorded-in": Meaning(
+        OPTIONS, "FILE", "A file with recorded hashes, such as a server's log."
+    ),
     "--sensitive": Meaning(
         OPTIONS,
         "PREFIX",
-        "Topics whose names begin so are sensitive, such as pii.: grants on them have severity"
-        " HIGH.",
+        "Topics with this prefix, such as pii., are sensitive: ACLs on them have severity HIGH.",
     ),
-    "--source": Meaning(OPTIONS, None, "What the logs are, where their first lines do not show."),
+    "--source": Meaning(
+        OPTIONS, None, "The kind of the logs, if it cannot be detected from their first lines."
+    ),
     "--topics": Meaning(OPTIONS, "FILE", "Create the topics of this file of ACLs on the server."),
     "--tables": Meaning(
         OPTIONS,
@@ -312,11 +319,11 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--wait": Meaning(
         OPTIONS,
         "REVISION",
-        "Wait until all enforced clusters enforce this revision of the store or a later one.",
+        "Wait until all clusters with mode enforce have this revision of the store or a later one.",
     ),
     "--yes": Meaning(OPTIONS, None, "Do not ask before the change."),
     "--zone": Meaning(
-        OPTIONS, "ZONE", "The zone of times that have none, as in kafka-authorizer.log."
+        OPTIONS, "ZONE", "The time zone of timestamps without one, as in kafka-authorizer.log."
     ),
     "--cert": Meaning(
         QUESTION, "FILE", "The certificate of a client, PEM or DER; the first of a chain."
@@ -333,50 +340,50 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--create-token": Meaning(
         QUESTION,
         None,
-        "Create a delegation token on the cluster, and expire it at once: its owner is the"
-        " principal. Requires delegation.token.secret.key there.",
+        "Find the principal by creating a delegation token, which is expired immediately."
+        " Requires delegation.token.secret.key on the cluster.",
     ),
     # How much history an advice needs.
     "--brokers": Meaning(
         EVIDENCE,
         "NUMBER",
-        "How many brokers and controllers write a log of their own: fewer logs are not enough"
+        "The number of brokers and controllers that write a log; fewer logs are not enough"
         " evidence. 0 disables the check.",
     ),
     "--min-coverage": Meaning(
         EVIDENCE,
         "PERCENT",
-        "How many of the days between the first decision and the last must have one, in the log of"
-        " each broker.",
+        "The share of days between the first and the last decision that must have decisions, in"
+        " the log of each broker.",
     ),
     "--min-agreement": Meaning(
-        EVIDENCE, "PERCENT", "How many of the decisions must follow from these ACLs."
+        EVIDENCE, "PERCENT", "The share of decisions that must agree with these ACLs."
     ),
     "--min-start-days": Meaning(
         EVIDENCE,
         "DAYS",
-        "The history that removing a grant needs if clients use it when they start or create"
-        " something, such as IDEMPOTENT_WRITE, or if others seem to cover it.",
+        "The days of history required to remove an ACL that clients use only at startup or when"
+        " creating something, such as IDEMPOTENT_WRITE, or that other ACLs seem to cover.",
     ),
-    "--min-days": Meaning(EVIDENCE, "DAYS", "The history that removing a grant needs."),
+    "--min-days": Meaning(EVIDENCE, "DAYS", "The days of history required to remove an ACL."),
     "--advice": Meaning(
         EVIDENCE, "FOLDER", "The tables that doorkeeper-pipeline report --data has written."
     ),
     "--findings": Meaning(
         EVIDENCE,
         "FILE",
-        "The JSON file of findings, which report writes: those with accepted_until today or later"
+        "The JSON file of findings written by report; findings with accepted_until today or later"
         " are accepted.",
     ),
     # What decides besides the ACLs.
     "--super-user": Meaning(
-        POLICY, "TYPE:NAME", "One of super.users, such as User:admin; '' if there are none."
+        POLICY, "TYPE:NAME", "A super user, such as User:admin; repeat for each, '' for none."
     ),
     "--allow-everyone": Meaning(POLICY, None, "The value of allow.everyone.if.no.acl.found."),
     "--kafka": Meaning(
         POLICY,
         "RELEASE",
-        "The release of Kafka whose rules apply, such as 4.4, from which a host may be a network.",
+        "The Kafka release whose rules apply. From 4.4 on, a host may be a network.",
     ),
     "--port": Meaning(OPTIONS, "PORT", "The port of the HTTP server."),
     "--bind": Meaning(
@@ -415,7 +422,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     ),
     "--config": Meaning(POLICY, "FILE", "The server.properties of the server or broker."),
     "--override": Meaning(
-        POLICY, "KEY=VALUE", "Set a key instead of the file, as in log.level=DEBUG."
+        POLICY, "KEY=VALUE", "Override a key of the file, such as log.level=DEBUG."
     ),
     "--jaas-file": Meaning(POLICY, "FILE", "A JAAS file with login modules."),
     # Where the ACLs are, and the login.
@@ -435,19 +442,19 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--right-command-config": Meaning(CONNECTION, "FILE", "The client properties for RIGHT."),
     # What computes.
     "--engine": Meaning(
-        ENGINE, None, "local: this process alone, without Java; spark: any amount of data."
+        ENGINE, None, "local: in this process, without Java; spark: for any amount of data."
     ),
     "--master": Meaning(
         ENGINE,
         "URL",
-        "Spark's master, which chooses Spark: local[*], spark://host:7077, yarn, k8s://..., or"
-        " sc://host:15002 of Spark Connect.",
+        "The Spark master, which implies --engine spark: local[*], spark://host:7077, yarn,"
+        " k8s://..., or sc://host:15002 for Spark Connect.",
     ),
-    "--conf": Meaning(ENGINE, "NAME=VALUE", "A setting of Spark, which overrides ours."),
+    "--conf": Meaning(ENGINE, "NAME=VALUE", "A Spark property; overrides the default."),
     "--packages": Meaning(
         ENGINE,
         "COORDINATES",
-        "Packages that Spark fetches, such as org.apache.hadoop:hadoop-aws:3.4.2.",
+        "Maven packages for Spark, such as org.apache.hadoop:hadoop-aws:3.4.2.",
     ),
     # What is written, and how.
     "--output": Meaning(OUTPUT, None, "The format."),
@@ -467,14 +474,12 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--ocsf": Meaning(
         OUTPUT,
         "FILE",
-        "Write decisions and changes of ACLs to this file: events of OCSF 1.5, a JSON line each.",
+        "Write decisions and ACL changes to this file, as OCSF 1.5 events in JSON lines.",
     ),
     "--data": Meaning(OUTPUT, "FOLDER", "Write all tables as CSV and JSON lines to this folder."),
     "--title": Meaning(OUTPUT, "TEXT", "The title of the report."),
     "--limit": Meaning(OUTPUT, "NUMBER", "At most this many rows."),
-    "--examples": Meaning(
-        OUTPUT, "NUMBER", "This many examples of the history of each kind, the last first."
-    ),
+    "--examples": Meaning(OUTPUT, "NUMBER", "The number of examples of each kind, newest first."),
     "--exit-status": Meaning(
         OUTPUT, None, "Exit with 3 if the request is denied, or not always allowed."
     ),

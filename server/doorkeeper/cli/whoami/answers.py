@@ -141,31 +141,35 @@ def _live_lines(answer: Answer) -> list[str]:
     if live is None:
         return []
     if live.refusal:
-        return [f"known: the login is refused: {printable(live.refusal)}"]
+        return [f"known: the login is rejected: {printable(live.refusal)}"]
     lines = [f"known: {answer.address} accepts the login"]
     if live.evidence:
         lines.append(f"known: {printable(live.evidence)}")
     if answer.note:
         lines.append(f"note: {printable(answer.note)}")
     if answer.known is None:
-        hint = "" if live.created else "; --create-token asks for it by a delegation token"
-        lines.append(f"note: no answer named the principal{hint}")
+        hint = "" if live.created else "; --create-token finds it by creating a delegation token"
+        lines.append(f"note: no response named the principal{hint}")
     elif answer.inferred not in (None, answer.known):
-        lines.append(f"note: not {printable(str(answer.inferred))}, as the configuration has it")
+        lines.append(
+            f"note: different from {printable(str(answer.inferred))}, which the configuration gives"
+        )
     return lines
 
 
 def _acl_lines(acls: Acls, principal: str) -> list[str]:
     lines = []
     if acls.bindings is None:
-        lines.append(f"ACLs: not known; the login may not list those of {acls.description}")
+        lines.append(
+            f"ACLs: unknown; this login is not authorized to list the ACLs of {acls.description}"
+        )
     else:
         own, every = acls.of(principal), acls.of(WILDCARD_PRINCIPAL)
         number = len(acls.bindings)
-        lines.append(f"ACLs that name it: {len(own)} of {number}, of {acls.description}")
+        lines.append(f"ACLs that name it: {len(own)} of {number} in {acls.description}")
         lines += _rows(own)
         if every:
-            lines.append(f"ACLs of {WILDCARD_PRINCIPAL}, which are for it too: {len(every)}")
+            lines.append(f"ACLs of {WILDCARD_PRINCIPAL}, which also apply to it: {len(every)}")
             lines += _rows(every)
     if acls.super_users is None:
         lines.append(f"{SUPER_USERS}: not known")

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.security.name_derivation import Credential
 
-_CREDENTIALS: Final = "one of --cert, --token, --kerberos and --user"
+_CREDENTIALS: Final = "one of --cert, --token, --kerberos or --user"
 _WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "mechanisms")
 """What is in keys that decide about names, misspelt ones too."""
 
@@ -52,14 +52,14 @@ _WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "
     cls=Command,
     name="whoami",
     epilog=f"""
-With {_CREDENTIALS}, nothing is connected: the rules of
---config give the name, and ADDRESS has the ACLs. Without, ADDRESS is a live cluster, and the login
-of --command-config is the one in question. "Known" is what a cluster answered, "inferred" what
-follows from files. Signatures, times and passwords are not checked. Of a token only the claim of
-the name is shown, and of a PEM file only the certificate is decoded.
+With {_CREDENTIALS}, no connection is made: the name follows from the rules of --config, and
+ADDRESS has the ACLs. Otherwise ADDRESS is a live cluster, and the command shows the principal of
+the login in --command-config. "Known" is what a cluster answered; "inferred" is what follows from
+files. Signatures, times and passwords are not checked. Of a token only the claim of the name is
+shown, and of a PEM file only the certificate is decoded.
 
-A principal that differs only in case, blanks, the order or spelling of a distinguished name and the
-like is a near miss: for Kafka it is another one.
+A principal that differs only in case, whitespace, or the order or spelling of a distinguished name
+is a near miss: for Kafka it is a different principal.
 {ADDRESSES}
 \b
 Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
@@ -79,7 +79,7 @@ Examples:
 @named_option("--token", type=click.Path(path_type=Path))
 @named_option("--kerberos", type=utf8)
 @named_option("--user", type=utf8)
-@named_option("--default-realm", type=utf8, default_text="that of the principal is assumed")
+@named_option("--default-realm", type=utf8, default_text="assuming the realm of the principal")
 @named_option("--create-token", is_flag=True)
 @location_options(has_policy=True)
 @json_output(WhoAmI)
@@ -91,7 +91,7 @@ def command(
     create_token: bool,
     **options: Any,
 ) -> None:
-    """Say which principal a broker sees, which rule names it, and which ACLs do.
+    """Show which principal a broker sees, which rule produces it, and which ACLs name it.
 
     The files may be those of a Kafka broker and its clients.
     """
@@ -106,10 +106,12 @@ def command(
             answer = _of_login(location, settings, listener, create_token=create_token)
         else:
             if settings is None:
-                raise click.UsageError("--config is missing: the server.properties of the broker")
+                raise click.UsageError(
+                    "--config is missing; expected: the server.properties of the broker"
+                )
             if create_token:
                 raise click.UsageError(
-                    f"--create-token is for a live login, without {_CREDENTIALS}"
+                    f"--create-token requires a login to a live cluster, without {_CREDENTIALS}"
                 )
             answer = _derived(settings, listener, credential)
             answer = answer._replace(acls=_acls_at(location, settings))
@@ -126,10 +128,10 @@ def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str |
     if file is not None:
         return
     if listener is not None:
-        raise click.UsageError("--config is missing: the server.properties with --listener")
+        raise click.UsageError("--listener requires --config, the server.properties of the broker")
     # DOORKEEPER_JAAS_FILE may be in the environment.
     if any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides):
-        raise click.UsageError("--config is missing: the server.properties that --override changes")
+        raise click.UsageError("--override requires --config, the server.properties to override")
 
 
 def _take_credential(options: dict[str, Any], default_realm: str | None) -> Credential | None:
@@ -138,7 +140,7 @@ def _take_credential(options: dict[str, Any], default_realm: str | None) -> Cred
     if len(credentials) > 1:
         raise click.UsageError(f"give {_CREDENTIALS}; found {len(credentials)}")
     if default_realm is not None and "kerberos" not in credentials:
-        raise click.UsageError("--default-realm is for --kerberos")
+        raise click.UsageError("--default-realm requires --kerberos")
     for name, value in credentials.items():
         if name == "certificate":
             return certificate_in(value)
@@ -156,12 +158,12 @@ def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None
                 f"give {_CREDENTIALS}, or the address of a cluster to log in to: kafka://HOST:PORT"
             )
         if options["command_config"] is not None:
-            raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+            raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
         return None
     location = take_location(options | {"overrides": ()})
     if is_live and not location.address.is_live:
         raise click.UsageError(
-            f"{location.address} is not a live cluster; for it, give {_CREDENTIALS} with --config"
+            f"{location.address} is not a live cluster; give {_CREDENTIALS} with --config"
         )
     return location
 
@@ -219,7 +221,7 @@ def _listener_of(settings: Settings, name: str | None) -> Listener:
     key = (name or "").upper()
     if key not in listeners:
         why = "is missing" if name is None else f"found {name!r}"
-        raise click.UsageError(f"--listener: {why}; the configuration has {', '.join(listeners)}")
+        raise click.UsageError(f"--listener: {why}; allowed: {', '.join(listeners)}")
     return listeners[key]
 
 
@@ -287,7 +289,7 @@ def _of_login(
     users, source = _super_users(settings)
     description = repository.description
     if live.refusal:
-        reason = "the cluster refuses the login"
+        reason = "the cluster rejected the login"
         answer = Answer(Outcome.REFUSED, None, reason, answer.subject, answer.listener)
     note = None
     if live.bindings is not None and (principal := live.principal or answer.inferred) is not None:
@@ -310,7 +312,7 @@ def _from_client(identity: Identity) -> Answer:
     if identity.principal is None:
         reason = "a delegation token, whose owner is not in it, or a login without a name"
         return Answer(Outcome.NOT_KNOWN, None, reason)
-    doubts = ["the broker has no principal.builder.class of its own (--config has its rules)"]
+    doubts = ["the broker uses the default principal.builder.class (see --config)"]
     if identity.doubt:
         doubts.insert(0, identity.doubt.removeprefix("assuming that "))
     is_anonymous = identity.principal == str(ANONYMOUS)

@@ -51,12 +51,12 @@ def certificate_in(file: Path) -> Certificate:
             return Certificate(subject_of(data))
         blocks = [block for block in blocks_of(data, "CERTIFICATE") if block.der]
     except NotDer:
-        hint = "a key store? keytool -exportcert -rfc, or openssl pkcs12 -nokeys, writes PEM"
+        hint = "for a key store, write PEM with keytool -exportcert -rfc or openssl pkcs12 -nokeys"
         raise InvalidCredential(f"{file}: not a certificate; {hint}") from None
     except PemError as error:
         raise InvalidCredential(f"{file}: {error}") from None
     if not blocks:
-        raise InvalidCredential(f"{file}: no PEM block CERTIFICATE")
+        raise InvalidCredential(f"{file}: found no PEM block CERTIFICATE")
     try:
         return Certificate(subject_of(blocks[0].der))
     except NotDer as error:
@@ -85,8 +85,8 @@ def token_of(text: str) -> BearerToken:
     parts = text.split(".")
     if len(parts) != 3:
         raise InvalidCredential(
-            "not a JSON Web Token: three parts with dots between them; the server alone can look"
-            " up the name of an opaque or encrypted one"
+            "not a JSON Web Token; expected: three parts separated by dots. Only the server can"
+            " resolve opaque or encrypted tokens"
         )
     try:
         header = lenient_json_object(decode_base64url(parts[0]))

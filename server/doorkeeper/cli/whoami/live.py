@@ -90,7 +90,7 @@ async def _describe(client: AdminClient) -> LiveAnswer:
         principal = principal_in(error.message)
         if principal is None:
             return LiveAnswer()
-        return LiveAnswer(principal=principal, evidence="the refusal of DescribeAcls names it")
+        return LiveAnswer(principal=principal, evidence="the error of DescribeAcls names it")
 
 
 def principal_in(refusal: str) -> str | None:
@@ -118,11 +118,11 @@ async def _owner_of_a_token(client: AdminClient) -> LiveAnswer:
         if code != ErrorCode.DELEGATION_TOKEN_NOT_FOUND:
             break
         await asyncio.sleep(_PAUSE_S)
-    evidence = "it owned a delegation token, created for this and expired at once"
+    evidence = "it owned a delegation token that was created for this check and expired immediately"
     if code:
         evidence = (
-            f"it owns the delegation token {token.token_id}, created for this; expiring it failed"
-            f" ({code_name(code)}), and it ends in a minute"
+            f"it owns the delegation token {token.token_id}, which was created for this check;"
+            f" expiring it failed ({code_name(code)}), it expires in a minute"
         )
     principal = str(Principal(token.principal_type, token.principal_name))
     return LiveAnswer(principal=principal, evidence=evidence)

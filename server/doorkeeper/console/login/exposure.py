@@ -24,7 +24,7 @@ from doorkeeper.server.security.tls.https import https_context
 
 CALLBACK: Final = "/login/callback"
 
-_OTHERS: Final = "other machines can reach this address: it requires"
+_OTHERS: Final = "this address is reachable from other machines and requires"
 
 
 class Exposure(Struct, frozen=True):

@@ -245,7 +245,7 @@ class Oidc:
                         raise Refused(f"{url}: found more than {ANSWER_BYTES_MAX} bytes")
                 return bytes(data)
         except TimeoutError:
-            raise Refused(f"{url}: no answer in {TIMEOUT_S:g} s") from None
+            raise Refused(f"{url}: no response within {TIMEOUT_S:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
             raise Refused(f"{url}: {type(error).__name__}") from error
 

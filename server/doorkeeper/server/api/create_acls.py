@@ -111,7 +111,7 @@ def binding_of(creation: AclCreation) -> AclBinding:
         or asked is _ANY_OPERATION
         or permission is _ANY_PERMISSION
     ):
-        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "ANY or MATCH in an ACL to create")
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "found ANY or MATCH in an ACL to create")
     pattern = _new(ResourcePattern, (kind, creation.resource_name, pattern_kind))
     entry = _new(AccessControlEntry, (creation.principal, creation.host, asked, permission))
     return _new(AclBinding, (pattern, entry))

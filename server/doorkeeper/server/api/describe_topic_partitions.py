@@ -62,7 +62,7 @@ def handle(
 
     # A broker takes the empty name for that of an absent cursor, and fails.
     if cursor is None and "" in allowed:
-        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "found an empty topic name and no cursor")
 
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     page, next_cursor = _page(allowed, cursor, _page_size(request, node), node)

@@ -549,7 +549,7 @@ class Assembly:
         values = dynamic_values(self.log.state.configs, self._settings.node_id)
         self._settings, problems = with_stored_values(self._settings, values)
         for problem in problems:
-            self._log.error("a dynamic value has no effect", problem=str(problem))
+            self._log.error("dynamic value has no effect", problem=str(problem))
         self._logs.set_levels(self._settings[LOG_LEVELS])
         return self._settings
 

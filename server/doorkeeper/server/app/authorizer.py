@@ -161,7 +161,7 @@ def refused_start(settings: Settings, error: BaseException) -> StartError:
     """Return the error of an authorizer that does not start."""
     text = one_line(error) or type(error).__name__
     return StartError(
-        f"{AUTHORIZER_CLASS_NAME}={settings[AUTHORIZER_CLASS_NAME]} does not start: {text}"
+        f"{AUTHORIZER_CLASS_NAME}={settings[AUTHORIZER_CLASS_NAME]} failed to start: {text}"
     )
 
 
@@ -184,7 +184,7 @@ def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -
     threads = threads_of_others()
     if threads:
         log.warning(
-            "threads outlive the authorizer",
+            "threads of the authorizer are still running",
             authorizer=authorizer.name,
             threads=", ".join(thread.name for thread in threads),
         )
@@ -205,7 +205,7 @@ def time_limit(most_s: float) -> Iterator[None]:
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         if not is_over:
-            raise TookTooLong(f"it took longer than {most_s:g} s")
+            raise TookTooLong(f"timed out after {most_s:g} s")
 
     began_s = time.monotonic()
     handler = signal.signal(signal.SIGALRM, interrupt)

@@ -171,8 +171,8 @@ def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
         said = f"{file}: cluster {cluster.name}"
         if not cluster.store:
             warnings.append(
-                f"{said} is not changed, although its mode is enforce: it has no"
-                " store: ID (doorkeeper clusters adopt prints it)"
+                f"{said} is not changed although its mode is enforce, because store: ID is"
+                " missing (printed by doorkeeper clusters adopt)"
             )
         elif store_id is not None and cluster.store != store_id:
             warnings.append(f"{said}: {cluster.refusal_of(store_id)}")

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = "doorkeeper_broker"
 
-NOTICE: Final = "test broker: records are in memory, bounded, not replicated, lost at the end"
+NOTICE: Final = (
+    "test broker: records are kept in memory only, with a size limit, and are lost when the"
+    " server stops"
+)
 
 
 class DataPath(Protocol):

@@ -244,9 +244,12 @@ class DelegationTokens:
         self._indexed, self._ids = None, {}
 
     def _log_others(self, token_ids: Sequence[str]) -> None:
-        event = "delegation tokens of another secret do not log in and cannot be renewed or expired"
+        event = (
+            "delegation tokens created with another secret cannot authenticate, be renewed or be"
+            " expired"
+        )
         if not self._secret:
-            event = "delegation tokens do not log in: there is no delegation.token.secret.key"
+            event = "delegation tokens cannot authenticate: delegation.token.secret.key is not set"
         for first in range(0, len(token_ids), LOGGED_MAX):
             ids = ", ".join(token_ids[first : first + LOGGED_MAX])
             # A field with "token" in its name would be hidden; an id is no secret.

@@ -76,7 +76,7 @@ class HashRecords:
             recorded: RecordedHash | None = await self._read(newest_hash)
         except StorageError as error:
             # The next round records it: a newer hash covers the changes before it.
-            self._logger.warning("the newest hash is not recorded", cause=str(error))
+            self._logger.warning("the newest revision hash could not be recorded", cause=str(error))
             return
         if recorded is not None:
             self._recorded = recorded.revision

@@ -211,7 +211,7 @@ class ServerSecurity:
 
     async def _close(self, provider: Provider) -> None:
         for problem in await _problems(provider.close()):
-            self._log.error("a mechanism did not close", problem=problem)
+            self._log.error("a SASL mechanism could not be closed", problem=problem)
 
     def _build(
         self,

@@ -40,8 +40,8 @@ EARLIER_MS: Final = 1_000
 
 
 _IF_EXPECTED: Final = (
-    "if a store was expected here, stop the server and put the store back, or restore a backup;"
-    " with doorkeeper.store.create=false no start creates one"
+    "if a store was expected here, stop the server and put the store back or restore a backup; to"
+    " prevent this, set doorkeeper.store.create=false"
 )
 
 
@@ -114,7 +114,7 @@ async def open_store(
     is_there = path.exists()
     # A command that only reads must not create an empty store in a mistyped folder.
     if not make_store and settings[STORE_CREATE] and not is_there:
-        raise StorageError(f"{path}: there is no store; the server's first start makes it")
+        raise StorageError(f"{path}: found no store; the first start of the server creates it")
     store = SqliteStore.open(
         settings[DATA_DIR],
         now_ms=now_ms,
@@ -137,7 +137,7 @@ def _warn_of_new_store(
     if logger is None:
         return
     logger.warning(
-        "store created: none was here, and the server begins as an empty cluster",
+        "store created: no store was found, and the server starts as an empty cluster",
         store=store_name,
         cluster_id=store.identity.cluster_id,
         store_id=store.identity.store_id,

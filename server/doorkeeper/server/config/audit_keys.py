@@ -62,8 +62,8 @@ AUDIT_MERGE_MS: Final = integer(
 AUDIT_QUEUE_EVENTS: Final = integer(
     "doorkeeper.audit.queue.events",
     100_000,
-    "The maximum number of queued events. Beyond it decisions and logins are dropped and"
-    " counted, also in the audit log; changes wait.",
+    "The maximum number of queued events. Beyond it, decisions and logins are dropped and counted"
+    " (also in the audit log), and changes wait.",
     at_least(1000, 10_000_000),
 )
 AUDIT_FILE_BYTES: Final = long(
@@ -75,8 +75,8 @@ AUDIT_FILE_BYTES: Final = long(
 AUDIT_FILE_MS: Final = long(
     "doorkeeper.audit.file.ms",
     3_600_000,
-    "A file of the audit log is closed after this time. For readers of closed files, such as"
-    " the pipeline's run --follow, 30000 is suitable.",
+    "A file of the audit log is closed after this time. Use 30000 for readers of closed files,"
+    " such as the pipeline's run --follow.",
     at_least(100, LONG_MAX),
 )
 AUDIT_COMPRESSION: Final = text(

@@ -44,9 +44,9 @@ def ignored_variables(environment: Mapping[str, str]) -> str | None:
         return None
     more = f" and {len(shown) - _SHOWN_MAX} more" if len(shown) > _SHOWN_MAX else ""
     return (
-        f"variables of Kafka's images have no effect: {', '.join(shown[:_SHOWN_MAX])}{more}; write"
-        " the keys into the file of --config, or --override KEY=VALUE, and login modules into the"
-        " file of DOORKEEPER_JAAS_FILE"
+        f"the variables of Kafka's images have no effect: {', '.join(shown[:_SHOWN_MAX])}{more};"
+        " use --config or --override KEY=VALUE for keys, and DOORKEEPER_JAAS_FILE for login"
+        " modules"
     )
 
 

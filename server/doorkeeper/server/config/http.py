@@ -120,7 +120,7 @@ def _check_files(raw: RawConfig, *, encrypted: bool) -> None:
 
 
 def _check_reachable(raw: RawConfig, *, encrypted: bool) -> None:
-    others = "other machines can reach this address: it requires"
+    others = "this address is reachable from other machines and requires"
     if not encrypted:
         raw.problem(
             HTTP_LISTENER, f"{others} https, with {HTTP_CERTIFICATE_FILE} and {HTTP_KEY_FILE}"

@@ -25,7 +25,7 @@ HTTP_KEY_FILE: Final = file(
 HTTP_TOKENS_FILE: Final = file(
     "doorkeeper.http.tokens.file",
     "Bearer tokens of clients: a file with one token of 16 or more characters a line, reloaded"
-    " when it changes. Several lines permit a rotation of tokens.",
+    " when it changes. Use several lines to rotate tokens.",
 )
 HTTP_USERS_FILE: Final = file(
     "doorkeeper.http.users.file",

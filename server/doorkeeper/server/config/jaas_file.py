@@ -51,7 +51,7 @@ def read(path: str) -> JaasFile:
             # One byte more than allowed shows that a file is too large without reading all of it.
             data = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        text = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'no such name'}"
+        text = f"cannot read {path}: {getattr(error, 'strerror', None) or 'no such name'}"
         return JaasFile(path, {}, (Problem("", JAAS_FILE.name, text),))
     if len(data) > FILE_BYTES_MAX:
         text = f"{path} has more than {FILE_BYTES_MAX} bytes: is it a JAAS file?"
@@ -88,7 +88,7 @@ def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[Lo
         line = parser.line
         name, modules = parser.section()
         if name in sections:
-            raise JaasError(f"line {line}: a section of this name stands further up already")
+            raise JaasError(f"line {line}: duplicate section name")
         sections[name] = modules
     return sections
 
@@ -121,12 +121,12 @@ class _JaasFileParser:
         line = self.line
         name = self._word("the class of a login module, or } and a semicolon")
         if not name:
-            raise JaasError(f"line {line}: the class of a login module is expected")
+            raise JaasError(f"line {line}: expected the class of a login module")
         flags = ", ".join(flag.lower() for flag in FLAGS[:-1]) + f" or {FLAGS[-1].lower()}"
         line = self.line
         flag = self._word(flags).upper()
         if flag not in FLAGS:
-            raise JaasError(f"line {line}: {flags} is expected")
+            raise JaasError(f"line {line}: expected {flags}")
         options: dict[str, str] = {}
         while not self._at(";"):
             key = self._word("an option, or a semicolon after the last one")
@@ -165,7 +165,7 @@ class _JaasFileParser:
             raise JaasError(text) from None
         # Java rejects a value that becomes empty by its properties.
         if value and not expanded:
-            raise JaasError(f"line {line}: a value is empty after ${{...}} is replaced")
+            raise JaasError(f"line {line}: a value is empty after replacing ${{...}}")
         return expanded
 
 

@@ -93,8 +93,8 @@ def version_cap(texts: Iterable[str]) -> VersionCap:
             wrong.append(text)
     if wrong:
         allowed = (
-            f"one release of Kafka ({', '.join(releases())}), and APIs with their highest version,"
-            " as in Fetch=11, comma-separated"
+            f"a Kafka release ({', '.join(releases())}) and APIs with their maximum version, such"
+            " as Fetch=11, comma-separated"
         )
         raise NotAllowed(wrong, allowed)
     return VersionCap(release, highest)
@@ -104,8 +104,8 @@ TEST_API_VERSIONS: Final = Key(
     "doorkeeper.test.api.versions",
     KeyType.LIST,
     "",
-    "For tests of clients: serve only the versions of APIs that a broker of this release of Kafka"
-    " serves (2.0 to 4.4), and of single APIs none above a version, as in 2.8 or in 2.8,Fetch=11."
-    " An API of which no version is left is absent. By default all versions are served.",
+    "For client tests: serve only the API versions of this Kafka release (2.0 to 4.4), and limit"
+    " single APIs to a maximum version: 2.8, or 2.8,Fetch=11. An API without remaining versions"
+    " is omitted. By default all versions are served.",
     read=version_cap,
 )

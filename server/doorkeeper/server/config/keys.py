@@ -148,8 +148,8 @@ PRINCIPAL_BUILDER_CLASS: Final = java_class(
 )
 DELEGATION_TOKEN_SECRET_KEY: Final = password(
     "delegation.token.secret.key",
-    "The secret of delegation tokens, which are disabled without it. Tokens of another secret"
-    " cannot authenticate, and cannot be renewed or expired.",
+    "The secret of delegation tokens, which are disabled without it. Tokens created with another"
+    " secret cannot authenticate, be renewed or be expired.",
     applies=Applies.RELOAD,
 )
 DELEGATION_TOKEN_MASTER_KEY: Final = password(
@@ -214,7 +214,7 @@ CONNECTIONS_MAX_IDLE_MS: Final = long(
 SOCKET_REQUEST_MAX_BYTES: Final = integer(
     "socket.request.max.bytes",
     104_857_600,
-    "The maximum size of a request in bytes. A larger one closes its connection.",
+    "The maximum size of a request in bytes. A larger request closes its connection.",
     at_least(1),
 )
 SOCKET_LISTEN_BACKLOG_SIZE: Final = integer(
@@ -248,8 +248,8 @@ MAX_REQUEST_PARTITION_SIZE_LIMIT: Final = integer(
 )
 CLUSTERS_FILE: Final = file(
     "doorkeeper.clusters.file",
-    "A YAML file of Kafka clusters whose ACLs are observed, or kept equal to those of this"
-    " server. SIGHUP reads it anew.",
+    "A YAML file of Kafka clusters whose ACLs are observed or kept equal to those of this server."
+    " SIGHUP reloads it.",
 )
 ACKNOWLEDGE: Final = text(
     "doorkeeper.acknowledge",
@@ -262,14 +262,14 @@ ACKNOWLEDGE: Final = text(
 )
 TEST_BROKER: Final = flag(
     "doorkeeper.test.broker",
-    "Whether producers, consumers and their groups are served, for tests: records are in memory"
-    " and in no other place, and are lost when the server stops. Not with a shared store.",
+    "Whether producers, consumers and their groups are served, for tests. Records are kept in"
+    " memory only and are lost when the server stops. Not with a shared store.",
 )
 TEST_BROKER_MEMORY_BYTES: Final = long(
     "doorkeeper.test.broker.memory.bytes",
     268_435_456,
-    "The memory for the records of all topics. Beyond it the oldest segments are dropped, of"
-    " whichever topic.",
+    "The memory for the records of all topics. Beyond it, the oldest segments of any topic are"
+    " dropped.",
     at_least(1_048_576),
 )
 JAAS_FILE: Final = file(
@@ -301,13 +301,13 @@ UPDATE_WAITING_MAX: Final = integer(
 AUTHORIZER_SLOW_MS: Final = integer(
     "doorkeeper.authorizer.slow.ms",
     50,
-    "A call of authorize that takes longer is counted, and logged at most once a minute.",
+    "Calls of authorize that take longer are counted, and logged at most once a minute.",
     at_least(1),
 )
 AUTHORIZER_UPDATES_THREAD: Final = flag(
     "doorkeeper.authorizer.updates.thread",
-    "Whether create_acls and delete_acls of a plug-in are called in a thread of their own, one"
-    " after the other, so that they may wait.",
+    "Whether create_acls and delete_acls of a plug-in are called in a dedicated thread, one call"
+    " at a time, so that they may block.",
 )
 SHUTDOWN_DRAIN_MS: Final = integer(
     "doorkeeper.shutdown.drain.ms",
@@ -336,7 +336,7 @@ AUTHORIZER_LOG_FORMAT: Final = text(
 AUTHORIZER_LOG_FILE: Final = file(
     "doorkeeper.authorizer.log.file",
     "A file for the lines of kafka.authorizer.logger, like a broker's kafka-authorizer.log,"
-    " rotated every hour. They are then absent from the server's log.",
+    " rotated every hour. They are then not written to the server's log.",
 )
 LOG_FORMAT: Final = text(
     "doorkeeper.log.format",

@@ -190,12 +190,12 @@ def _advertised_addresses(
         addresses = _addresses(raw, ADVERTISED_LISTENERS)
     # A node here serves clients on brokers' listeners in any role.
     if bound and not any(address.name not in controllers for address in bound):
-        text = "all listeners are controller listeners: clients have none to dial"
+        text = "all listeners are controller listeners: clients cannot connect"
         raw.problem(LISTENERS, text)
     names = {address.name for address in bound}
     for address in addresses:
         if address.name not in names:
-            text = f"{address.name} is not one of the listeners ({', '.join(sorted(names))})"
+            text = f"{address.name} is not in listeners ({', '.join(sorted(names))})"
             raw.problem(key, text)
         if address.name in controllers:
             raw.problem(
@@ -204,8 +204,9 @@ def _advertised_addresses(
         if address.host in _NOWHERE:
             raw.problem(
                 key,
-                f"clients cannot dial {address.host}: give advertised.listeners="
-                f"{address.name}://<a name or address of this machine>:{address.port}",
+                f"clients cannot connect to {address.host}: set"
+                f" advertised.listeners={address.name}://<a name or address of this"
+                f" machine>:{address.port}",
             )
     return {address.name: address for address in addresses}
 
@@ -252,7 +253,7 @@ def _early(
     early = [name.upper() for name in raw[EARLY_START_LISTENERS]]
     for name in early:
         if name not in names:
-            text = f"{name} is not one of the listeners ({', '.join(names)})"
+            text = f"{name} is not in listeners ({', '.join(names)})"
             raw.problem(EARLY_START_LISTENERS, text)
     return early
 

@@ -197,9 +197,7 @@ def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
         elif meaning.resembles is not None:
             raw.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
-            raw.problem_at(
-                entry, "unknown key; docs/reference/configuration.md lists those of Doorkeeper"
-            )
+            raw.problem_at(entry, "unknown key; see docs/reference/configuration.md")
 
 
 def _check_indirect(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
@@ -212,7 +210,7 @@ def _check_indirect(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
     reference = _INDIRECT if has_any else _USUAL_PROVIDERS
     for entry in entries.values():
         if reference.search(entry.value) and find_key(entry.key).key is not None:
-            raw.problem_at(entry, "config providers are not supported: give the value itself")
+            raw.problem_at(entry, "config providers are not supported; give the value itself")
 
 
 def _settings(
@@ -238,5 +236,5 @@ def _check_together(raw: RawConfig) -> None:
     if raw[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS and raw[CLUSTERS_FILE] is None:
         raw.problem(ACKNOWLEDGE, f"{ACKNOWLEDGE_CLUSTERS} needs {CLUSTERS_FILE}")
     if raw[TEST_BROKER] and raw[STORE] not in ("", EMBEDDED):
-        text = "found true with a shared store; allowed: the embedded store, for one node alone"
+        text = "found true with a shared store; allowed: only with an embedded store"
         raw.problem(TEST_BROKER, text)

@@ -184,7 +184,7 @@ def wrong_methods(
             continue
         is_coroutine = inspect.iscoroutinefunction(method) and name not in coroutines
         if is_coroutine or inspect.isasyncgenfunction(method):
-            problems.append(f"{name} is async def; expected: def, because it is not awaited")
+            problems.append(f"{name} is async def; expected: def")
             continue
         owned = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod))
         try:

@@ -162,7 +162,7 @@ def similar(name: str, names: Sequence[str]) -> str:
 
 def _of_key(raw: RawConfig, name: str, listener: str) -> _ModuleSource | None:
     entry = raw.entry(SASL_JAAS_CONFIG, listener, name.lower())
-    assert entry is not None, "the key is given"
+    assert entry is not None, "the key is set"
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:

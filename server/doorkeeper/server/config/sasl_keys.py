@@ -125,8 +125,8 @@ SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS: Final = long(
 )
 SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS: Final = java_class(
     "sasl.oauthbearer.jwt.validator.class",
-    "Kafka's class that validates tokens; both of Kafka's names are allowed. For a validation"
-    " of your own use a callback handler.",
+    "Kafka's class that validates tokens; both of Kafka's names are allowed. For custom"
+    " validation, use a callback handler.",
     "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
     scope=Scope.MECHANISM,
 )

@@ -134,7 +134,9 @@ def _parse(text: str, raw: RawConfig) -> SharedStore:
 def _check_parameters(parameters: Mapping[str, str]) -> None:
     unknown = sorted(parameters.keys() - set(_PARAMETERS))
     if "password" in unknown:
-        raise ValueError("a password belongs into doorkeeper.store.password.file")
+        raise ValueError(
+            "a password in the URL is not supported here; use doorkeeper.store.password.file"
+        )
     if unknown:
         raise ValueError(f"found ?{unknown[0]}=; allowed: {', '.join(_PARAMETERS)}")
     mode = parameters.get("sslmode", "prefer")
@@ -144,14 +146,13 @@ def _check_parameters(parameters: Mapping[str, str]) -> None:
     if mode.startswith("verify") and "sslrootcert" not in parameters:
         raise ValueError(f"sslmode={mode} needs sslrootcert=<file>")
     if ("sslcert" in parameters) != ("sslkey" in parameters):
-        raise ValueError("sslcert and sslkey belong together")
+        raise ValueError("sslcert and sslkey must be given together")
     if mode == "disable" and any(name in parameters for name in _FILES):
         raise ValueError("sslmode=disable cannot be combined with TLS files")
     proof = next((name for name in ("sslrootcert", "sslcrl") if name in parameters), None)
     if proof and mode in _UNPROVED:
         raise ValueError(
-            f"sslmode={mode} does not look at {proof}; allowed with it: verify-full, verify-ca,"
-            " require"
+            f"sslmode={mode} does not use {proof}; allowed with it: verify-full, verify-ca, require"
         )
 
 
@@ -172,7 +173,7 @@ def _check_files(raw: RawConfig, store: SharedStore) -> None:
     """Record unreadable files. Their content is checked when they are used."""
     for name, path in store.files.items():
         if not os.access(path, os.R_OK) or path.is_dir():
-            raw.problem(STORE, f"{name}: {path}: there is no such file, or it is unreadable")
+            raw.problem(STORE, f"{name}: {path}: no such file, or it is unreadable")
     file = store.password_file
     if file is None:
         return

@@ -13,8 +13,8 @@ DATA_DIR: Final = Key(
     "doorkeeper.data.dir",
     KeyType.STRING,
     "./data",
-    "The folder of the embedded store, and of the file by which a node knows a shared one. It"
-    " is created if missing, readable only by its owner.",
+    "The folder of the embedded store, and of the identity file of a shared store. It is created"
+    " if missing, readable only by its owner.",
     not_blank,
     read=Path,
 )
@@ -29,14 +29,14 @@ STORE: Final = text(
 )
 STORE_PASSWORD_FILE: Final = file(
     "doorkeeper.store.password.file",
-    "A file with the password of a shared store. It is read for each connection, so the"
-    " password can change. By default the password of the URL, PGPASSWORD or ~/.pgpass applies.",
+    "A file with the password of a shared store. It is read for each connection, so the password"
+    " can be changed. By default the password of the URL, PGPASSWORD or ~/.pgpass is used.",
 )
 STORE_CREATE: Final = flag(
     "doorkeeper.store.create",
-    "Whether a start that finds no store creates one, which is an empty cluster. With false"
-    " only doorkeeper store create does, and a server without a store does not start: set it"
-    " after the first start, since a volume that is not mounted looks like one.",
+    "Whether a server that finds no store creates one, which is an empty cluster. With false,"
+    " only doorkeeper store create does, and a server without a store does not start. Set it to"
+    " false after the first start, because an unmounted volume looks like a missing store.",
     default=True,
 )
 KAFKA_RELEASE: Final = optional(
@@ -77,9 +77,9 @@ STORE_LEASE_TIMEOUT_MS: Final = integer(
 STORE_MAX_AGE_MS: Final = long(
     "doorkeeper.store.max.age.ms",
     -1,
-    "How long a node without a connection to its shared store allows access by its last state;"
-    " afterwards it denies until the store is available. -1 means no limit; otherwise at least"
-    " 2000, since the store is asked once a second.",
+    "How long a node without a connection to its shared store decides by its last state."
+    " Afterwards it denies everything until the store is available. -1 means no limit; otherwise"
+    " at least 2000, because the store is polled once a second.",
     off_or_at_least(2000),
 )
 BROKER_HEARTBEAT_INTERVAL_MS: Final = integer(

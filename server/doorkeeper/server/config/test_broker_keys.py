@@ -10,31 +10,31 @@ from doorkeeper.base.values import INT_MAX, at_least, one_of
 GROUP_MIN_SESSION_TIMEOUT_MS: Final = integer(
     "group.min.session.timeout.ms",
     6_000,
-    "The shortest session time-out that a member of a classic group may ask for.",
+    "The minimum session time-out that a member of a classic group may request.",
 )
 GROUP_MAX_SESSION_TIMEOUT_MS: Final = integer(
     "group.max.session.timeout.ms",
     1_800_000,
-    "The longest session time-out that a member of a classic group may ask for.",
+    "The maximum session time-out that a member of a classic group may request.",
 )
 GROUP_INITIAL_REBALANCE_DELAY_MS: Final = integer(
     "group.initial.rebalance.delay.ms",
     3_000,
-    "How long the first rebalance of a classic group waits for further members. It counts where"
-    " it is set; else the first rebalance does not wait.",
+    "How long the first rebalance of a classic group waits for more members. By default it does"
+    " not wait.",
 )
 GROUP_MAX_SIZE: Final = integer(
-    "group.max.size", INT_MAX, "The members of a classic group.", at_least(1)
+    "group.max.size", INT_MAX, "The maximum number of members of a classic group.", at_least(1)
 )
 GROUP_COORDINATOR_REBALANCE_PROTOCOLS: Final = words(
     "group.coordinator.rebalance.protocols",
     "classic,consumer,streams",
-    "The protocols of groups: without consumer the newer one (KIP-848) is refused.",
+    "The enabled group protocols: without consumer, the new protocol (KIP-848) is rejected.",
 )
 GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS: Final = integer(
     "group.consumer.heartbeat.interval.ms",
     5_000,
-    "The time between heartbeats of the members of a consumer group.",
+    "The heartbeat interval of members of a consumer group.",
     at_least(1),
 )
 GROUP_CONSUMER_SESSION_TIMEOUT_MS: Final = integer(
@@ -46,21 +46,21 @@ GROUP_CONSUMER_SESSION_TIMEOUT_MS: Final = integer(
 GROUP_CONSUMER_MAX_SIZE: Final = integer(
     "group.consumer.max.size",
     INT_MAX,
-    "The members of a consumer group; never more than 1,000.",
+    "The maximum number of members of a consumer group; at most 1,000.",
     at_least(1),
 )
 GROUP_CONSUMER_MIGRATION_POLICY: Final = text(
     "group.consumer.migration.policy",
     "bidirectional",
-    "Whether a group with members changes to the newer protocol when a member of that joins"
-    " (upgrade), and back when the last of them has gone (downgrade): bidirectional, upgrade,"
-    " downgrade or disabled.",
+    "Whether a non-empty group is converted to the consumer protocol when a member with it joins"
+    " (upgrade), and back to classic when the last such member leaves (downgrade): bidirectional,"
+    " upgrade, downgrade or disabled.",
     one_of("bidirectional", "upgrade", "downgrade", "disabled"),
 )
 GROUP_SHARE_HEARTBEAT_INTERVAL_MS: Final = integer(
     "group.share.heartbeat.interval.ms",
     5_000,
-    "The time between heartbeats of the members of a share group.",
+    "The heartbeat interval of members of a share group.",
     at_least(1),
 )
 GROUP_SHARE_SESSION_TIMEOUT_MS: Final = integer(
@@ -70,41 +70,44 @@ GROUP_SHARE_SESSION_TIMEOUT_MS: Final = integer(
     at_least(1),
 )
 GROUP_SHARE_MAX_SIZE: Final = integer(
-    "group.share.max.size", 200, "The members of a share group.", at_least(1, 1_000)
+    "group.share.max.size",
+    200,
+    "The maximum number of members of a share group.",
+    at_least(1, 1_000),
 )
 GROUP_SHARE_MAX_SHARE_SESSIONS: Final = integer(
     "group.share.max.share.sessions",
     2_000,
-    "The sessions in which members of all share groups fetch.",
+    "The maximum number of share sessions.",
     at_least(1),
 )
 GROUP_SHARE_RECORD_LOCK_DURATION_MS: Final = integer(
     "group.share.record.lock.duration.ms",
     30_000,
-    "How long a member of a share group has the records that it acquires.",
+    "The duration of the acquisition lock of a record in a share group.",
     at_least(1_000, 3_600_000),
 )
 GROUP_SHARE_DELIVERY_COUNT_LIMIT: Final = integer(
     "group.share.delivery.count.limit",
     5,
-    "How often a record is delivered to a share group.",
+    "The maximum number of deliveries of a record to a share group.",
     at_least(2, 10),
 )
 GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS: Final = integer(
     "group.share.partition.max.record.locks",
     2_000,
-    "The records of a partition that a share group has acquired and not dealt with.",
+    "The maximum number of acquired records of a partition in a share group.",
     at_least(100, 10_000),
 )
 TRANSACTION_MAX_TIMEOUT_MS: Final = integer(
     "transaction.max.timeout.ms",
     900_000,
-    "The longest time-out of transactions that a producer may ask for.",
+    "The maximum transaction time-out that a producer may request.",
     at_least(1),
 )
 FETCH_MAX_BYTES: Final = integer(
     "fetch.max.bytes",
     57_671_680,
-    "The most bytes of records in an answer to Fetch.",
+    "The maximum size of the records in a Fetch response.",
     at_least(1_024),
 )

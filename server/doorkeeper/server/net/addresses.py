@@ -16,8 +16,8 @@ MAPPED_PREFIX: Final = bytes(10) + b"\xff\xff"
 
 REASONS: Final = {
     errno.EADDRINUSE: "the port is in use by another process",
-    errno.EACCES: "not permitted (ports below 1024 need a privilege)",
-    errno.EADDRNOTAVAIL: "this machine has no such address",
+    errno.EACCES: "permission denied (ports below 1024 require privileges)",
+    errno.EADDRNOTAVAIL: "no such address on this machine",
 }
 
 

@@ -488,7 +488,7 @@ class Channel(Accepted):
             return
         size = self._outgoing_bytes(self._transport)
         if self._server.outgoing.hold(self, size):
-            self._close_largest(self._server.outgoing, "answers that peers do not take")
+            self._close_largest(self._server.outgoing, "responses that clients do not read")
 
     # --- between two pieces of work
 
@@ -519,7 +519,7 @@ class Channel(Accepted):
             self._reading = reading
             (transport.resume_reading if reading else transport.pause_reading)()
         if (held or was_counted) and self._server.incoming.hold(self, held):
-            self._close_largest(self._server.incoming, "bytes received and not yet answered")
+            self._close_largest(self._server.incoming, "requests that are not yet answered")
 
     def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
         """Schedule work: through the fair queue before the authentication."""
@@ -535,7 +535,7 @@ class Channel(Accepted):
         """Close the connection that holds most bytes."""
         victim = ledger.largest()
         self._server.logger.warning(
-            "too many bytes held: closing the connection that holds most",
+            "too much memory in use by connections: closing the largest",
             what=what,
             connection=victim.peer_id,
             bytes=ledger.bytes_of(victim),

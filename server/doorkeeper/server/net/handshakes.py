@@ -142,7 +142,7 @@ class Handshakes:
             handshake.alert_socket.close()
         if not handshake.over:
             if handshake.overdue:
-                self._log.record_failure(handshake.channel.peer_id, "it takes too long")
+                self._log.record_failure(handshake.channel.peer_id, "timed out")
             handshake.end(None)
 
     async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
@@ -193,10 +193,10 @@ def reason_of(error: OSError) -> str:
             return "the client does not speak TLS"
         return reason.lower().replace("_", " ")
     if isinstance(error, ConnectionResetError):
-        return "the client has left"
+        return "the client disconnected"
     # asyncio reports its handshake time-out as an aborted connection.
     if isinstance(error, (TimeoutError, ConnectionAbortedError)):
-        return "it takes too long"
+        return "timed out"
     return error.strerror or "the connection is lost"
 
 

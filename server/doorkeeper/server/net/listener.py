@@ -129,7 +129,7 @@ class Listener:
                 continue
             if resting:
                 resting = False
-                self._logger.info("accepting again", listener=self.spec.name)
+                self._logger.info("accepting connections again", listener=self.spec.name)
             self._admit(accepted, address)
 
     async def _take_one(self) -> tuple[socket.socket, tuple[Any, ...]]:
@@ -143,7 +143,7 @@ class Listener:
     async def _rest(self, error: OSError, *, resting: bool) -> bool:
         if not resting:
             self._logger.error(
-                "no descriptors left: accepting pauses until connections close",
+                "out of file descriptors: not accepting connections until some close",
                 listener=self.spec.name,
                 cause=error.strerror,
                 connections=self._admission.total,
@@ -157,7 +157,7 @@ class Listener:
         if not self._admission.enter(self.spec, host):
             accepted.close()
             self._logger.info(
-                "rejected connection: its address has the configured maximum already",
+                "rejected connection: too many connections from its address",
                 listener=self.spec.name,
                 host=host,
                 maximum=self._admission.maximum_of(host),

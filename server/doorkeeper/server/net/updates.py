@@ -57,7 +57,7 @@ def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError |
     if server.requests is not None:
         server.requests.record_overload()
     server.logger.warning(
-        "change refused: too many wait for the authorizer",
+        "change rejected: too many changes are waiting for the authorizer",
         connection=peer_id,
         items=update.items,
         waiting=waiting,

@@ -128,7 +128,7 @@ class Kind:
         try:
             return self.codec.decode(item)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise ValueError(f"the {self.name} {item.key!r} cannot be read: {error}") from error
+            raise ValueError(f"cannot read the {self.name} {item.key!r}: {error}") from error
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"

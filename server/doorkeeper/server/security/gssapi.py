@@ -107,7 +107,7 @@ class GssapiProvider(Provider):
         service = self._login.principal.partition("@")[0].partition("/")[0]
         if service != self._login.service:
             self._logger.warning(
-                "clients will request tickets for another service than the keytab's",
+                "clients will request tickets for a service that is not in the keytab",
                 listener=self._listener_name,
                 service_name=self._login.service,
                 principal=self._login.principal,
@@ -185,16 +185,16 @@ class GssapiMechanism:
 
     def _offer_layers(self, token: bytes) -> Step:
         if token:
-            return Failure(None, "a token after the authentication; allowed: an empty one")
+            return Failure(None, "found a token after the authentication; expected: an empty one")
         self._layers_offered = True
         return Challenge(self._security.wrap(OFFERED_LAYERS, False).message)
 
     def _accept_layer(self, token: bytes) -> Step:
         chosen = self._security.unwrap(token).message
         if len(chosen) < len(OFFERED_LAYERS):
-            return Failure(None, f"{len(chosen)} bytes choose a layer of protection; 4 are needed")
+            return Failure(None, f"found {len(chosen)} bytes for the security layer; expected: 4")
         if not chosen[0] & NO_LAYER:
-            return Failure(None, f"the layer of protection {chosen[0]} is not offered")
+            return Failure(None, f"the security layer {chosen[0]} is not offered")
         return Success(full_name(bytes(self._security.initiator_name)))
 
 
@@ -217,14 +217,16 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
         )
     options = module.options
     if options.get("useKeyTab", "false").lower() != "true":
-        raise ValueError(f"{key}: useKeyTab=true is needed: a server's keys come from a keytab")
+        raise ValueError(
+            f"{key}: useKeyTab=true is required: a server reads its keys from a keytab"
+        )
     for option in ("keyTab", "principal"):
         if not options.get(option):
-            raise ValueError(f"{key}: the option {option} is needed")
+            raise ValueError(f"{key}: the option {option} is required")
     keytab = Path(options["keyTab"].removeprefix("FILE:"))
     principal = options["principal"]
     if principal == "*":
-        raise ValueError(f"{key}: principal * is no name; give the server's own principal")
+        raise ValueError(f"{key}: principal * is not supported; give the server's principal")
     return KerberosLogin(keytab, principal, _service_of(settings, options.get("serviceName")))
 
 

@@ -104,7 +104,7 @@ class GuardedHandler(Generic[H]):
         secret: str,
     ) -> T:
         if not task.done():
-            raise self._fault(f"no answer in {self._timeout_s:g} s", context)
+            raise self._fault(f"no response within {self._timeout_s:g} s", context)
         if task.cancelled():
             raise self._fault("it was cancelled", context)
         error = task.exception()
@@ -119,7 +119,7 @@ class GuardedHandler(Generic[H]):
             types = expected if isinstance(expected, tuple) else (expected,)
             allowed = " or ".join(kind.__name__ for kind in types)
             type_name = type(answer).__name__
-            raise self._fault(f"found {type_name} as its answer; allowed: {allowed}", context)
+            raise self._fault(f"returned {type_name}; expected: {allowed}", context)
         if flaw := flaw_of(answer):
             raise self._fault(f"found {type(answer).__name__} with {flaw}", context)
         return answer
@@ -132,7 +132,7 @@ class GuardedHandler(Generic[H]):
 
     def _fault(self, cause: str, context: AuthenticationContext) -> HandlerFault:
         self._logger.warning(
-            "a callback handler gave no answer: the client is refused",
+            "a callback handler failed: the authentication is rejected",
             handler=self.name,
             mechanism=self._mechanism,
             listener=context.listener_name,
@@ -153,10 +153,10 @@ class GuardedHandler(Generic[H]):
                 await self.handler.start()
         except TimeoutError as error:
             late = f" in {START_S:g} s" if limit.expired() else f": {one_line(error)}"
-            raise ValueError(f"{self._key}={self.name} does not start{late}") from error
+            raise ValueError(f"{self._key}={self.name} failed to start{late}") from error
         except (Exception, SystemExit) as error:
             raise ValueError(
-                f"{self._key}={self.name} does not start: {one_line(error)}"
+                f"{self._key}={self.name} failed to start: {one_line(error)}"
             ) from error
 
     async def close(self) -> None:
@@ -196,7 +196,7 @@ def _flaw_of_token(name: object, expiry_ms: object, claims: object) -> str | Non
     if not isinstance(name, str) or not name:
         return "an empty name"
     if not _is_number(expiry_ms) or abs(expiry_ms) > LONG_MAX:
-        return "an expiry that is not an integer of ms"
+        return "an expiry that is not an integer"
     return None if isinstance(claims, Mapping) else "claims that are not a mapping"
 
 

@@ -79,4 +79,4 @@ def _is_kafkas(name: str, key: str, mechanism: str) -> bool:
     if mechanism in KAFKA_NAMES[name] or f"{mechanism.lower()}." not in key.lower():
         return True
     serves = " and ".join(KAFKA_NAMES[name])
-    raise ValueError(f"{key}={name}: this handler serves {serves}, and not {mechanism}")
+    raise ValueError(f"{key}={name}: this handler supports {serves}, not {mechanism}")

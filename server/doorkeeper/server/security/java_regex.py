@@ -130,14 +130,16 @@ class JavaPattern:
         named = _NAMED_REFERENCE.match(replacement, at)
         if named is not None:
             if named[1] not in self._names:
-                raise ValueError(f"the replacement names the group {named[1]}, which is not there")
+                raise ValueError(
+                    f"the replacement refers to the group {named[1]}, which does not exist"
+                )
             return self._names[named[1]], named.end()
         if at == len(replacement) or replacement[at] not in _DIGITS:
             raise ValueError("the replacement has a $ without a group")
         group = int(replacement[at])
         at += 1
         if group > self.groups:
-            raise ValueError(f"the replacement names the group {group}, which is not there")
+            raise ValueError(f"the replacement refers to the group {group}, which does not exist")
         # Java takes as many digits as name a group that exists: $10 is $1 and "0" with one group.
         while at < len(replacement) and replacement[at] in _DIGITS:
             if group * 10 + int(replacement[at]) > self.groups:

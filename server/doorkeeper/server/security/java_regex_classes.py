@@ -125,7 +125,7 @@ def parse_class(source: PatternReader, *, ignore_case: bool) -> str:
     negated = source.take("^")
     inner = _members(source, ignore_case=ignore_case)
     if not source.take("]"):
-        source.fail("a class of characters does not end")
+        source.fail("a character class is not closed")
     return f"[^{inner}]" if negated else f"[{inner}]"
 
 
@@ -147,7 +147,7 @@ def _members(source: PatternReader, *, ignore_case: bool) -> str:
 
 def _intersection(left: str, source: PatternReader, *, ignore_case: bool) -> str:
     if not left or source.peek() in ("", "]", "&"):
-        source.fail("&& stands between two sets of characters")
+        source.fail("&& requires a set of characters on both sides")
     right = _members(source, ignore_case=ignore_case)
     return f"[{left}]&&[{right}]"
 
@@ -176,7 +176,7 @@ def _end_of_range(source: PatternReader, low: int) -> int:
     last = source.next()
     high = ord(_character_of(source) if last == "\\" else last)
     if high < low:
-        source.fail("a range of characters is the wrong way round")
+        source.fail("a character range is reversed")
     return high
 
 

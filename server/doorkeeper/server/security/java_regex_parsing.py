@@ -60,7 +60,7 @@ def translate(text: str) -> Translation:
     parser = _PatternParser(text)
     translation = parser.alternatives(frozenset())
     if not parser.source.at_end:
-        parser.source.fail("a bracket closes that none opens")
+        parser.source.fail("unmatched closing parenthesis")
     return Translation(translation, parser.groups, parser.names)
 
 
@@ -101,10 +101,10 @@ class _PatternParser:
         """Parse the inside of a group and its closing bracket."""
         self._depth += 1
         if self._depth > DEPTH_MAX:
-            self.source.fail(f"more than {DEPTH_MAX} groups are within each other")
+            self.source.fail(f"more than {DEPTH_MAX} nested groups")
         inner = self.alternatives(flags)
         if not self.source.take(")"):
-            self.source.fail("a group does not end")
+            self.source.fail("a group is not closed")
         self._depth -= 1
         return f"{opening}{inner})"
 
@@ -119,7 +119,7 @@ class _PatternParser:
         number = self.groups
         if named is not None:
             if named[1] in self.names:
-                self.source.fail(f"two groups are called {named[1]}")
+                self.source.fail(f"duplicate group name {named[1]}")
             self.names[named[1]] = number
         inner = self._inside("(", flags)
         self._closed.add(number)
@@ -130,7 +130,7 @@ class _PatternParser:
         bounds = source.match(_REPETITION)
         if bounds is not None:
             if bounds[3] is not None and int(bounds[3]) < int(bounds[1]):
-                source.fail("the bounds of a repetition are the wrong way round")
+                source.fail("the bounds of a quantifier are reversed")
             repetition = bounds[0]
         elif source.peek() in ("*", "+", "?"):
             repetition = source.next()
@@ -140,7 +140,7 @@ class _PatternParser:
             repetition += source.next()
         # Java rejects it as well ("Dangling meta character").
         if source.peek() in ("*", "+", "?", "{"):
-            source.fail("a repetition is repeated")
+            source.fail("a quantifier follows a quantifier")
         return f"(?:{atom}){repetition}"
 
     def _atom(self, flags: frozenset[str]) -> str:
@@ -158,7 +158,7 @@ class _PatternParser:
         if character == "$":
             return _DOLLAR
         if character in "*+?{":
-            source.fail(f"{character} repeats nothing")
+            source.fail(f"{character} has nothing to repeat")
         return literal(character, ignore_case=ignore_case)
 
     def _escape(self, *, ignore_case: bool) -> str:
@@ -186,7 +186,7 @@ class _PatternParser:
             while source.peek() in _DIGITS and group * 10 + int(source.peek()) <= self.groups:
                 group = group * 10 + int(source.next())
         if group not in self._closed:
-            source.fail("a back reference names a group that has not ended before it")
+            source.fail("a back reference refers to a group that is not closed yet")
         # Java compares ASCII letters only here; ``regex`` would compare all of Unicode.
         if ignore_case:
             source.fail("back references under (?i) are not supported")

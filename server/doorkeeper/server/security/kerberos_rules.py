@@ -167,7 +167,9 @@ def _rule(default_realm: str, text: str) -> _Rule:
     components = match["components"]
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
     if not components or len(components) > 40 or int(components) > _INT_MAX:
-        raise ValueError(f"Invalid rule: {text}: no number of components stands before the colon")
+        raise ValueError(
+            f"Invalid rule: {text}: expected the number of components before the colon"
+        )
     return _ExplicitRule(
         text=text,
         components=int(components),

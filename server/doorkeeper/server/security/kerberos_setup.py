@@ -30,7 +30,7 @@ def bindings() -> ModuleType:
         return import_module("gssapi")
     except (ImportError, OSError) as error:
         raise ValueError(
-            f"sasl.enabled.mechanisms: GSSAPI needs the package gssapi ({INSTALL}): {error}"
+            f"sasl.enabled.mechanisms: GSSAPI requires the package gssapi ({INSTALL}): {error}"
         ) from None
 
 
@@ -52,7 +52,7 @@ def use_configuration(originals: Mapping[str, str]) -> None:
         said = "; ".join(f"{file}: {problem}" for file, problem in problems.items())
         where = f"the variable {VARIABLE}" if VARIABLE in os.environ else "the default"
         raise ValueError(
-            f"{KERBEROS_CONFIG_FILE}: not given, and {where} gives no configuration of Kerberos:"
+            f"{KERBEROS_CONFIG_FILE}: not set, and {where} is not a valid Kerberos configuration:"
             f" {said or 'no file'}"
         )
 

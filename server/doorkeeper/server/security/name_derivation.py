@@ -207,7 +207,7 @@ def _tried(
         tried += trials
     except (ValueError, TimeoutError) as error:
         # The rule after those that were tried.
-        refusal = f"{texts[len(tried)]} fails: {str(error) or 'it takes too long'}"
+        refusal = f"{texts[len(tried)]} fails: {str(error) or 'timed out'}"
         tried.append(Trial(texts[len(tried)], None))
     rest = tuple(texts[len(tried) :])
     whole = values.full_name(key)

@@ -111,17 +111,17 @@ def parse(text: str) -> PasswordRecord:
     match = _FORM.fullmatch(text)
     if match is None:
         raise UnusableRecord(
-            "no password record; allowed: $scrypt$ln=...,r=...,p=...$salt$hash or"
-            " $pbkdf2-sha256$iterations$salt$hash, as doorkeeper users-file writes them"
+            "not a password hash; expected: $scrypt$ln=...,r=...,p=...$salt$hash or"
+            " $pbkdf2-sha256$iterations$salt$hash, as written by doorkeeper users-file"
         )
     salt, derived = _decode(match["salt"]), _decode(match["hash"])
     if not SALT_BYTES_MIN <= len(salt) <= FIELD_BYTES_MAX:
         raise UnusableRecord(
-            f"a salt of {len(salt)} bytes; allowed: {SALT_BYTES_MIN} to {FIELD_BYTES_MAX}"
+            f"found a salt of {len(salt)} bytes; allowed: {SALT_BYTES_MIN} to {FIELD_BYTES_MAX}"
         )
     if not HASH_BYTES <= len(derived) <= FIELD_BYTES_MAX:
         raise UnusableRecord(
-            f"a hash of {len(derived)} bytes; allowed: {HASH_BYTES} to {FIELD_BYTES_MAX}"
+            f"found a hash of {len(derived)} bytes; allowed: {HASH_BYTES} to {FIELD_BYTES_MAX}"
         )
     if match["digest"]:
         return _pbkdf2(match["digest"], int(match["iterations"]), salt, derived)
@@ -131,7 +131,7 @@ def parse(text: str) -> PasswordRecord:
 def _pbkdf2(digest: str, iterations: int, salt: bytes, derived: bytes) -> PasswordRecord:
     if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
         raise UnusableRecord(
-            f"{iterations} iterations; allowed: {ITERATIONS_MIN} to {ITERATIONS_MAX}"
+            f"found {iterations} iterations; allowed: {ITERATIONS_MIN} to {ITERATIONS_MAX}"
         )
     return PasswordRecord(digest, iterations, 0, 0, salt, derived)
 
@@ -140,11 +140,11 @@ def _scrypt(ln: int, block: int, parallel: int, salt: bytes, derived: bytes) -> 
     memory = 128 * block << min(ln, 40)
     if ln < COST_LOGARITHM_MIN or block < 1 or memory > MEMORY_BYTES_MAX:
         raise UnusableRecord(
-            f"scrypt with ln={ln}, r={block}; allowed: ln of {COST_LOGARITHM_MIN} or more, r of 1"
-            f" or more, and at most {MEMORY_BYTES_MAX >> 20} MiB (128 r 2^ln)"
+            f"found scrypt with ln={ln}, r={block}; allowed: ln of {COST_LOGARITHM_MIN} or"
+            f" more, r of 1 or more, and at most {MEMORY_BYTES_MAX >> 20} MiB (128 r 2^ln)"
         )
     if not 1 <= parallel <= PARALLELISM_MAX:
-        raise UnusableRecord(f"scrypt with p={parallel}; allowed: 1 to {PARALLELISM_MAX}")
+        raise UnusableRecord(f"found scrypt with p={parallel}; allowed: 1 to {PARALLELISM_MAX}")
     return PasswordRecord("", 1 << ln, block, parallel, salt, derived)
 
 
@@ -157,4 +157,4 @@ def _decode(text: str) -> bytes:
     try:
         return binascii.a2b_base64(padded)
     except binascii.Error:
-        raise UnusableRecord("a salt or a hash that is not base64") from None
+        raise UnusableRecord("the salt or hash is not base64") from None

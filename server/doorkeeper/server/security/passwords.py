@@ -118,7 +118,7 @@ class FilePasswords:
                 right = await loop.run_in_executor(self._threads, users.check, name, password)
         except TimeoutError:
             raise NotVerified(
-                f"no free thread to hash a password in {self._timeout_s:g} s"
+                f"no thread available to hash a password within {self._timeout_s:g} s"
             ) from None
         if right:
             users.cache_verified(name, password)

@@ -83,7 +83,7 @@ class DefaultPrincipalBuilder:
             Exception: no rule applies to the name.
         """
         if context.sasl_mechanism is not None and not context.authorization_id:
-            raise NoName(f"{context.sasl_mechanism} gave no name")
+            raise NoName(f"{context.sasl_mechanism} returned no name")
         if context.sasl_mechanism == "GSSAPI":
             name = self._rules_of_kerberos().short_name(context.authorization_id or "")
             return Principal("User", name)
@@ -143,8 +143,7 @@ class GuardedPrincipalBuilder:
         if not is_principal(principal):
             type_name = type(principal).__name__
             raise BuilderFault(
-                f"{self.name}: found {type_name}; allowed: a Principal of two texts, none of them"
-                " empty"
+                f"{self.name}: returned {type_name}; expected: a Principal of two non-empty strings"
             )
         # A subclass may override comparison and repr.
         return Principal(principal.principal_type, principal.name)

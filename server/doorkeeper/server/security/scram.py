@@ -244,25 +244,28 @@ class ScramMechanism:
     def _refusal(self, first: ClientFirst, account: Account | None) -> str:
         if account is None:
             if first.by_token:
-                return "there is no such delegation token, or its secret has changed"
+                return "no such delegation token, or the secret key has changed"
             # A credential below Kafka's minimum is refused as in ScramSaslServer.
-            return f"there is no such user with {self._accounts.mechanism}"
+            return f"no such user with {self._accounts.mechanism}"
         iterations = account.credential.iterations
         if iterations < ITERATIONS_MIN:
-            return f"the stored credential has {iterations} iterations; at least {ITERATIONS_MIN}"
+            return (
+                f"the stored credential has {iterations} iterations; required: at least"
+                f" {ITERATIONS_MIN}"
+            )
         return ""
 
     def _end(self, exchange: _Exchange, token: bytes) -> Step:
         final = client_final(token)
         if final.nonce != exchange.nonce:
-            return Failure(None, "the final message has another nonce than ours")
+            return Failure(None, "the nonce of the final message does not match")
         account, digest = exchange.account, DIGESTS[self._accounts.mechanism]
         signed = f"{exchange.signed},{final.unproved}".encode()
         _, stored_key, server_key, _ = account.credential
         signature = hmac.digest(stored_key, signed, digest)
         ours = hmac.digest(server_key, signed, digest)
         if len(final.proof) != len(signature):
-            return Failure(None, exchange.refusal or "the proof has another length than a digest")
+            return Failure(None, exchange.refusal or "the proof has the wrong length")
         # RFC 5802: ClientKey = ClientProof XOR ClientSignature.
         client_key = bytes(map(int.__xor__, signature, final.proof))
         proved = hmac.compare_digest(hashlib.new(digest, client_key).digest(), stored_key)

@@ -146,7 +146,7 @@ def _with_literal_references(replacement: str, groups: int) -> str:
             continue
         group = int(match[1])
         if group > _JAVA_INT_MAX:
-            raise ValueError("the replacement names a group beyond Java's numbers")
+            raise ValueError("the replacement refers to a group number that Java does not support")
         # Java would take $12 as group 1 and "2" if there are fewer than 12 groups.
         while group > groups and group >= 10:
             group //= 10

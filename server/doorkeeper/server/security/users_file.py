@@ -106,7 +106,7 @@ def lines_of(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ValueError(f"{path}: cannot read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: {not_utf8(error)}") from None
 
@@ -118,9 +118,9 @@ def is_user_name(name: str) -> bool:
 
 def _new(name: str, records: Mapping[str, PasswordRecord]) -> str:
     if not is_user_name(name):
-        raise UnusableRecord("no user's name before the last colon, without blanks around it")
+        raise UnusableRecord("expected name:hash, without whitespace around the name")
     if name in records:
-        raise UnusableRecord("this user has a line already")
+        raise UnusableRecord("duplicate user")
     return name
 
 

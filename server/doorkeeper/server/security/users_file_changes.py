@@ -27,10 +27,11 @@ def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
     """Set a user's password; return whether the user is new. Creates a missing file."""
     if not is_user_name(name):
         raise ValueError(
-            f"found the name {name!r}; allowed: printable characters, no # first, no blank around"
+            f"found the name {name!r}; allowed: printable characters, no leading #, no"
+            " surrounding whitespace"
         )
     if not password or "\0" in password:
-        raise ValueError("found an empty password, or one with a zero byte: PLAIN sends neither")
+        raise ValueError("found an empty password, or one with a NUL byte; PLAIN supports neither")
     lines = lines_of(path) if path.exists() else []
     line = f"{name}:{record_of(password, salt).text()}"
     places = [at for at, other in enumerate(lines) if _name_in(other) == name]
@@ -47,7 +48,7 @@ def delete_user(path: Path, name: str) -> None:
     lines = lines_of(path)
     others = [line for line in lines if _name_in(line) != name]
     if len(others) == len(lines):
-        raise ValueError(f"{path}: there is no user {name!r}")
+        raise ValueError(f"{path}: no user {name!r}")
     _write(path, others)
 
 
@@ -72,4 +73,4 @@ def _write(path: Path, lines: list[str]) -> None:
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise ValueError(f"{path}: cannot be written: {error.strerror}") from error
+        raise ValueError(f"{path}: cannot write: {error.strerror}") from error

@@ -457,7 +457,7 @@ class StateLog:
     def _isolate_failing_change(self, batch: Batch, error: StorageError) -> None:
         """Fail the change that cannot be stored; retry several changes one by one to find it."""
         if len(batch.items) == 1:
-            self._log.error("a change cannot be stored", cause=str(error))
+            self._log.error("change not stored", cause=str(error))
             batch.items[0].fail(error)
             return
         for submission in batch.items:
@@ -503,7 +503,7 @@ class StateLog:
             # Never go back: clients were told that these revisions are durable.
             raise StoreReplaced(
                 f"the store is at revision {head}, but this node has acknowledged revision"
-                f" {self.state.revision}: it is another store, or one that lost changes"
+                f" {self.state.revision}: the store was replaced or lost changes"
             )
         if not reader.is_checked:
             await self.check_history(reader)
@@ -519,7 +519,7 @@ class StateLog:
                         apply(self.state, entry.change, entry.revision)
                     )
                 except Exception as error:  # the state is reloaded instead
-                    self._log.error("a change of the log cannot be applied", exc_info=error)
+                    self._log.error("a logged change cannot be applied", exc_info=error)
                     self._can_follow = False
                     break
                 self._batch_of_state = entry.batch
@@ -545,15 +545,15 @@ class StateLog:
         logged_batch = await reader.batch_of(revision)
         if logged_batch is not None and logged_batch != (self._batch_of_state,):
             raise StoreReplaced(
-                f"revision {revision} in the store is not the one that this node has: it is another"
-                " store, or one that lost changes"
+                f"revision {revision} in the store differs from that of this node: the store was"
+                " replaced or lost changes"
             )
 
     async def _reload(self, reader: LogReader) -> None:
         """Reload everything: the log was pruned too far, or following failed."""
         loaded = await reader.load()
         self._log.error(
-            "the whole state was reloaded", before=self.state.revision, now=loaded.revision
+            "the complete state was reloaded", before=self.state.revision, now=loaded.revision
         )
         state = state_without_acls(loaded.revision, lambda kind: loaded.rows[kind.name])
         acls = await self._loop.run_in_executor(

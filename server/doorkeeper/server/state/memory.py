@@ -78,4 +78,4 @@ class _MemoryLease(Lease):
         return []
 
     async def load(self) -> StoredState:
-        raise AssertionError("a store in memory has one writer")
+        raise AssertionError("an in-memory store allows only one writer")

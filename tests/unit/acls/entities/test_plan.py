@@ -109,8 +109,8 @@ def test_topic_is_deleted_only_on_request() -> None:
 @pytest.mark.parametrize(
     ("goal", "reason"),
     [
-        (TopicEntity("orders", 2), "found 3 partitions, wanted are 2"),
-        (TopicEntity("orders", 3, 2), "found replication factor 1, wanted is 2"),
+        (TopicEntity("orders", 2), "has 3 partitions, 2 are desired"),
+        (TopicEntity("orders", 3, 2), "has replication factor 1, 2 is desired"),
     ],
 )
 def test_impossible_changes_are_rejected(goal: TopicEntity, reason: str) -> None:

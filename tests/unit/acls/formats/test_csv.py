@@ -58,7 +58,7 @@ def test_row_round_trips(binding: AclBinding) -> None:
 
 
 def test_invalid_row_is_rejected() -> None:
-    with pytest.raises(FormatError, match="found 3 cells"):
+    with pytest.raises(FormatError, match="found 3 fields"):
         csv.binding_of_row("a,b,c")
     with pytest.raises(FormatError, match="found 0 rows"):
         csv.binding_of_row("")

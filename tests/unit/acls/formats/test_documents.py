@@ -16,8 +16,8 @@ def test_json_is_read_as_by_python() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ('{"acls": [1], "acls": []}', "'acls' stands twice in one object"),
-        ('[{"operation": "READ", "operation": "WRITE"}]', "'operation' stands twice"),
+        ('{"acls": [1], "acls": []}', "duplicate key 'acls' in an object"),
+        ('[{"operation": "READ", "operation": "WRITE"}]', "duplicate key 'operation'"),
         ("[" * 200_000, "not JSON: nested too deeply"),
         ('{"version": ' + "1" * 6000, "not JSON: "),
         ("{\n]", "line 2: not JSON: "),

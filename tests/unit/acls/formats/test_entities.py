@@ -84,7 +84,7 @@ def test_entity_in_a_plan_may_omit_its_password() -> None:
     present = Credential("a", "SCRAM-SHA-256", 4096)
 
     assert entity_of_record(*record_of_entity(present)) == present
-    with pytest.raises(FormatError, match="users: expected a record of one entity"):
+    with pytest.raises(FormatError, match="users: expected a mapping that describes one entity"):
         entity_of_record("users", NAMED)
 
 
@@ -99,12 +99,12 @@ def test_password_must_be_a_reference(password: object) -> None:
 @pytest.mark.parametrize(
     ("sections", "text"),
     [
-        ({"topics": {}}, "topics: expected a list of records"),
+        ({"topics": {}}, "topics: expected a list of mappings"),
         ({"topics": [{"name": "a b"}]}, "topic 1: name: found 'a b'; allowed: up to 249"),
         ({"topics": [{"nam": "a"}]}, "unknown: nam; allowed: name, partitions"),
         ({"topics": [{"name": "a", "partitions": 0}]}, "partitions: found 0; expected: a whole"),
         ({"topics": [{"name": "a", "configs": {"b": None}}]}, "configs: b: found None; expected"),
-        ({"topics": [{"name": "a"}, {"name": "a"}]}, "topic 2: topic 'a' stands twice"),
+        ({"topics": [{"name": "a"}, {"name": "a"}]}, "topic 2: topic 'a' occurs twice"),
         ({"users": [{"name": "a"}]}, "user 1: missing: mechanism, password"),
         ({"quotas": [{"user": "a"}]}, "found no limit; allowed for user: producer_byte_rate"),
         ({"quotas": [{"producer_byte_rate": 1}]}, "expected user, clientId, user and clientId"),
@@ -115,12 +115,18 @@ def test_password_must_be_a_reference(password: object) -> None:
         ({"owns": {"quotas": {}}, "acls": []}, "owns: quotas: expected a mapping with users"),
         ({"owns": {"quotas": {"user": "a"}}, "acls": []}, "unknown: user; allowed: users"),
         ({"owns": {"users": {"name": "a", "patternType": "ANY"}}, "acls": []}, "found 'ANY'; all"),
-        ({"vars": {"v": ""}, "owns": {"users": "${v}"}, "acls": []}, "${v}: the name is empty"),
-        ({"topics": ["a"]}, "topic 1: expected a record with name"),
-        ({"topics": [{"name": 7}]}, "topic 1: name: found 7; expected: a text"),
-        ({"topics": [{"name": "a", "configs": []}]}, "configs: expected a mapping from setting"),
+        ({"vars": {"v": ""}, "owns": {"users": "${v}"}, "acls": []}, "${v}: found an empty name"),
+        ({"topics": ["a"]}, "topic 1: expected a mapping with the keys name"),
+        ({"topics": [{"name": 7}]}, "topic 1: name: found 7; expected: a string"),
+        (
+            {"topics": [{"name": "a", "configs": []}]},
+            "configs: expected a mapping of configuration keys",
+        ),
         ({"topics": [{"name": "a", "configs": {"": 1}}]}, "configs: found ''; expected: the"),
-        ({"users": [{**NAMED, "name": "\u00fc"}]}, "name: found '\u00fc'; a user of SCRAM has"),
+        (
+            {"users": [{**NAMED, "name": "\u00fc"}]},
+            "name: found 'ü'; allowed: ASCII characters, for a SCRAM user",
+        ),
     ],
 )
 def test_malformed_entities_are_rejected(sections: dict[str, Any], text: str) -> None:

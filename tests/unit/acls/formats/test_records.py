@@ -31,7 +31,7 @@ def test_omitted_fields_have_defaults() -> None:
     ],
 )
 def test_duplicate_yaml_key_is_rejected(text: str) -> None:
-    with pytest.raises(FormatError, match=r"line \d: not YAML: 'acls' stands twice in one mapping"):
+    with pytest.raises(FormatError, match=r"line \d: not YAML: duplicate key 'acls' in a mapping"):
         records.read_yaml(text)
 
 

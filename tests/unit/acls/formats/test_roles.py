@@ -108,32 +108,33 @@ LONGER = (
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (GRANT + "{role: producr}", "line 3: grant 1: role: found 'producr'; known are producer"),
+        (GRANT + "{role: producr}", "line 3: grant 1: role: found 'producr'; allowed: producer"),
         (GRANT + "{role: producer, topics: t}", "unknown: topics; allowed: role, principal, host"),
         (GRANT + "{role: consumer, topic: t}",
-         "line 3: grant 1: missing: principal, group, which consumer needs"),
+         "line 3: grant 1: missing: principal, group; consumer requires it"),
         (GRANT + "{role: producer, topic: 7, principal: 'User:a'}", "topic: found 7; expected:"),
         (GRANT + "{role: producer, topic: '${x}', principal: 'User:a'}",
-         "line 3: grant 1: topic: ${x}: no such variable; known are none"),
-        (GRANT + "x", "line 3: grant 1: expected a record with role, principal"),
+         "line 3: grant 1: topic: ${x}: unknown variable; allowed: none"),
+        (GRANT + "x", "line 3: grant 1: expected a mapping with the keys role, principal"),
         ("version: 1\ngrants: {}", "line 2: grants: expected a list"),
         ("version: 1\nvars: []\nacls: []", "line 2: vars: expected a mapping"),
-        (TYPO, "line 4: acl 1: ${taem}: no such variable; known are team; did you mean team?"),
-        ("version: 1\nroles: {producer: {acls: []}}\nacls: []", "a built-in role has this name"),
-        (ROLE + "acls: x\nacls: []", "line 4: role r: acls: expected a list of records"),
+        (TYPO, "line 4: acl 1: ${taem}: unknown variable; allowed: team; did you mean team?"),
+        ("version: 1\nroles: {producer: {acls: []}}\nacls: []", "used by a built-in role"),
+        (ROLE + "acls: x\nacls: []", "line 4: role r: acls: expected a list of mappings"),
         (ROLE + "acls: [{resourceType: TOPIC}]\nacls: []",
          "line 4: role r: missing: name, operation"),
         (ROLE + "params: []\nacls: []", "line 4: role r: unknown: params"),
-        (ROLE + "parameters: [host]\n    acls: []\nacls: []", "no parameter can be called host"),
-        ("version: 1\nroles: []\nacls: []", "line 2: roles: expected a mapping from names"),
-        ("version: 1\nroles: {r: x}\nacls: []", "line 2: role r: expected a record with param"),
+        (ROLE + "parameters: [host]\n    acls: []\nacls: []", "parameter name host is reserved"),
+        ("version: 1\nroles: []\nacls: []", "line 2: roles: expected a mapping of names"),
+        ("version: 1\nroles: {r: x}\nacls: []", "role r: expected a mapping with the keys param"),
         (ROLE + "parameters: a\n    acls: []\nacls: []", "line 4: role r: parameters: expected"),
         (ROLE + "optional: {a: 1}\n    acls: []\nacls: []", "line 4: role r: optional: expected"),
-        (ROLE + "acls: [x]\nacls: []", "role r: expected a record with resourceType, name"),
+        (ROLE + "acls: [x]\nacls: []", "role r: expected a mapping with the keys"),
         (ROLE + "acls: [{resourceType: TOPIC, name: 7, operation: READ}]\nacls: []",
-         "line 4: role r: name: found 7; expected: a text"),
-        ("version: 1\naccept: {}\nacls: []", "line 2: accept: expected a list of records"),
-        (LONGER, "line 6: grant 1: a: 'b' is PREFIXED, but the name ${a}-x goes on behind it"),
+         "line 4: role r: name: found 7; expected: a string"),
+        ("version: 1\naccept: {}\nacls: []", "line 2: accept: expected a list of mappings"),
+        (LONGER, ("line 6: grant 1: a: 'b' is PREFIXED, but the name ${a}-x continues after it;"
+            " expected: LITERAL")),
     ],
 )  # fmt: skip
 def test_invalid_roles_are_rejected(text: str, error: str) -> None:
@@ -148,7 +149,7 @@ def test_long_alias_values_are_shortened_in_errors() -> None:
     lines += [f"x-{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     row = "{resourceType: TOPIC, name: *a11, principal: 'User:a', operation: READ}"
 
-    with pytest.raises(FormatError, match=r"name: found \[\[.*expected: a text") as raised:
+    with pytest.raises(FormatError, match=r"name: found \[\[.*expected: a string") as raised:
         read_yaml("\n".join([*lines, "acls:", f"- {row}", ""]))
 
     assert len(str(raised.value)) < 2000

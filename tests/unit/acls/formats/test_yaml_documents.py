@@ -46,8 +46,8 @@ def test_yaml_values_are_read_as_by_pyyaml(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("a: 1\nb: {c: 1,\n  c: 2}\n", "line 3: not YAML: 'c' stands twice in one mapping"),
-        ("x: &x {}\na: 1\na: 2\n", "line 3: not YAML: 'a' stands twice in one mapping"),
+        ("a: 1\nb: {c: 1,\n  c: 2}\n", "line 3: not YAML: duplicate key 'c' in a mapping"),
+        ("x: &x {}\na: 1\na: 2\n", "line 3: not YAML: duplicate key 'a' in a mapping"),
         ("a: [\n", "line 2: not YAML: did not find expected node content"),
         ("[" * 101 + "]" * 101, "line 1: not YAML: nested too deeply"),
         ("&a " + "[" * 101 + "]" * 101, "line 1: not YAML: nested too deeply"),

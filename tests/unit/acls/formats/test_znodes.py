@@ -32,19 +32,22 @@ def test_zookeeper_nodes_are_read() -> None:
         allow("alice", READ, topic("ord", PREFIXED)),
         allow("alice", READ, group("g")),
     ]
-    with pytest.raises(FormatError, match="znodes is read, not written; written are yaml, json"):
+    with pytest.raises(FormatError, match="cannot write the format znodes; allowed: yaml, json"):
         write([], Format.ZNODES)
 
 
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ([], "expected an object from paths of nodes"),
+        ([], "expected an object that maps znode paths"),
         ({"orders": {}}, "'orders': expected a path such as /kafka-acl/Topic/orders"),
         ({"Topic:a": {"version": 2}}, '\'Topic:a\': expected {"version": 1, "acls": [...]}'),
         ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: expected a list"),
-        ({"Topic:a": {"version": 1, "acls": [7]}}, "'Topic:a': an ACL is no object"),
-        ({"Topic:a": {"version": 1, "acls": [{"host": 7}]}}, "'Topic:a': an ACL needs principal"),
+        ({"Topic:a": {"version": 1, "acls": [7]}}, "'Topic:a': found an ACL that is not an object"),
+        (
+            {"Topic:a": {"version": 1, "acls": [{"host": 7}]}},
+            "'Topic:a': an ACL requires principal",
+        ),
     ],
 )
 def test_invalid_zookeeper_nodes_are_rejected(document: object, said: str) -> None:

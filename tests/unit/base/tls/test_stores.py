@@ -166,17 +166,29 @@ def values_of(store: str, words: str, folder: Path) -> dict[str, str]:
     ("words", "said"),
     [
         ("type=BCFKS", "type: found 'BCFKS'; allowed: JKS, PKCS12, PEM"),
-        ("", "ssl.keystore.location: listener DOOR speaks SSL and needs a certificate"),
+        ("", "ssl.keystore.location: listener DOOR uses SSL and requires a certificate"),
         ("location=p12", "ssl.keystore.password: missing"),
         ("location=p12 password=x", "the password is wrong (ssl.keystore.password), or the store"),
-        ("location=pem password=x", "found PEM; give ssl.keystore.type=PEM; allowed: a store of"),
-        ("location=jceks password=x", "found a JCEKS store; allowed: a store of the type JKS or"),
-        (f"location=trusted password={PASSWORD}", "found no private key with its certificate"),
-        ("location=p12 type=PEM", "found no PEM at all; allowed: PEM with a block PRIVATE KEY"),
-        ("location=pem type=PEM password=x", "ssl.keystore.password: PEM has none; the key's"),
+        ("location=pem password=x", "found PEM; give ssl.keystore.type=PEM; allowed: a JKS or"),
+        ("location=jceks password=x", "found a JCEKS store; allowed: a JKS or"),
+        (f"location=trusted password={PASSWORD}", "found no private key with a certificate"),
+        (
+            "location=p12 type=PEM",
+            "found data that is not PEM; allowed: PEM with a block PRIVATE KEY",
+        ),
+        (
+            "location=pem type=PEM password=x",
+            "ssl.keystore.password: not allowed with a PEM store; the",
+        ),
         ("key=x", "ssl.keystore.key: allowed with ssl.keystore.type=PEM only"),
-        ("key=x type=PEM", "ssl.keystore.certificate.chain: missing, with a key given"),
-        ("certificate_chain=x type=PEM", "ssl.keystore.key: missing, with a certificate given"),
+        (
+            "key=x type=PEM",
+            "ssl.keystore.certificate.chain: missing; a private key requires its certificate chain",
+        ),
+        (
+            "certificate_chain=x type=PEM",
+            "ssl.keystore.key: missing; a certificate chain requires its private key",
+        ),
     ],
 )
 def test_invalid_key_stores_are_rejected(tmp_path: Path, words: str, said: str) -> None:
@@ -197,14 +209,14 @@ def test_invalid_key_stores_are_rejected(tmp_path: Path, words: str, said: str) 
         ("type=X", "ssl.truststore.type: found 'X'"),
         ("password=x", "ssl.truststore.location: missing"),
         ("certificates=x", "ssl.truststore.certificates: allowed with ssl.truststore.type=PEM"),
-        ("certificates=x type=PEM", "ssl.truststore.certificates: found no PEM at all"),
-        ("password=x type=PEM", "ssl.truststore.password: PEM has none"),
+        ("certificates=x type=PEM", "ssl.truststore.certificates: found data that is not PEM"),
+        ("password=x type=PEM", "ssl.truststore.password: not allowed with a PEM store"),
         ("location=p12", "the password is missing (ssl.truststore.password)"),
         (
             "location=p12 certificates=x type=PEM",
             "ssl.truststore.location: not allowed together with ssl.truststore.certificates",
         ),
-        ("location=other", "found something else; allowed: a store"),
+        ("location=other", "found something else; allowed: a JKS"),
     ],
 )
 def test_invalid_trust_stores_are_rejected(tmp_path: Path, words: str, said: str) -> None:
@@ -220,11 +232,11 @@ def test_invalid_trust_stores_are_rejected(tmp_path: Path, words: str, said: str
         ({"ssl_keystore_location": "x"}, "location: not allowed together with ssl.keystore.key"),
         (
             {"ssl_keystore_certificate_chain": world().alice.chain_pem},
-            "ssl.keystore.certificate.chain: the first certificate is not that of the private key",
+            "certificate.chain: the first certificate does not belong to the private key",
         ),
         (
             {"ssl_keystore_certificate_chain": "x"},
-            "ssl.keystore.certificate.chain: found no PEM at all",
+            "ssl.keystore.certificate.chain: found data that is not PEM",
         ),
     ],
 )

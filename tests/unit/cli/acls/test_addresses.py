@@ -75,11 +75,11 @@ def test_options_are_shorthand_for_addresses(
         ((), "ADDRESS is missing"),
         (("h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
         (("--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
-        (("h:1", "--override", "a=b"), "--override is for stores, and kafka://h:1 is not one"),
+        (("h:1", "--override", "a=b"), "--override applies to stores, and kafka://h:1 is not one."),
         (("--override", "a=b"), "ADDRESS is missing"),
-        (("config:f", "--command-config", "g"), "--command-config needs a live cluster"),
-        (("acls.yaml", "--command-config", "g"), "--command-config needs a live cluster"),
-        (("ftp://h",), "an address is a file, kafka://"),
+        (("config:f", "--command-config", "g"), "--command-config requires a live cluster"),
+        (("acls.yaml", "--command-config", "g"), "--command-config requires a live cluster"),
+        (("ftp://h",), "expected an address: a file, kafka://"),
     ],
 )
 def test_command_accepts_one_location(words: tuple[str, ...], said: str) -> None:
@@ -91,7 +91,7 @@ def test_command_accepts_one_location(words: tuple[str, ...], said: str) -> None
 
 def test_store_excludes_config_as_policy_source() -> None:
     """--config is the source of a policy beside files and live clusters alone."""
-    with pytest.raises(click.UsageError, match="both store:d and --config name a store"):
+    with pytest.raises(click.UsageError, match="store:d and --config both name a store"):
         location("store:d", "--config", "f", has_policy=True)
 
     assert str(location("h:1", "--config", "f", has_policy=True).policy_config) == "f"

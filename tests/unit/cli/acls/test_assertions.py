@@ -59,7 +59,7 @@ def test_no_more_than_before_compares_with_earlier_acls(tmp_path: Path) -> None:
     same = run(rules, many, "--before", many, "--output", "markdown")
 
     assert (unknown.exit_code, more.exit_code, same.exit_code) == (2, 3, 0)
-    assert "line 3: no more than before needs --before ADDRESS" in unknown.stderr
+    assert "line 3: no more than before requires --before ADDRESS" in unknown.stderr
     lines = [line.partition(", line ")[2] for line in more.stdout.splitlines()]
     assert list(filter(None, lines)) == [
         "3: no more than before: everything",

@@ -69,10 +69,11 @@ def test_remaining_acls_are_reported_after_removal(run: Run) -> None:
     assert [each.exit_code for each in (none, literal, absent, another, exact)] == [0] * 5
     assert none.stderr == (
         "doorkeeper: 0 removed: User:bob has 3 other ACLs on TOPIC t: ALLOW READ, ALLOW WRITE,"
-        " ALLOW DESCRIBE; name them with --operation, --deny-principal or --allow-host\n"
+        " ALLOW DESCRIBE; select them with --operation, --deny-principal or --allow-host\n"
     )
     assert literal.stderr == (
-        "doorkeeper: 1 PREFIXED ACL on TOPIC a not asked for: --resource-pattern-type prefixed\n"
+        "doorkeeper: 1 PREFIXED ACL on TOPIC a not selected; to select them, add"
+        " --resource-pattern-type prefixed\n"
     )
     assert absent.stderr == "doorkeeper: 0 removed: no LITERAL ACL is on TOPIC u\n"
     assert another.stderr == "doorkeeper: 0 removed: no ACL on TOPIC t is for User:eve\n"
@@ -85,8 +86,8 @@ def test_misleading_name_is_added_with_a_note(run: Run) -> None:
 
     assert added.exit_code == 0
     assert added.stderr == (
-        "doorkeeper: note: a list of principals is one principal of this very name; write each"
-        " principal in an ACL of its own\n"
+        "doorkeeper: note: a list is read as one principal with this exact name; write create one"
+        " ACL for each principal\n"
     )
     assert usual.stderr == ""
 
@@ -97,9 +98,7 @@ def test_removal_asks_for_confirmation(run: Run, answer: str, rest: str) -> None
 
     all_of_it = run("remove --topic t", answer=answer)
     assert all_of_it.exit_code == (1 if rest else 0)
-    assert all_of_it.stderr == (
-        "doorkeeper: nothing was changed: the answer was no\n" if rest else ""
-    )
+    assert all_of_it.stderr == ("doorkeeper: nothing was changed: cancelled\n" if rest else "")
     assert all_of_it.stdout == (
         f"Are you sure you want to delete all ACLs for resource filter `{TOPIC}`? (y/n)\n"
     )
@@ -136,7 +135,7 @@ def test_server_options_match_kafka_acls(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("kafka://127.0.0.1:1",), "Error while executing ACL command: 127.0.0.1:1: Connection"),
-        (("--bootstrap-controller", "nonsense"), "an address is host:port"),
+        (("--bootstrap-controller", "nonsense"), "expected: host:port"),
         (("h:1", "--command-config", "/absent"), "/absent"),
     ],
 )

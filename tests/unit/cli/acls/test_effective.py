@@ -69,5 +69,5 @@ def test_idempotent_producer_since_kafka_2_8(tmp_path: Path) -> None:
     elsewhere = run(*asked[:-1], "10.0.0.1", "--operation", "IdempotentWrite", "--cluster")
 
     assert operation.stdout.startswith("DENIED")
-    assert "User:svc may write some topic, so that idempotent producers work" in operation.stderr
+    assert "User:svc has WRITE on a topic, so idempotent producers work" in operation.stderr
     assert "since Kafka 2.8" not in elsewhere.stderr

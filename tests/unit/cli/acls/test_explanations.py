@@ -80,7 +80,7 @@ def test_near_misses_are_listed() -> None:
     found = answer(*world, policy=policy)
 
     lines = lines_of(found)
-    at = lines.index("near misses, which are other principals for Kafka:")
+    at = lines.index("near misses (similar names, but different principals for Kafka):")
     assert lines[at + 1 : at + 3] == [
         "  'User:A' differs in upper and lower case (a super user)",
         "  'user:a' differs in upper and lower case (2 ACLs)",

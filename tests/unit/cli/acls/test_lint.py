@@ -46,12 +46,12 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[:4] == [
-        "E001 no effect: no request asks for this operation on this resource type",
+        "E001 no effect: no request checks this operation on this resource type",
         f"  {IDLE}",
         "  fix: remove it",
-        "  kafka-acls.sh has no options to remove it; --fix-file leaves it out",
+        "  kafka-acls.sh cannot remove it; --fix-file omits it",
     ]
-    start = lines.index("E004 redundant: other bindings say the same, or more")
+    start = lines.index("E004 redundant: other ACLs cover all of it")
     assert lines[start + 1 : start + 5] == [
         f"  {TWICE}",
         f"    beside {WIDE}",
@@ -62,10 +62,13 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         ),
     ]
     assert result.stderr.splitlines()[1:] == [
-        "doorkeeper: super.users: not known; they may do everything (--super-user names them)",
+        (
+            "doorkeeper: super.users: not known; super users may do everything (give them with"
+            " --super-user)"
+        ),
         "doorkeeper: allow.everyone.if.no.acl.found: false (assumed)",
         "doorkeeper: 4 findings: 2 redundant, 2 likely mistakes",
-        "doorkeeper: the codes are explained in docs/reference/lint-rules.md",
+        "doorkeeper: for the meaning of the codes see docs/reference/lint-rules.md",
     ]
 
 
@@ -97,7 +100,7 @@ def test_principal_without_type_is_a_finding(tmp_path: Path) -> None:
         "W003 principal's type: the principal has no type",
         "  bob,TOPIC,LITERAL,t,WRITE,ALLOW,*",
         "  fix: write User:bob",
-        "  kafka-acls.sh has no options to remove it",
+        "  kafka-acls.sh cannot remove it",
     ]
     asked = CliRunner().invoke(
         doorkeeper,
@@ -151,7 +154,10 @@ def test_file_accepts_findings_until_a_date(tmp_path: Path) -> None:
 
     [found] = json.loads(result.stdout)["findings"]
     assert found["bindings"][0]["name"] == "old"
-    note = f"doorkeeper: note: {file} line 7: accepted W006 until 2020-01-31: until the move"
+    note = (
+        f"doorkeeper: note: {file} line 7: the acceptance of W006 expired on 2020-01-31: until"
+        " the move"
+    )
     assert note in result.stderr.splitlines()
 
 
@@ -167,7 +173,7 @@ def test_file_accepts_findings_until_a_date(tmp_path: Path) -> None:
         ("{code: W006, name: t, reason: r, until: soon}", "line 3: accept 1: until: found 'soon'"),
         ("{code: W006, name: t, reason: '', until: 2027-01-31}", "reason: found ''; expected: a"),
         ("{code: W006, name: t, reason: r, until: 2027-01-31, owner: x}", "unknown: owner"),
-        ("x", "line 3: accept 1: expected a record with code"),
+        ("x", "line 3: accept 1: expected a mapping with the keys code"),
     ],
 )
 def test_invalid_acceptance_is_rejected(tmp_path: Path, acceptance: str, error: str) -> None:

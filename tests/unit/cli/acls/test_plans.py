@@ -67,7 +67,7 @@ def test_invalid_plan_is_rejected(changed: dict[str, object], error: str) -> Non
 
 
 def test_plan_that_adds_and_removes_the_same_acl_is_rejected() -> None:
-    with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
+    with pytest.raises(FormatError, match="both contain User:a,TOPIC,LITERAL,t,READ,ALLOW"):
         acl_plans.plan_of(acl_plans.text_of(replace(CHANGE, removed=(A, B)), TARGET, WANTED))
 
 
@@ -133,8 +133,8 @@ def test_ctrl_c_reports_progress(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert end.value.code == 130
     assert capsys.readouterr().err == (
-        "doorkeeper: interrupted; 2000 of 3000 changes were made, perhaps some more; run the same"
-        " command again for the rest\n"
+        "doorkeeper: interrupted; at least 2000 of 3000 changes were made; run the same command"
+        " again to make the rest\n"
     )
 
 
@@ -177,8 +177,8 @@ def test_topics_are_not_deleted_after_a_failure(capsys: pytest.CaptureFixture[st
 
     assert end.value.code == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "doorkeeper: - topic old: 3 partitions with all their records: not removed, because other"
-        " changes failed"
+        "doorkeeper: - topic old: 3 partitions with all their records: not removed, because"
+        " earlier changes failed"
     )
 
 
@@ -206,4 +206,6 @@ def test_acls_with_unknown_codes_are_not_planned(capsys: pytest.CaptureFixture[s
     apply_plan(target, make_plan, Acceptance(), dry_run=False, asks=False)
 
     assert planned == [[A]]
-    assert "1 ACLs of the cluster are left out and left alone" in capsys.readouterr().err
+    assert (
+        "1 ACLs of the cluster are omitted and left unchanged: they have" in capsys.readouterr().err
+    )

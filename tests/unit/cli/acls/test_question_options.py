@@ -55,12 +55,15 @@ def test_operations_and_hosts_are_parsed(line: str, meaning: str) -> None:
     [
         ("--principal a --operation Read --topic t", "principalType:principalName"),
         ("--principal User:a --operation Fly --topic t", "operation: found 'Fly'"),
-        ("--principal User:a --operation All --topic t", "All is an operation of ACLs"),
+        (
+            "--principal User:a --operation All --topic t",
+            "found All; expected one operation, since",
+        ),
         ("--principal User:a --operation Read", "found 0"),
         ("--principal User:a --operation Read --topic t --cluster", "found 2"),
         (
             "--principal User:a --operation Read --cluster",
-            "no request has the operation Read on a CLUSTER",
+            "found Read; allowed for CLUSTER",
         ),
         ("--principal User:a --operation Read --topic t --host x", "an address, a network, or *"),
         ("--operation Read --topic t", "Missing option '--principal'"),
@@ -80,4 +83,4 @@ def test_empty_name_is_wrong_usage() -> None:
     result = CliRunner().invoke(ask, words)
 
     assert result.exit_code == 2
-    assert "--topic is empty; a resource has a name" in result.stderr
+    assert "--topic is empty; expected: the name of a resource" in result.stderr

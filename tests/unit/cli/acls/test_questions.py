@@ -35,7 +35,7 @@ READS = "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*"
 DENIED = "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,10.0.0.1"
 WRITES = "User:bob,TOPIC,PREFIXED,ord,WRITE,ALLOW,*"
 ASSUMED = [
-    "super.users: not known; they may do everything (--super-user names them)",
+    "super.users: not known; super users may do everything (give them with --super-user)",
     "allow.everyone.if.no.acl.found: false (assumed)",
 ]
 ALICE = "explain --principal User:alice --topic orders --operation"
@@ -72,7 +72,7 @@ def test_super_user_list_with_commas_is_noted(run: Run) -> None:
     result = run(f"{ALICE} Write --super-user User:alice,User:bob")
 
     assert result.stdout.startswith("DENIED")
-    assert "separated by semicolons: User:alice;User:bob" in result.stderr
+    assert "with semicolons: User:alice;User:bob" in result.stderr
 
 
 def test_given_policy_is_used(run: Run) -> None:
@@ -118,7 +118,7 @@ def test_with_and_without_change_the_answer(run: Run, tmp_path: Path) -> None:
         ("none.csv", "none.csv: No such file"),
         (
             "User:a,TOPIC,LITERAL,t,READ",
-            "neither a file nor a row: found 5 cells; expected: 7; a row is KafkaPrincipal,",
+            "not a file, and not a row: found 5 fields; expected: 7; the columns are Kafka",
         ),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_can(run: Run) -> None:
         "TOPIC LITERAL orders  WRITE, DESCRIBE",
         "",
         "permissions of User:bob",
-        "not counted: ACLs for some hosts only; --host ADDRESS asks from there",
+        "not included: ACLs for specific hosts; to include them, give --host ADDRESS",
         *result.stdout.splitlines()[-3:],
     ]
     result = run("what-can --principal User:bob --host 10.0.0.1")
@@ -212,7 +212,7 @@ def test_release_decides_whether_networks_match(tmp_path: Path) -> None:
         return CliRunner().invoke(doorkeeper, line).stdout.splitlines()
 
     file, store = str(tmp_path / "acls.csv"), f"store:{tmp_path / 'data'}"
-    newest = "rules: those of Kafka 4.4, for hosts that are networks"
+    newest = "networks as hosts: by the rules of Kafka 4.4"
     assert lines(file)[0] == "User:a  from 10.0.0.0/8 except 10.3.0.0/16"
     assert lines(file)[-1] == newest
     assert lines(file, "--kafka", "4.3")[0] == "none"
@@ -300,6 +300,6 @@ def test_login_allowed_without_acl_is_a_super_user() -> None:
         server.add_acls([asking])
         allowed = note_of(server)
 
-    text = "User:ANONYMOUS may describe the ACLs, and none allows it: a super user"
+    text = "User:ANONYMOUS may describe the ACLs although no ACL allows it, so it is a super user"
     assert unsure == f"{text}, or allow.everyone.if.no.acl.found is true"
     assert (sure, allowed) == (text, None)

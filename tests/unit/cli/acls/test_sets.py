@@ -90,7 +90,7 @@ def test_plan_exit_status_shows_changes(desk: Desk) -> None:
     ]
     assert (as_it_is.exit_code, as_it_is.stdout) == (
         0,
-        f"No changes for revision 1 of {desk.store}: 2 ACLs are as wanted in {file}.\n",
+        f"No changes for revision 1 of {desk.store}: 2 ACLs are up to date in {file}.\n",
     )
     assert desk.there() == [ROW_A, ROW_B]
 
@@ -115,7 +115,7 @@ def test_apply_asks_for_confirmation(desk: Desk, answer: str, left: int) -> None
     assert "Apply this plan? [y/N]" in result.stderr
     assert len(desk.there()) == left
     assert result.exit_code == (0 if left == 1 else 1)
-    assert ("nothing was changed: the answer was no" in result.stderr) is (left == 2)
+    assert ("nothing was changed: cancelled" in result.stderr) is (left == 2)
 
 
 def test_saved_plan_makes_exactly_its_changes(desk: Desk, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_saved_plan_makes_exactly_its_changes(desk: Desk, tmp_path: Path) -> Non
     again = desk.run("apply", kept, desk.store, "--plan", "--yes")
 
     assert first.stderr == "doorkeeper: 1 added, 1 removed\n"
-    assert again.stdout == "No changes: 1 ACLs are as wanted.\n"
+    assert again.stdout == "No changes: 1 ACLs are up to date.\n"
     assert len(desk.there()) == 3
 
 
@@ -149,7 +149,10 @@ def test_saved_plan_is_bound_to_its_address(desk: Desk, tmp_path: Path) -> None:
 
     assert refused.exit_code == 2
     said = " ".join(refused.stderr.split())
-    assert f"{plan} was made for {desk.store}, not for {other}; --other-address" in said
+    assert (
+        f"{plan} was made for {desk.store}, not for {other}; to apply it anyway, add"
+        " --other-address"
+    ) in said
     assert forced.stderr == "doorkeeper: 1 added, 0 removed\n"
     assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
 
@@ -173,19 +176,31 @@ def test_diff_as_json(desk: Desk) -> None:
     ("words", "status", "said"),
     [
         ("plan none.yaml {store}", 1, "none.yaml: No such file"),
-        ("apply {file} acls.yaml", 2, "acls.yaml is a file, and files are read only"),
+        ("apply {file} acls.yaml", 2, "acls.yaml is a file, which is read-only; expected"),
         ("apply {file} {store} --plan", 1, "acls.yaml: line 1: not JSON"),
-        ("apply x.plan {store} --plan --whole", 2, "--plan excludes --own-... and --whole"),
-        ("plan {file} {store} --whole --own-prefix a", 2, "--whole excludes --own-..."),
-        ("plan {file} {store} {store}", 2, "is not a file; several WANTED are files and folders"),
-        ("apply {file} {file} {store} --plan", 2, "--plan takes the file of one plan"),
-        ("plan - - {store}", 2, "standard input can be read once"),
-        ("diff - -", 2, "standard input can be read once"),
+        (
+            "apply x.plan {store} --plan --whole",
+            2,
+            "--plan cannot be combined with --own-... or --whole",
+        ),
+        ("plan {file} {store} --whole --own-prefix a", 2, "--whole selects"),
+        (
+            "plan {file} {store} {store}",
+            2,
+            "is not a file or folder; with several WANTED, each must be one",
+        ),
+        ("apply {file} {file} {store} --plan", 2, "--plan takes one plan file"),
+        ("plan - - {store}", 2, "standard input (-) can be given only once"),
+        ("diff - -", 2, "standard input (-) can be given only once"),
         ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
         ("export config:none.properties", 1, "none.properties: cannot be read"),
         ("plan {file} {store} --own-principal alice", 2, "principalType:principalName"),
-        ("import {file} {store} --command-config no.properties", 2, "--command-config needs a"),
-        ("diff kafka://a:1 {store} --right-command-config x", 2, "--right-command-config needs a"),
+        ("import {file} {store} --command-config no.properties", 2, "--command-config requires a"),
+        (
+            "diff kafka://a:1 {store} --right-command-config x",
+            2,
+            "--right-command-config requires a",
+        ),
         ("export {store} --out /no/such/folder/x", 1, "No such file"),
     ],
 )
@@ -221,7 +236,7 @@ def test_empty_prefix_is_rejected(desk: Desk) -> None:
     result = desk.run("apply", desk.file(), desk.store, "--own-prefix", "", "--yes")
 
     assert result.exit_code == 2
-    assert "every name" in result.stderr
+    assert "own all names" in result.stderr
     assert len(desk.there()) == 2
 
 
@@ -260,12 +275,10 @@ def test_plan_notes_how_the_release_treats_hosts(desk: Desk) -> None:
     applied = desk.run("import", wanted, desk.store).stderr
     accepted = desk.run("import", wanted, desk.store, "--accept", "networks").stderr
 
-    assert f"note: Kafka 4.4 refuses {row}/33: Invalid CIDR notation" in newer
+    assert f"note: Kafka 4.4 rejects {row}/33: Invalid CIDR notation" in newer
     assert newer.count("note:") == 1
     assert older == applied
-    assert (
-        "1 ACL with a network as host: the release of the cluster compares hosts as text" in older
-    )
+    assert "1 ACL with a network as host: the cluster's release compares hosts as strings" in older
     assert older.endswith("--accept networks)\ndoorkeeper: nothing was changed\n")
     assert accepted == "doorkeeper: 2 added, 0 removed\n"
 
@@ -277,12 +290,12 @@ def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
     after = desk.there()
     whole = desk.run("apply", desk.file(C), desk.store, "--whole", "--yes")
 
-    note = "doorkeeper: note: 2 ACLs that are not wanted stay: "
+    note = "doorkeeper: note: 2 other ACLs are kept: "
     assert planned.stderr.startswith(note)
     assert "acls.yaml: 1 to add, 0 to remove; 0 unchanged; 2 not owned." in planned.stdout
     assert applied.stderr.startswith(note)
     assert len(after) == 3
-    assert "note: --whole removes 2 of the 3 ACLs that are there\n" in whole.stderr
+    assert "note: --whole removes 2 of the 3 existing ACLs\n" in whole.stderr
     assert len(desk.there()) == 1
 
 
@@ -319,7 +332,9 @@ def test_example_teams_apply_together(desk: Desk) -> None:
 
     assert found.stdout.splitlines()[0] == "- User:mallory,TOPIC,LITERAL,pay-orders,READ,ALLOW,*"
     # A store has no topics that could be planned without its server.
-    assert "note: topics, users and quotas of WANTED are left alone" in found.stderr
+    assert (
+        "note: topics, users and quotas in WANTED are ignored; to include them, use" in found.stderr
+    )
     assert refused.exit_code == 1
     assert f"{teams / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr
     assert applied.stderr.endswith("0 added, 1 removed\n")
@@ -349,7 +364,7 @@ def test_empty_export_selection_is_noted(desk: Desk) -> None:
 
     assert (found.exit_code, found.stdout) == (0, "version: 1\nacls: []\n")
     assert found.stderr == (
-        f"doorkeeper: note: --own-... selects none of the 2 ACLs of {desk.store}\n"
+        f"doorkeeper: note: --own-... selects none of the 2 ACLs in {desk.store}\n"
     )
 
 
@@ -366,7 +381,7 @@ def test_fail_on_unowned_acls(desk: Desk) -> None:
     assert ROW_B not in usual.stdout
     assert failing.stdout.splitlines()[:2] == [f"- {ROW_A}", f"! {ROW_B}"]
     assert failing.stderr == (
-        "doorkeeper: --fail-on unowned: 1 ACLs are neither wanted nor owned\n"
+        "doorkeeper: --fail-on unowned: 1 ACLs are neither desired nor owned\n"
     )
     assert [each["principal"] for each in json.loads(document.stdout)["unowned"]] == ["User:b"]
     # The output of a plan is the file of a plan.
@@ -412,7 +427,7 @@ def test_fail_on_selected_changes(desk: Desk) -> None:
     assert (none.exit_code, differing.exit_code) == (0, 1)
     assert removal.stdout.splitlines()[0] == f"- {ROW_B}"
     assert "--fail-on removal: 1 ACLs are removed" in removal.stderr
-    assert "--fail-on widening: 1 region of requests would be newly allowed" in widening.stderr
+    assert "--fail-on widening: 1 region of requests would become allowed" in widening.stderr
     assert "  User:c  READ, DESCRIBE  topic c-orders\n" in widening.stderr
 
 
@@ -452,9 +467,11 @@ def test_remaining_acls_of_deleted_entities_are_noted(desk: Desk) -> None:
 
     for result in (planned, applied):
         assert (
-            "note: 1 ACL on ordold stays: who makes it anew gives it to User:other" in result.stderr
-        )
-        assert "note: 1 ACL of User:ann stays, for who gets the name" in result.stderr
+            "note: 1 ACL on ordold stays and will apply again if the topic is recreated: User:other"
+        ) in result.stderr
+        assert (
+            "note: 1 ACL of User:ann stays and will apply to any new user of this name"
+        ) in result.stderr
 
 
 def test_diff_with_mirrormaker_prefix(desk: Desk) -> None:

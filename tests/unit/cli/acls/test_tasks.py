@@ -77,7 +77,7 @@ def test_json_of_verdict() -> None:
     [
         ("--topic t", "give one of --operation and --task"),
         ("--task produce --operation Write --topic t", "give one of --operation and --task"),
-        ("--task produce --group g", "--task produce takes --topic, of which --topic is needed"),
+        ("--task produce --group g", "--task produce takes --topic; --topic is required"),
         ("--task produce --topic t --group g", "--task produce takes --topic"),
         ("--task consume --topic t --cluster", "--task consume takes --topic, --group"),
         ("--task fly --topic t", "'fly' is not one of"),
@@ -95,4 +95,4 @@ def test_empty_prefix_is_rejected() -> None:
     result = CliRunner().invoke(doorkeeper, words)
 
     assert result.exit_code == 2
-    assert "found an empty one" in result.stderr
+    assert "found an empty name; expected: the name of a resource" in result.stderr

@@ -95,8 +95,8 @@ def test_overlapping_later_changes_are_listed(config: str) -> None:
         ("0", "allowed: a revision, FIRST..LAST, or --since"),
         ("3..2", "allowed: a revision, FIRST..LAST, or --since"),
         ("9", "revisions 9 to 9 are not all in the log"),
-        ("--since=9", "there is no revision 9"),
-        ("--since=2001-01-01", "before the history that was kept"),
+        ("--since=9", "revision 9 does not exist"),
+        ("--since=2001-01-01", "before the start of the history"),
         ("--since=2999-01-01", "in the future"),
         ("--since=yesterday", "allowed: a revision, an ISO date"),
     ],
@@ -113,8 +113,8 @@ def test_live_cluster_requires_its_store() -> None:
     found = run("undo", "1", "kafka://localhost:1")
 
     assert found.exit_code == 2
-    assert "name its store: --history" in " ".join(found.output.split())
-    assert "A Kafka cluster keeps none" in " ".join(found.output.split())
+    assert "Doorkeeper server, give its store with --history." in " ".join(found.output.split())
+    assert "A Kafka cluster keeps no history" in " ".join(found.output.split())
 
 
 def test_history_must_belong_to_the_cluster(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,10 @@ def test_history_must_belong_to_the_cluster(config: str, monkeypatch: pytest.Mon
     found = run("undo", "1", "kafka://localhost:1", "--history", config)
 
     assert found.exit_code == 1
-    assert "kafka://localhost:1 is the cluster another-cluster: give --history" in found.output
+    assert (
+        "kafka://localhost:1 is cluster another-cluster; give the store of that cluster with"
+        " --history"
+    ) in found.output
 
 
 def test_saved_plan_contains_the_revision(config: str, tmp_path: Path) -> None:

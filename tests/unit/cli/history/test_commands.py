@@ -102,7 +102,7 @@ def test_show_one_revision(run: Run, data_dir: Path) -> None:
 
     missing = run("history", "show", f"store:{data_dir}", "9")
     assert missing.exit_code == 1
-    assert "the log has no revision 9" in missing.output
+    assert "revision 9 is not in the log" in missing.output
 
 
 def test_verify_detects_damage(run: Run, data_dir: Path) -> None:
@@ -138,7 +138,7 @@ def test_verify_uses_recorded_hashes(run: Run, data_dir: Path, tmp_path: Path) -
     sound, rewritten = run(*words), run(*words, "--recorded-in", str(log))
 
     assert (sound.exit_code, rewritten.exit_code) == (0, 1)
-    assert "revision 4 does not have the hash that was recorded for it" in rewritten.stderr
+    assert "revision 4 does not match its recorded hash" in rewritten.stderr
     assert run(*words, "--recorded-in", str(empty)).exit_code == 2
 
 
@@ -199,7 +199,7 @@ def test_principal_requires_a_type(run: Run, data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ("kafka://localhost:1", "ask the store of the server, which may be running"),
+        ("kafka://localhost:1", "address of the server's store (the server may be running)"),
         ("acls.csv", "a file has no history"),
     ],
 )
@@ -209,7 +209,7 @@ def test_other_addresses_have_no_history(run: Run, place: str, why: str) -> None
 
     assert found.exit_code == 1
     assert why in found.output
-    assert "; --at is for config:FILE" in found.output
+    assert "; --at requires config:FILE" in found.output
 
 
 def test_watch_prints_changes(run: Run, data_dir: Path) -> None:
@@ -224,4 +224,4 @@ def test_watch_prints_changes(run: Run, data_dir: Path) -> None:
         if line
     ]
     assert found == [1, 4]
-    assert "there is no revision 9 yet" in run("watch", *store, "--since", "8").output
+    assert "revision 9 does not exist yet" in run("watch", *store, "--since", "8").output

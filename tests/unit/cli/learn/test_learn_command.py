@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--principal svc -- true", "'svc': expected type:name, as User:svc"),
-        ("--log x --check y", "--check and --topics need a COMMAND; found --log"),
-        ("", "expected a COMMAND, or --log with a log"),
-        ("--check a --acls b -- true", "--check enforces the ACLs of its file: no --acls beside"),
-        ("--allow-wider -- true", "--allow-wider and --command-config are for --acls; found none"),
+        ("--principal svc -- true", "'svc': expected: type:name, such as User:svc"),
+        (
+            "--log x --check y",
+            "--check and --topics require a COMMAND and cannot be combined with --log",
+        ),
+        ("", "expected a COMMAND, or --log FILE"),
+        ("--check a --acls b -- true", "--check and --acls cannot be combined"),
+        ("--allow-wider -- true", "--allow-wider and --command-config require --acls"),
     ],
 )
 def test_conflicting_options_are_rejected(words: str, said: str) -> None:
@@ -45,9 +48,7 @@ def test_file_with_several_principals_requires_principal_option(tmp_path: Path) 
     result = CliRunner().invoke(doorkeeper, ["learn", "--check", str(acls), "--", "true"])
 
     assert result.exit_code == 2
-    assert (
-        "ACLs of 2 principals: User:a, User:b; name one of them with --principal" in result.output
-    )
+    assert "ACLs of 2 principals: User:a, User:b; select one with --principal" in result.output
 
 
 LOG = """\
@@ -74,13 +75,12 @@ def test_minimal_acls_from_logs(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (
         0,
         (
-            "# Produce: WRITE (2 times); first at 2026-11-26T10:11:12Z\n"
-            "User:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*\n"
+            "# Produce: WRITE (2 times); first in"
+            " 2026-11-26T10:11:12Z\nUser:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*\n"
         ),
         (
-            "doorkeeper: note: no ACLs in force were given (--acls): whether these allow anything"
-            " new is not known\n"
-            "doorkeeper: note: 2 refused requests in the log are left out\n"
+            "doorkeeper: note: without --acls, these ACLs were not compared with those in"
+            " force\ndoorkeeper: note: 2 denied requests in the log are omitted\n"
         ),
     )
 
@@ -92,7 +92,7 @@ def test_file_that_is_not_a_log_is_rejected(tmp_path: Path) -> None:
     result = CliRunner().invoke(doorkeeper, ["learn", "--log", str(log)])
 
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"doorkeeper: {log}:1: not a record: expected ")
+    assert result.stderr.startswith(f"doorkeeper: {log}:1: not a log record; expected: ")
     assert result.stderr.count("\n") == 1
 
 
@@ -128,9 +128,8 @@ def test_wider_acls_are_not_written(tmp_path: Path) -> None:
         1,
         "",
         (
-            "doorkeeper: these ACLs would newly allow 1 region of requests; to write them all the"
-            " same: --allow-wider\n"
-            "doorkeeper:   User:svc  WRITE  topic orders\n"
+            "doorkeeper: these ACLs would newly allow 1 region of requests; to write them anyway,"
+            " add --allow-wider\ndoorkeeper:   User:svc  WRITE  topic orders\n"
         ),
     )
     assert not target.exists()

@@ -128,12 +128,12 @@ def test_audit_log_events(log: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("hello", "not a record: expected '[time] LEVEL message (kafka.authorizer.logger)'"),
-        ('{"message": "hello"}', "no event of the audit log"),
-        (event(operation="FLY"), "no decision of the audit log"),
+        ("hello", "not a log record; expected: '[time] LEVEL message (kafka.authorizer.logger)'"),
+        ('{"message": "hello"}', "not an event of the audit log"),
+        (event(operation="FLY"), "not a decision of the audit log"),
         (
             record("READ", "Topic:LITERAL:orders", "Fetch").replace("2026-11", "2026-13"),
-            "no time of a calendar",
+            "not a valid date",
         ),
     ],
     ids=["text", "json", "decision", "time"],
@@ -146,7 +146,9 @@ def test_file_that_is_not_a_log_is_rejected(line: str, reason: str, log: Path) -
 
     text = str(caught.value)
     assert text.startswith(f"{log}:1: {reason}; found ")
-    assert text.endswith("allowed: the audit log, and kafka-authorizer.log in Kafka's own layout")
+    assert text.endswith(
+        "expected: an audit log, or kafka-authorizer.log in Kafka's default layout"
+    )
 
 
 def test_truncated_record_is_skipped(log: Path) -> None:
@@ -157,7 +159,7 @@ def test_truncated_record_is_skipped(log: Path) -> None:
     logged.read(log)
 
     assert [each.question.name for each in logged.accesses()] == ["a"]
-    assert logged.unreadable[0].startswith(f"{log}:1: not a record: expected ")
+    assert logged.unreadable[0].startswith(f"{log}:1: not a log record; expected: ")
 
 
 def test_missing_file_is_reported(log: Path) -> None:

@@ -93,7 +93,7 @@ async def test_invalid_addresses_and_properties_are_reported(tmp_path: Path) -> 
     for address, properties, text in (
         (ADDRESS, wrong, r"security\.protocol: found TCP"),
         (ADDRESS, tmp_path / "none", "none"),
-        (parse_address("controllers://nonsense"), None, "an address is host:port"),
+        (parse_address("controllers://nonsense"), None, "expected: host:port"),
     ):
         with pytest.raises(RepositoryError, match=text):
             await ClusterRepository(address, properties).read()

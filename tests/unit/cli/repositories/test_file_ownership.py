@@ -86,7 +86,7 @@ async def test_file_with_ownership_has_only_owned_acls(tmp_path: Path) -> None:
         await read(tmp_path)
 
     assert [str(each) for each in raised.value.problems] == [
-        f"{one} line 5: not owned: TOPIC 'ship-labels' for User:a; owns: is in line 2",
+        f"{one} line 5: not owned: TOPIC 'ship-labels' for User:a; see owns: in line 2",
         f"{other} line 3: TOPIC 'pay-orders' for User:a is owned by {one} line 2",
     ]
 
@@ -105,5 +105,5 @@ async def test_topic_is_defined_in_one_file(tmp_path: Path) -> None:
         f"{one} line 3 and {other} line 3 both own topic 'pay-o' and all with this prefix",
         f"{one} line 4: not owned: topic 'ship-a'",
         f"{plain} line 3: topic 'pay-a' is owned by {one} line 3",
-        f"{plain} line 3: topic 'pay-a' stands in {one} too",
+        f"{plain} line 3: topic 'pay-a' is also in {one}",
     ]

@@ -74,9 +74,9 @@ async def test_session_requires_a_store_not_in_use(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("", "there are no ACLs: authorizer.class.name names no authorizer"),
-        (STANDARD, "there is no such file"),
-        (IN_MEMORY, "there is no store"),
+        ("", "there are no ACLs: authorizer.class.name is not set"),
+        (STANDARD, "no such file"),
+        (IN_MEMORY, "found no store"),
         ("no.such.Thing", "authorizer.class.name=no.such.Thing"),
     ],
 )

@@ -33,12 +33,12 @@ async def test_restore_returns_the_backup(tmp_path: Path) -> None:
     assert asked.exit_code == 1
     assert "+ User:user-1," in asked.output
     assert "- User:user-3," in asked.output
-    assert "Restore: 1 ACLs come back, 1 go.\n" in asked.output
-    assert asked.output.endswith("doorkeeper: nothing was changed: the answer was no\n")
+    assert "The restore adds 1 ACLs and removes 1.\n" in asked.output
+    assert asked.output.endswith("doorkeeper: nothing was changed: cancelled\n")
     assert (again.exit_code, "Restore:" in again.output) == (0, False)
 
     assert result.exit_code == 0, result.output
-    assert "the previous one is" in result.output
+    assert "the previous store is in" in result.output
     assert numbers_in(data) == [1, 2]
 
 
@@ -62,12 +62,12 @@ def test_store_is_created_once(tmp_path: Path) -> None:
     refused = run("store", "create", f"store:{data}")
     again = run("store", "create", f"store:{data}", "--overwrite")
 
-    assert first.output == f"{data}: an empty store\n"
+    assert first.output == f"{data}: created an empty store\n"
     assert refused.exit_code == 1
-    assert "there is or was a store" in refused.stderr
+    assert "found a store, or traces of one" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert again.exit_code == 0
-    assert f"the previous one is {data / 'doorkeeper.db.before-create-'}" in again.output
+    assert f"the previous store is in {data / 'doorkeeper.db.before-create-'}" in again.output
 
 
 def test_accept_allows_an_older_store(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_accept_requires_an_unused_store(tmp_path: Path) -> None:
     store = open_store(tmp_path / "data")
     in_use = run("store", "accept", f"store:{tmp_path}/data")
 
-    assert "there is no store to accept" in missing.stderr
+    assert "found no store" in missing.stderr
     assert "in use" in in_use.stderr
     assert missing.exit_code == in_use.exit_code == 1
     store.close()

@@ -40,7 +40,7 @@ def test_check_reports_each_problem(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     first, *lines = result.stderr.splitlines()
-    assert first.startswith("doorkeeper: digest: the rows are not those of revision 4")
+    assert first.startswith("doorkeeper: digest: the rows do not match revision 4")
     assert lines == [
         "doorkeeper: topic: 'b' is missing, but revision 3 set it",
         'doorkeeper: config: \'["","k"]\' is missing, but revision 2 set it',
@@ -55,12 +55,12 @@ def test_copy_reports_rows_and_revision(tmp_path: Path) -> None:
     again = run(*words, "--overwrite")
 
     assert first.exit_code == 0, first.output
-    assert f"{target}: 57 rows of {source}, revision 4; compared\n" == first.output
+    assert f"{target}: copied and verified 57 rows of {source}, revision 4\n" == first.output
     assert refused.exit_code == 1
-    assert "not empty (--overwrite replaces it)" in refused.stderr
+    assert "not empty; to replace it, add --overwrite" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert again.exit_code == 0
-    assert "the previous one is" in again.output
+    assert "the previous store is in" in again.output
 
 
 def test_store_address_may_be_a_configuration(tmp_path: Path) -> None:

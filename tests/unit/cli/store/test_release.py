@@ -84,7 +84,7 @@ def test_release_changes_both_ways(tmp_path: Path) -> None:
 
     there = release(tmp_path, "4.4", answer="y\n")
     assert there.exit_code == 0, there.output
-    assert there.output.endswith("the rules of Kafka 4.4; before: 4.3\n")
+    assert there.output.endswith("the rules of Kafka 4.4; previously 4.3\n")
     assert level_in(tmp_path) == [33]
     assert release(tmp_path, "4.4").output == "the rules of Kafka 4.4\n"
 
@@ -104,8 +104,8 @@ def test_conflicting_configuration_key_is_reported(tmp_path: Path) -> None:
 
     assert result.exit_code == 0
     assert result.stderr == (
-        "doorkeeper.kafka.release is 4.3 in the configuration: the server starts when it is 4.4,"
-        " or not set\n"
+        "doorkeeper.kafka.release is 4.3 in the configuration; set it to 4.4 or remove it, or the"
+        " server will not start\n"
     )
     assert level_in(tmp_path) == [33]
 

@@ -55,13 +55,13 @@ def test_first_line_is_the_password(
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"", "the first line is the password; it is empty"),
-        (b"\nsecret\n", "the first line is the password; it is empty"),
+        (b"", "the first line is empty; expected: the password"),
+        (b"\nsecret\n", "the first line is empty; expected: the password"),
         (b"\xffx\n", "the password: byte 0 is not UTF-8"),
         ("secret".encode("utf-16"), "the password: found UTF-16; expected: UTF-8"),
-        (b"sec\0ret\n", "the password has a NUL"),
-        (b"\xef\xbb\xbf\n", "the first line is the password; it is empty"),
-        (b"x" * (PASSWORD_BYTES_MAX + 1), "a password has at most 65536 bytes"),
+        (b"sec\0ret\n", "the password contains a NUL byte"),
+        (b"\xef\xbb\xbf\n", "the first line is empty; expected: the password"),
+        (b"x" * (PASSWORD_BYTES_MAX + 1), "found more than 65536 bytes"),
     ],
 )
 def test_invalid_password_error_hides_the_password(
@@ -76,7 +76,7 @@ def test_invalid_password_error_hides_the_password(
     with pytest.raises(ValueError, match=f"standard input: {text}"):
         new_password(None)
     assert str(of_file.value).startswith(f"{file}: ")
-    with pytest.raises(ValueError, match=r"absent: cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"absent: cannot read: No such file"):
         new_password(tmp_path / "absent")
 
 
@@ -101,7 +101,7 @@ def test_password_prompt_does_not_echo() -> None:
         ("sec\u00a0ret", "has U+00A0 NO-BREAK SPACE"),
         ("\u200bsecret\u200b", "has U+200B ZERO WIDTH SPACE"),
         ("secret\x7f", "has U+007F a control character"),
-        ("u\u0308ber", "has an accent as a letter of its own"),
+        ("u\u0308ber", "contains a combining accent, which"),
     ],
 )
 def test_invisible_characters_in_password_are_noted(

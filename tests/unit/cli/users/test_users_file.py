@@ -41,9 +41,9 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
     """On stderr, with status 1."""
     file = tmp_path / "users.txt"
     for words, password, said in (
-        (("list", file), "", "cannot be read: No such file or directory"),
-        (("remove", file, "x"), "", "cannot be read: No such file or directory"),
-        (("set-password", file, "x"), "", "the first line is the password; it is empty"),
+        (("list", file), "", "cannot read: No such file or directory"),
+        (("remove", file, "x"), "", "cannot read: No such file or directory"),
+        (("set-password", file, "x"), "", "the first line is empty; expected: the password"),
         (("set-password", file, " x"), "hush", "found the name ' x'; allowed: "),
     ):
         failed = run(*words, password=password)

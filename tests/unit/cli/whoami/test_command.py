@@ -35,7 +35,7 @@ User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 User:*,TOPIC,LITERAL,public,READ,ALLOW,*
 """
 SUBJECT = r"CN=alice,OU=ServiceUsers,O=Example\, Inc,C=DE"
-WHOLE_NAME = "that one is a certificate's whole name, which no rule has shortened"
+WHOLE_NAME = "the full distinguished name, to which no mapping rule was applied"
 NEAR = r"'User:C=DE,O=Example\, Inc,OU=ServiceUsers,CN=alice'"
 
 
@@ -85,12 +85,12 @@ def test_principal_of_a_certificate(folder: Path) -> None:
         "  DEFAULT                                not reached",
         "assumed: the broker runs with these values",
         "assumed: the broker trusts the certificate's issuer",
-        "ACLs that name it: 1 of 3, of acls.csv",
+        "ACLs that name it: 1 of 3 in acls.csv",
         "  User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*",
-        "ACLs of User:*, which are for it too: 1",
+        "ACLs of User:*, which also apply to it: 1",
         "  User:*,TOPIC,LITERAL,public,READ,ALLOW,*",
         "super.users: does not name it (--config)",
-        "near misses, which are other principals for Kafka:",
+        "near misses (similar names, but different principals for Kafka):",
         "  'User:Alice' differs in upper and lower case (a super user)",
         f"  {NEAR} differs in {WHOLE_NAME} (1 ACL)",
     ]
@@ -146,17 +146,20 @@ def test_kerberos_principal(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give one of --cert, --token, --kerberos and --user, or the address"),
+        ((), "give one of --cert, --token, --kerberos or --user, or the address"),
         (("acls.csv",), "acls.csv is not a live cluster"),
         (("--user", "a"), "--config is missing"),
         (("kafka://a:1", "--listener", "A"), "--config is missing"),
         (("kafka://a:1", "--override", "a=b"), "--config is missing"),
         (("--user", "a", "--kerberos", "b"), "found 2"),
         (("--config", "broker.properties", "--user", "a"), "--listener: is missing"),
-        (listener("X", "--user", "a"), "found 'X'; the configuration has CLIENTS, OAUTH"),
-        (listener("OAUTH", "--user", "a", "--default-realm", "R"), "--default-realm is for"),
-        (listener("OAUTH", "--user", "a", "--create-token"), "--create-token is for a live"),
-        (listener("OAUTH", "--user", "a", "--command-config", "b"), "needs a live cluster"),
+        (listener("X", "--user", "a"), "found 'X'; allowed: CLIENTS, OAUTH"),
+        (listener("OAUTH", "--user", "a", "--default-realm", "R"), "--default-realm requires"),
+        (
+            listener("OAUTH", "--user", "a", "--create-token"),
+            "--create-token requires a login to a live",
+        ),
+        (listener("OAUTH", "--user", "a", "--command-config", "b"), "requires a live cluster"),
     ],
 )
 def test_wrong_usage(folder: Path, words: tuple[str, ...], said: str) -> None:
@@ -256,10 +259,13 @@ def test_login_without_describe_permission(server: DoorkeeperServer, folder: Pat
     assert text.splitlines() == [
         "User:bob (inferred)",
         "because: the name in the client's properties",
-        "assumed: the broker has no principal.builder.class of its own (--config has its rules)",
+        "assumed: the broker uses the default principal.builder.class (see --config)",
         f"known: kafka://{address} accepts the login",
-        "note: no answer named the principal; --create-token asks for it by a delegation token",
-        f"ACLs: not known; the login may not list those of the brokers at {address}",
+        (
+            "note: no response named the principal;"
+            " --create-token finds it by creating a delegation token"
+        ),
+        f"ACLs: unknown; this login is not authorized to list the ACLs of the brokers at {address}",
         "super.users: not known",
     ]
 
@@ -267,7 +273,9 @@ def test_login_without_describe_permission(server: DoorkeeperServer, folder: Pat
 def test_login_that_may_list_acls(server: DoorkeeperServer, folder: Path) -> None:
     found = answer(*live(server, login(folder, "carol")))
 
-    assert found["note"].startswith("User:carol may describe the ACLs, and none allows it")
+    assert found["note"].startswith(
+        "User:carol may describe the ACLs although no ACL allows it, so it is"
+    )
     assert (found["acls"]["number"], found["acls"]["own"]) == (2, [])
 
 
@@ -284,8 +292,10 @@ def test_principal_by_delegation_token(folder: Path) -> None:
         "User:bob",
     )
     assert text.startswith("User:BOB (known)\nknown: kafka://")
-    assert "it owned a delegation token, created for this and expired at once\n" in text
-    assert "note: not User:bob, as the configuration has it\n" in text
+    assert (
+        "it owned a delegation token that was created for this check and expired immediately\n"
+    ) in text
+    assert "note: different from User:bob, which the configuration gives\n" in text
 
 
 def test_cluster_without_delegation_tokens(folder: Path) -> None:
@@ -300,7 +310,7 @@ def test_rejected_login(server: DoorkeeperServer, folder: Path) -> None:
     code, text, _ = run(*live(server, login(folder, password="wrong")))
 
     assert code == 0
-    assert text.startswith("REFUSED: no principal\nbecause: the cluster refuses the login\n")
+    assert text.startswith("REFUSED: no principal\nbecause: the cluster rejected the login\n")
     assert "Invalid username or password" in text
     assert "wrong" not in text
 

@@ -74,7 +74,7 @@ def test_a_claim_gives_a_role(
     [
         ({"nonce": "another"}, "its nonce is not that of this login"),
         ({"nonce": None}, "its nonce is not that of this login"),
-        ({"iss": "http://127.0.0.1:1"}, "the issuer is another one"),
+        ({"iss": "http://127.0.0.1:1"}, "the issuer does not match"),
         ({"aud": "another"}, "audience"),
         ({"aud": None}, "audience"),
         ({"aud": [CLIENT, "another"], "azp": "another"}, "issued for another client"),

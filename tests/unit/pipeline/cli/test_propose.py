@@ -60,8 +60,8 @@ def test_changes_are_printed_without_output_file(out: Path) -> None:
         "2 -> 1 ACLs: 0 added, 1 removed",
         "of the whole history it newly forbids 0 decisions and newly allows 0",
         (
-            "with allow.everyone.if.no.acl.found=true it would open the resources of 1 removed ACL"
-            " to all: then give --allow-everyone"
+            "with allow.everyone.if.no.acl.found=true it would open the resources of 1 removed"
+            " ACL to everyone; in that case give --allow-everyone"
         ),
         "RISK: principals may lose access: --min-days 0 is below 35",
         (
@@ -81,7 +81,7 @@ def test_output_files(out: Path, tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert "newly forbids 0 decisions" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("see it with: doorkeeper acls diff ")
+    assert done.stdout.splitlines()[-1].startswith("to review: doorkeeper acls diff ")
     assert len(choosing.read(target.read_text(), name=target.name)) == 1
     assert "kafka-acls.sh" in script.read_text()
     assert len(delta.read(out, "least_privilege")) == 1
@@ -130,7 +130,7 @@ def test_accepted_findings_are_kept(out: Path, tmp_path: Path) -> None:
     assert proposed("2020-01-31").startswith("2 -> 1 ACLs")
     accepted = proposed("2999-12-31")
     assert accepted.startswith("2 -> 2 ACLs: 0 added, 0 removed")
-    assert "stays, accepted until 2999-12-31: resourceType=TOPIC, resourceName=old," in accepted
+    assert "kept, accepted until 2999-12-31: resourceType=TOPIC, resourceName=old," in accepted
 
 
 def test_options_of_the_last_run_are_reused(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_super_user_list_with_commas_is_noted(out: Path) -> None:
     """One line says what to write: as Kafka reads it, this is one name."""
     done = called("propose", "--tables", out, "--super-user", "User:a,User:b")
 
-    assert "separated by semicolons: User:a;User:b" in done.output
+    assert "with semicolons: User:a;User:b" in done.output
 
 
 @pytest.mark.parametrize("wrong", ["admin", "User:a;b"])
@@ -233,7 +233,7 @@ def test_unknown_principal_is_rejected(out: Path) -> None:
     done = called("propose", "--tables", out, *ANY_LENGTH, "--principal", "User:A")
 
     assert isinstance(done.exception, PipelineError)
-    assert "found 'User:A', with neither an ACL nor a decision" in str(done.exception)
+    assert "'User:A' has no ACL and no decision" in str(done.exception)
     assert called("propose", "--tables", out, *ANY_LENGTH, "--principal", "User:a").exit_code == 0
 
 

@@ -40,7 +40,7 @@ def test_cluster_is_selected_by_name(tmp_path: Path) -> None:
     written = runner.invoke(pipeline, [*report, "--cluster-name", "lkc-2"])
 
     assert isinstance(asked.exception, Conflicting)
-    assert "Choose one by --cluster-name" in str(asked.exception)
+    assert "select one with --cluster-name" in str(asked.exception)
     assert written.exit_code == 0, written.output
     assert "1  to decide, 1 group" in written.stdout
     assert "lkc-2" in target.read_text()

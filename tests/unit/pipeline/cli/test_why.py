@@ -92,7 +92,7 @@ def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
         (OWN, "KEEP", "used", ["requests that used it"], "User:app"),
         (WIDE, "REMOVE", "unneeded", ["requests that used it"], "User:app"),
         (IDLE, "REMOVE", "unneeded", ["requests of User:app"], "User:app"),
-        (SHUT, "ASK", "deny-first", ["requests that it allows, and a DENY refused"], "User:shut"),
+        (SHUT, "ASK", "deny-first", ["requests that it allows but a DENY denied"], "User:shut"),
         (STOP, "KEEP", "deny", ["requests that used it"], "User:shut"),
         (LACKING, "ASK", "refused", ["requests that were refused"], "User:lacking"),
         (RENAMED, "ASK", "renamed", ["requests of User:app"], "User:app"),
@@ -144,16 +144,13 @@ def test_text_output(out: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert done.stdout == (
-        "User:app,TOPIC,PREFIXED,pay.,READ,ALLOW,*\n"
-        "REMOVE (rule unneeded): all it was used for in 3 days is allowed by another ACL too\n"
-        "  age: in a listing of 2026-11-01; days of the history since then: 3\n"
-        "  days with decisions: 4\n"
-        "  uses: 4, last 2026-11-04 07:10:00,250; decided by it alone: 0\n"
-        "  covered by: User:app,TOPIC,LITERAL,pay.in,READ,ALLOW,*\n"
-        "  requests that used it:\n"
-        "    [2026-11-04 07:10:00,250] Principal = User:app is Allowed operation = READ from host"
-        " = 10.0.0.7 on resource = Topic:LITERAL:pay.in for request = Fetch (4 times since"
-        " 2026-11-01)\n"
+        "User:app,TOPIC,PREFIXED,pay.,READ,ALLOW,*\nREMOVE (rule unneeded): everything it was"
+        " used for in 3 days is also allowed by another ACL\n  age: in a listing of 2026-11-01;"
+        " days of the history since then: 3\n  days with decisions: 4\n  uses: 4, last 2026-11-04"
+        " 07:10:00,250; decided by it alone: 0\n  covered by:"
+        " User:app,TOPIC,LITERAL,pay.in,READ,ALLOW,*\n  requests that used it:\n    [2026-11-04"
+        " 07:10:00,250] Principal = User:app is Allowed operation = READ from host = 10.0.0.7 on"
+        " resource = Topic:LITERAL:pay.in for request = Fetch (4 times since 2026-11-01)\n"
     )
 
 
@@ -199,8 +196,8 @@ def test_unknown_grant_suggests_similar_ones(out: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((), "found no grant; name one by a row"),
-        (("User:app",), "found 1 cells; expected: 7; a row is KafkaPrincipal,"),
+        ((), "no ACL given; give a row such"),
+        (("User:app",), "found 1 fields; expected: 7; expected a row: KafkaPrincipal,"),
         (("--operation", "Raed"), "'Raed'"),
     ],
 )

@@ -69,7 +69,7 @@ def test_limit_tolerates_some_thin_days() -> None:
     found = collection_of(days([200] * 30 + [20] * 12), [])
 
     (text,) = lost(found)
-    assert text.startswith("on 11 of 42 days the log has less than a fifth of the decisions")
+    assert text.startswith("on 11 of 42 days the log has less than a fifth of the usual decisions")
     assert lost(found, coverage=70) == lost(found, coverage=0) == []
     assert lost(found._replace(thin=found.thin[:4])) == []
 

@@ -51,7 +51,7 @@ def row(**changed: Any) -> dict[str, Any]:
     return made
 
 
-WRONG_OPTIONS = "super users or --allow-everyone were not given as the cluster has them"
+WRONG_OPTIONS = "the super users or --allow-everyone differ from those of the cluster"
 DENIED_NOW = {"outcome_now": "DENIED", "rule_now": "DefaultDeny"}
 ALLOWED_NOW = {"outcome": "DENIED", "rule": "DefaultDeny"}
 
@@ -69,9 +69,13 @@ def test_sufficient_history() -> None:
     ("history", "rows", "text"),
     [
         (observed(2), [row()], "the history is 24 hours long, and 30 days are needed"),
-        (observed(60, missing=tuple(range(10, 30))), [row()], "66.6% of the days have decisions"),
+        (
+            observed(60, missing=tuple(range(10, 30))),
+            [row()],
+            "66.6% of the days have allowed decisions; required",
+        ),
         (observed(), [row(), row(count=2, **DENIED_NOW)], "98% of the decisions agree"),
-        (observed(allowed=0), [row()], "the history has refusals only"),
+        (observed(allowed=0), [row()], "the history has only denied requests"),
         (observed(0, decisions=0, allowed=0, first=None, last=None), [], "there are no decisions"),
     ],
 )
@@ -91,7 +95,7 @@ def test_insufficient_history_lists_each_reason(
         (
             [row(rule_now="SuperUser")],
             Policy(super_users=frozenset({"User:a"})),
-            "but it is given as a super user",
+            "although it is given as a super user",
         ),
         ([row(rule="DefaultAllow", **DENIED_NOW)], Policy(), "add --allow-everyone"),
         (
@@ -99,10 +103,10 @@ def test_insufficient_history_lists_each_reason(
             Policy(allow_everyone=True),
             "remove --allow-everyone",
         ),
-        ([row(unlisted=95)], Policy(), "probably of another cluster"),
+        ([row(unlisted=95)], Policy(), "probably from another cluster"),
         ([row(unlisted=5)], Policy(), "ACLs were removed, the listing is outdated"),
-        ([row(**DENIED_NOW)], Policy(), "were allowed, and the given ACLs deny them"),
-        ([row(**ALLOWED_NOW)], Policy(), "were denied, and the given ACLs allow them"),
+        ([row(**DENIED_NOW)], Policy(), "were allowed, but the given ACLs deny them"),
+        ([row(**ALLOWED_NOW)], Policy(), "were denied, but the given ACLs allow them"),
     ],
 )
 def test_contradictions_have_one_cause(
@@ -177,10 +181,10 @@ def test_future_decisions_are_insufficient() -> None:
 
     (cause,) = found.causes
     assert cause == (
-        "the last decision is of 2026-10-31 12:00 UTC, which is in the future: is --zone right, or"
-        " the clock of a broker wrong?"
+        "the last decision is of 2026-10-31 12:00 UTC, which is in the future; check --zone and"
+        " the clocks of the brokers"
     )
-    assert found.lacking == ("decisions have times that are later than now",)
+    assert found.lacking == ("decisions have times in the future",)
     assert (found.contradicts, well.contradicts) == (True, False)
     assert (well.causes, well.lacking) == ((), ())
 
@@ -189,7 +193,7 @@ def test_agreement_is_not_checked_without_acls() -> None:
     found = evidence_of(observed(has_acls=False), [], Policy(), MONTH)
 
     assert (found.agreement, found.contradicts, found.lacking) == (None, False, ())
-    assert found.summary().endswith("no ACLs were given to compare with")
+    assert found.summary().endswith("no ACLs were given for comparison")
 
 
 @pytest.mark.parametrize(
@@ -217,9 +221,10 @@ def test_broker_log_with_gaps_is_insufficient() -> None:
 
     assert found.lacking == (
         (
-            "the log /b2.log has allowed decisions on 11 of 31 days, and 90% are needed"
-            " (--min-coverage): are files of this broker missing, or was its logger at INFO?"
-            " Without any: 2026-10-01, 2026-10-02, 2026-10-03, 2026-10-04, 2026-10-05, ..."
+            "the log /b2.log has allowed decisions on 11 of 31 days; required: 90%"
+            " (--min-coverage). Check whether files of this broker are missing or its logger was"
+            " at INFO. Days without: 2026-10-01, 2026-10-02, 2026-10-03, 2026-10-04, 2026-10-05,"
+            " ..."
         ),
     )
     assert "on 31 of 31 days, in 2 logs; 100% agree" in found.summary()
@@ -229,7 +234,9 @@ def test_number_of_logs_must_match_brokers() -> None:
     needed = MONTH._replace(brokers=3)
     found = evidence_of(observed(logs=brokers(31, 30)), [row()], Policy(), needed)
 
-    assert found.lacking == ("found 2 logs, and 3 brokers and controllers write one (--brokers)",)
+    assert found.lacking == (
+        "found 2 logs; required: one for each of 3 brokers and controllers (--brokers)",
+    )
     assert not evidence_of(observed(logs=brokers(31, 31, 30)), [row()], Policy(), needed).lacking
     assert not evidence_of(observed(logs=None), [row()], Policy(), needed).lacking
 
@@ -247,11 +254,11 @@ def test_history_begins_with_the_first_allowed_decision() -> None:
     refused, allowed = days_of("DENIED", *range(40)), days_of("ALLOWED", *range(34, 40))
     found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
 
-    assert found.lacking == ("the history is 5 days long, and 30 days are needed (--min-days)",)
+    assert found.lacking == ("the history is 5 days long; required: 30 days (--min-days)",)
     assert found.causes == (
         (
-            "from 2026-10-01 to the first allowed decision, of 2026-11-04, the log has refusals"
-            " only, as at INFO: the history begins with that decision"
+            "from 2026-10-01 to the first allowed decision on 2026-11-04, the log has only denied"
+            " requests, as at level INFO; the history begins with that decision"
         ),
     )
     assert not found.contradicts
@@ -263,4 +270,4 @@ def test_trailing_days_of_denials_are_missing() -> None:
     found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
 
     [lacking] = found.lacking
-    assert lacking.startswith("66.6% of the days have decisions that were allowed")
+    assert lacking.startswith("66.6% of the days have allowed decisions; required")

@@ -21,7 +21,7 @@ from doorkeeper_pipeline.evaluation.hosts import never_matches
         ("10.0.0.0/8", True, ""),
         ("10.0.0.0/8", False, "before Kafka 4.4"),
         ("2001:db8::/32", True, ""),
-        ("10.0.0.0/33", True, "is not a network"),
+        ("10.0.0.0/33", True, "is not a valid network"),
     ],
 )
 def test_unmatchable_hosts(host: str, *, networks: bool, reason: str) -> None:

@@ -50,7 +50,7 @@ def test_each_severity_rule_has_an_example() -> None:
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        ("acls", (Severity.CRITICAL, "may change ACLs, and so grant everything")),
+        ("acls", (Severity.CRITICAL, "may change ACLs and thereby grant everything")),
         ("sensitive", (Severity.HIGH, "sensitive topics: pii.*")),
         ("many", (Severity.HIGH, "for every principal, of which 10 are known")),
         ("prefix", (Severity.MEDIUM, "every topic that begins with *")),

@@ -152,7 +152,7 @@ def test_first_matching_rule_decides(
 
 def test_removal_that_depends_on_super_users_is_noted() -> None:
     known = KNOWN._replace(super_users=frozenset({"User:alice"}))
-    assert "only while super.users" in judge(UNUSED, known).why
+    assert "only while the principal is in super.users" in judge(UNUSED, known).why
     assert "no request at all" in judge(of("nobody"), KNOWN).why
 
 

@@ -77,7 +77,7 @@ def test_acls_of_another_cluster_contradict(tmp_path: Path) -> None:
 
     assert proof.contradicts
     assert proof.agreement == 100 / 9
-    assert any("probably of another cluster" in each for each in proof.causes)
+    assert any("probably from another cluster" in each for each in proof.causes)
 
 
 def test_missing_super_user_and_allow_everyone_are_named(tmp_path: Path) -> None:

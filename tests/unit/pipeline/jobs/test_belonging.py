@@ -36,7 +36,7 @@ def test_same_period_in_both_logs_is_rejected() -> None:
         "/a/audit (trail) and /b/kafka.log (authorizer-log) both have decisions from"
         " 2026-11-22 12:10:00 to 2026-11-22 12:10:00 UTC"
     )
-    assert "leave the authorizer log out" in told
+    assert "both. Omit the authorizer log" in told
     assert "--different-servers" in told
 
 
@@ -55,7 +55,7 @@ def test_events_of_several_clusters_require_a_choice() -> None:
         choose_cluster(files, "", Cluster(""))
 
     assert str(caught.value) == (
-        "the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a). Choose one by --cluster-name"
+        "the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a); select one with --cluster-name"
     )
     chosen = choose_cluster(files, "lkc-1", Cluster("lkc-1"))
     assert (chosen.name, chosen.ids) == ("lkc-1", ("lkc-1", "lkc-2"))
@@ -65,7 +65,7 @@ def test_events_of_one_cluster_require_no_choice() -> None:
     files: list[dict[str, Any]] = [{"path": "/a", "decisions": 1, "clusters": ["lkc-1"]}]
 
     assert choose_cluster(files, "", Cluster("")).name == "lkc-1"
-    with pytest.raises(Conflicting, match="found 'payments', and the events are of lkc-1"):
+    with pytest.raises(Conflicting, match="found 'payments', but the events are of lkc-1"):
         choose_cluster(files, "payments", Cluster("payments"))
 
 

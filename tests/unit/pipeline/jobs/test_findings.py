@@ -220,8 +220,8 @@ def test_summary_lines() -> None:
         ("  MEDIUM    User:old: 1 of 1 grant unused, perhaps under a former name: READ on TOPIC t"),
         "            are both the same?",
         (
-            "safe to do now, with doorkeeper-pipeline propose: 1 finding,"
-            " 0 new since the run of 2026-11-01 00:00"
+            "safe to apply now, with doorkeeper-pipeline propose: 1 finding, 0 new since the run"
+            " of 2026-11-01 00:00"
         ),
         "  LOW       User:a: 1 of 14 grants unused: READ on TOPIC t",
     ]

@@ -92,8 +92,8 @@ UNCHECKED = "not checked: whether a collector dropped lines"
     [
         (lambda: logged()[::10], "requests that write two lines"),
         (lambda: [each for at, each in enumerate(logged()) if at % 5], "requests that write two"),
-        (lambda: without("OffsetCommit")[::10], "lack requests by which a client begins"),
-        (lambda: without("OffsetCommit", "Heartbeat")[::10], "lack requests by which a client"),
+        (lambda: without("OffsetCommit")[::10], "have no initial requests"),
+        (lambda: without("OffsetCommit", "Heartbeat")[::10], "have no initial requests"),
     ],
 )
 def test_incomplete_log_removes_nothing(

@@ -116,7 +116,7 @@ def test_name_is_forgotten_in_all_tables(output: Output, name: str, left: dict[s
 def test_unknown_name_is_rejected(output: Output) -> None:
     before = silver_and_gold(output.out)
 
-    with pytest.raises(Conflicting, match="--forget: found 'User:bo' in no table"):
+    with pytest.raises(Conflicting, match="--forget: 'User:bo' is not in any table"):
         maintained(output, forget=("User:bo",), keep_days=5)
 
     assert silver_and_gold(output.out) == before

@@ -102,8 +102,8 @@ def test_proposal_is_not_wider_than_the_acls_in_force(tmp_path: Path) -> None:
     with pytest.raises(PipelineError) as refused:
         propose(asked, ProposalOptions(prefixes=True))
     assert str(refused.value) == (
-        "the proposal would newly allow 1 region of requests, which the ACLs in force do not; to"
-        f" propose it all the same: --allow-wider\n  {ALL_OF_PAY}, from 10.0.0.1"
+        "the proposal would newly allow 1 region of requests; to propose it anyway, add"
+        f" --allow-wider\n  {ALL_OF_PAY}, from 10.0.0.1"
     )
     permitted = propose(asked, ProposalOptions(prefixes=True, wider=True))
     assert [region_words(each) for each in permitted.wider] == [f"{ALL_OF_PAY}, from 10.0.0.1"]
@@ -249,7 +249,7 @@ def test_invalid_options_are_rejected(tmp_path: Path) -> None:
         made(tmp_path, kinds("nonsense"))
     with pytest.raises(PipelineError, match="found nothing"):
         made(tmp_path, kinds())
-    with pytest.raises(PipelineError, match="'alice': expected type:name"):
+    with pytest.raises(PipelineError, match="'alice': expected: type:name"):
         made(tmp_path, ProposalOptions(principals=("alice",)))
 
 

@@ -35,7 +35,7 @@ def test_log_rotated_while_reading(tmp_path: Path) -> None:
     log.rename(tmp_path / "a.log.1")
     log.write_text(LINE.replace("07:10", "08:10"))
 
-    assert "another file took its place" in read_piece(None, task).failure
+    assert "the file was replaced" in read_piece(None, task).failure
 
 
 def test_contradicting_collector_time_is_warned_about(tmp_path: Path) -> None:

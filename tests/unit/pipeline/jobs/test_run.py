@@ -368,7 +368,7 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     acls.write_text("version: 1\nacls: []\n")
     for _ in range(2):
         summary = site.run(acls=(str(acls),))
-        assert summary.run["warnings"][0].startswith("the set of ACLs that was given is empty")
+        assert summary.run["warnings"][0].startswith("the given set of ACLs is empty")
         assert summary.evidence.contradicts
 
 
@@ -427,7 +427,7 @@ def test_garbage_is_counted_by_lines(site: Site) -> None:
     """Lines without a beginning are one piece in quarantine, and still most of the log."""
     site.log("a.log", *[record("x")] * 100, *["garbage\n"] * 900)
 
-    with pytest.raises(TooManyUnread, match=r"900 of 1,000 lines could not be read"):
+    with pytest.raises(TooManyUnread, match=r"900 of 1,000 lines could not be parsed"):
         site.run(slice_bytes=1 << 20)
 
 
@@ -490,7 +490,7 @@ def test_events_of_two_clusters_are_separate(site: Site) -> None:
     with pytest.raises(Conflicting, match=r"2 clusters: lkc-1 .*, lkc-2 .* by --cluster-name"):
         site.run(inputs=(str(events),))
     with pytest.raises(
-        Conflicting, match=r"--cluster-name: found 'lkc-3', and the events are of lkc-1"
+        Conflicting, match=r"--cluster-name: found 'lkc-3', but the events are of lkc-1"
     ):
         site.run(inputs=(str(events),), cluster="lkc-3")
 
@@ -562,5 +562,5 @@ def test_unnamed_log_with_events_of_two_clusters_is_rejected(site: Site) -> None
     site.log("audit.jsonl", confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
     site.log("kafka.log", record("z", "2026-11-21 07:00:00,000"))
 
-    with pytest.raises(Conflicting, match=r"kafka\.log does not name its own: give it another"):
+    with pytest.raises(Conflicting, match=r"kafka\.log does not name its cluster; use separate"):
         site.run(cluster="lkc-1")

@@ -153,7 +153,7 @@ def test_rebuild_reads_ranges_again(site: Site) -> None:
 
     assert site.counts() == {"x": 2, "y": 2}
     assert summary.run["lines"] == 2
-    name = f"{site.address()}: records that are no longer there and stay as they were read"
+    name = f"{site.address()}: records that no longer exist; kept as read before"
     assert f"{name}: 2" in summary.run["warnings"]
 
 
@@ -197,7 +197,7 @@ def test_unknown_topic_is_reported(site: Site) -> None:
     with pytest.raises(Unreadable) as caught:
         site.run(site.address("nothing"))
 
-    assert str(caught.value) == f"{site.address('nothing')}: there is no such topic"
+    assert str(caught.value) == f"{site.address('nothing')}: no such topic"
     with closing(KafkaAdminClient(**site.server.client_config().kafka_python())) as admin:
         assert "nothing" not in admin.list_topics()
 
@@ -210,7 +210,7 @@ def test_invalid_address_error_hides_the_password(site: Site) -> None:
 def test_unrecognised_records_are_rejected(site: Site) -> None:
     site.send("a", "b")
 
-    with pytest.raises(Unreadable, match="nothing in its first records tells what they are"):
+    with pytest.raises(Unreadable, match="cannot detect the format from the first records; give"):
         site.run()
 
 
@@ -229,7 +229,7 @@ def test_required_permissions_on_the_topic(tmp_path: Path) -> None:
         server.add_acls([allow("svc", READ, topic(LOGS))])
         site.run(command_config=str(config))
 
-        assert "not allowed: READ and DESCRIBE on the topic are needed" in str(caught.value)
+        assert "not authorized; READ and DESCRIBE on the topic are required" in str(caught.value)
         assert site.counts() == {"x": 1}
         stored = [str(delta.read(site.out, name).to_dicts()) for name in ("files", "runs")]
         assert not any("secret" in text for text in stored)

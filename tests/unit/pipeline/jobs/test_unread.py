@@ -153,7 +153,7 @@ def test_proposals_exclude_principals_of_unread_lines(tmp_path: Path) -> None:
 
     careful = proposed(month)
 
-    assert "nothing is proposed for User:svc, nor for User:*" in careful
+    assert "nothing is proposed for User:svc and User:*, because ambiguous" in careful
     assert "principal=User:svc" not in careful
     assert "principal=User:svc" in proposed(month, "--accept-lost-access")
 

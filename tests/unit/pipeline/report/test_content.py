@@ -40,9 +40,9 @@ def test_report_of_empty_tables() -> None:
     report = report_of(tables, ABOUT)
 
     sections = {section.id: section for section in report.sections}
-    assert sections["overview"].missing == "No decision was read: nothing happened."
+    assert sections["overview"].missing == "No decisions were read."
     assert "No request was refused." in sections["refused"].lead
-    assert "No ACL is known to have been added or removed." in sections["changes"].lead
+    assert "No ACL was added or removed." in sections["changes"].lead
     assert sections["decide"].lead == ("There is nothing to decide about.",)
     assert [figure.number for figure in report.figures] == [UNKNOWN, "0", "0"]
     assert report.first_day is None

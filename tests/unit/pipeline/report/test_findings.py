@@ -72,13 +72,13 @@ def test_register_round_trips(tmp_path: Path) -> None:
         ("{", "Expecting"),
         ("[]", 'expected: "version": 1'),
         ('{"version": 1, "findings": []}', "findings: found []; expected: an object"),
-        ('{"version": 1, "reported": "now"}', "reported: found 'now'; expected: a day such as"),
-        ('{"version": 1, "cluster": []}', "cluster: found []; expected: a text"),
-        (ENTRY % '"owner": 5', "finding 'a': owner: found 5; expected: a text"),
+        ('{"version": 1, "reported": "now"}', "reported: found 'now'; expected: a date such as"),
+        ('{"version": 1, "cluster": []}', "cluster: found []; expected: a string"),
+        (ENTRY % '"owner": 5', "finding 'a': owner: found 5; expected: a string"),
         (ENTRY % '"until": "2027-01-31"', "finding 'a': unknown property 'until'; allowed: kind,"),
         (
             '{"version": 1, "findings": {"a": {"kind": "k", "text": "t", "first_seen": "today"}}}',
-            "'a': first_seen: found 'today'; expected: a day",
+            "'a': first_seen: found 'today'; expected: a date",
         ),
     ],
 )

@@ -18,7 +18,7 @@ def test_history_of_denials_shows_no_loss() -> None:
     tables = {"backtest": table_of("backtest", [])}
     lost = [{"turn": "ALLOW_TO_DENY", "principal": "User:a", "count": 3}]
 
-    unknown = "Nothing was allowed in this history, so that it cannot show who would lose access."
+    unknown = "The history has no allowed decisions, so it cannot show who would lose access."
     assert backtest_of(tables, REFUSALS, ABOUT).lead[0].startswith(unknown)
     assert backtest_of(tables, HISTORY, ABOUT).lead[0].startswith("No principal would lose access.")
     told = backtest_of({"backtest": table_of("backtest", lost)}, REFUSALS, ABOUT).lead[0]

@@ -60,7 +60,7 @@ def test_duplicates_of_two_files_are_one_row(tmp_path: Path) -> None:
     ("data", "reason"),
     [
         (b"\xff", "byte 0 is not UTF-8"),
-        ("acls: []".encode("utf-16"), "found UTF-16; expected: UTF-8: convert it with iconv"),
+        ("acls: []".encode("utf-16"), "found UTF-16; expected: UTF-8 (convert it with iconv)"),
         (b"acls: [1]", "acls.yaml"),
         (None, "No such file"),
     ],

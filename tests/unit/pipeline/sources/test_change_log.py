@@ -89,7 +89,7 @@ def test_other_databases_are_rejected(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
 
-    with pytest.raises(Unreadable, match="not a store"):
+    with pytest.raises(Unreadable, match="not a Doorkeeper store"):
         acl_sets.read([str(path)])
     path.write_bytes(b"SQLite format 3\0" + b"x" * 1000)
     with pytest.raises(Unreadable, match=r"other\.db"):

@@ -50,9 +50,9 @@ def test_layout_patterns(pattern: str, line: str, level: str) -> None:
         ("%m %d%n", "expected %d, the time, and then %m, the message"),
         ("%d %p%n", "expected %d, the time, and then %m, the message"),
         ("%d %m %m", "found '%m' twice"),
-        ("%d %q %m", "found '%q %m'; known are %d, %p, %m"),
+        ("%d %q %m", "found '%q %m'; allowed: %d, %p, %m"),
         ("%d{HH:mm:ss,SSS} %m", "has no date"),
-        ("%d{yyyy-MM-dd hh} %m", "found 'h'; known are yyyy"),
+        ("%d{yyyy-MM-dd hh} %m", "found 'h'; allowed: yyyy"),
     ],
 )
 def test_invalid_patterns_are_rejected(pattern: str, text: str) -> None:

@@ -66,7 +66,7 @@ def test_first_recognised_line_decides(beginning: bytes, source: str | None) -> 
         (b"a.log" + b"\x00" * 252 + b"ustar", "tar -xf"),
         (b'{"repoType":9,"repo":"k","reqUser":"a","access":"describe"}\n', "Apache Ranger"),
         (b'{"b":1,"a":{}}\n', "the keys 'a', 'b'"),
-        (b"{torn\n", "not one object a line"),
+        (b"{torn\n", "not one object per line"),
         (b"hello \x1b[2J\nyou\n", r"its first line is 'hello \x1b[2J'"),
         (b"hello\x00", "not text"),
     ],

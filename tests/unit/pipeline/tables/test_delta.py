@@ -113,8 +113,8 @@ def test_tables_are_partitioned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "columns", "partitions", "found"),
     [
-        ("decisions", ("day",), None, "is partitioned by nothing instead of day"),
-        ("files", ("path", "day"), ["day"], "is partitioned by day instead of nothing"),
+        ("decisions", ("day",), None, "is partitioned by nothing, expected day"),
+        ("files", ("path", "day"), ["day"], "is partitioned by day, expected nothing"),
         ("files", ("file_id", "path", "topic_id"), None, "lacks the columns source, options, "),
     ],
 )

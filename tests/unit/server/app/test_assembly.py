@@ -130,7 +130,7 @@ async def test_failed_future_stops_the_start(
         port = server.edge.bound_port("PLAINTEXT")
         held["CONTROLLER"].set_exception(OSError("no database"))
 
-        with pytest.raises(StartError, match=r"x\.Y does not start: no database"):
+        with pytest.raises(StartError, match=r"x\.Y failed to start: no database"):
             await starting
 
     assert not await connects(port)

@@ -121,7 +121,7 @@ async def test_start_error_is_one_line(error: BaseException) -> None:
             raise error
 
     info = server_info(settings, "c" * 22, [endpoint])
-    with pytest.raises(StartError, match=rf"x.Y does not start: {type(error).__name__}$"):
+    with pytest.raises(StartError, match=rf"x.Y failed to start: {type(error).__name__}$"):
         start_authorizer(GuardedAuthorizer(FailsToStart()), settings, info)
     assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
 

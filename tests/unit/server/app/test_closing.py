@@ -37,7 +37,7 @@ def test_hanging_close_times_out(tmp_path: Path) -> None:
 
     assert line["event"].startswith("the authorizer did not close: ")
     assert line["event"].endswith(".Stays")
-    assert "TookTooLong: it took longer than 0.2 s" in line["exception"]
+    assert "TookTooLong: timed out after 0.2 s" in line["exception"]
 
 
 def test_remaining_thread_is_named(tmp_path: Path) -> None:

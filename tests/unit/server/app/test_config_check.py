@@ -159,7 +159,7 @@ def test_cluster_of_another_store_is_reported(tmp_path: Path) -> None:
         more.write(f"  - {{name: b, bootstrap: 'b:1', store: {ours}, {rest}}}\n")
 
     told = (
-        f"{file}: cluster a: the cluster belongs to store {other}, and this is store {ours}:"
+        f"{file}: cluster a: the cluster belongs to store {other}, but this is store {ours};"
         f" nothing is changed until its entry has store: {ours} (see doorkeeper clusters adopt)"
     )
     assert warnings() == [told]

@@ -194,7 +194,7 @@ async def test_tokens_are_disabled_without_a_secret() -> None:
         assert await here.refused(NEW) is ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
         (line,) = here.log.lines
         assert (line.level, line.fields) == ("warning", {"ids": "id"})
-        assert "no delegation.token.secret.key" in line.event
+        assert "delegation.token.secret.key is not set" in line.event
 
 
 async def test_tokens_of_another_secret_are_ignored() -> None:

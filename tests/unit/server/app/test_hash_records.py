@@ -69,7 +69,9 @@ async def test_last_hash_is_recorded_at_shutdown(tmp_path: Path) -> None:
     await world.add()
     world.is_away = True
     await world.records.record()
-    assert [line.event for line in world.log.lines] == ["the newest hash is not recorded"]
+    assert [line.event for line in world.log.lines] == [
+        "the newest revision hash could not be recorded"
+    ]
     world.is_away = False
 
     await world.records.close()

@@ -161,7 +161,7 @@ def hints_of(bindings: Sequence[AclBinding]) -> list[str]:
     return list(lines)
 
 
-ON_GROUP = "the ACL {} WRITE for User:alice on GROUP:LITERAL:g {}: the operations of GROUP are {}"
+ON_GROUP = "the ACL {} WRITE for User:alice on GROUP:LITERAL:g {}; the operations on GROUP are {}"
 OF_GROUP = "READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS"
 
 
@@ -192,4 +192,4 @@ def test_user_resource_without_type_is_logged() -> None:
     [hint] = hints_of(bindings)
 
     assert hint.startswith("the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1")
-    assert hint.endswith("the resource of a user is its full principal, as User:owner1")
+    assert hint.endswith("a USER resource is named by its full principal, such as User:owner1")

@@ -49,9 +49,9 @@ def test_reachable_address_with_tls_and_login(login: str) -> None:
 @pytest.mark.parametrize(
     ("scheme", "given", "told"),
     [
-        ("http", "", ["it requires https", "it requires a login"]),
-        ("http", TOKENS, ["it requires https"]),
-        ("https", PAIR, ["it requires a login"]),
+        ("http", "", ["requires https", "requires a login"]),
+        ("http", TOKENS, ["requires https"]),
+        ("https", PAIR, ["requires a login"]),
     ],
 )
 def test_reachable_address_requires_tls_and_login(
@@ -62,7 +62,7 @@ def test_reachable_address_requires_tls_and_login(
     assert len(problems) == len(told)
     for problem, text in zip(problems, told, strict=True):
         assert LISTENER in problem
-        assert f"other machines can reach this address: {text}" in problem
+        assert f"this address is reachable from other machines and {text}" in problem
 
 
 @pytest.mark.parametrize(

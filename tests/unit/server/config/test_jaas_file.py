@@ -48,16 +48,16 @@ def test_sections_modules_and_options() -> None:
     [
         ("KafkaServer", "line 1: the file ends; expected: { after the name of a section"),
         ("A {\n B required", "line 2: the file ends; expected: an option, or a semicolon"),
-        ("A {\n B sure;\n};", "line 2: required, requisite, sufficient or optional is expected"),
+        ("A {\n B sure;\n};", "line 2: expected required, requisite, sufficient or optional"),
         ("A {\n B required\n k;\n};", "line 3: expected: = after the name of an option"),
         ("A {\n B required\n k=9092;\n};", "line 3: expected: a value, in double quotes"),
         ("A {\n B required\n k='hush';\n};", "line 3: expected: a value, in double quotes"),
         ('A {\n B required\n k="hush\nhush";\n};', "line 4: expected: = after the name"),
         ("A {\n B required;\n}", "line 3: the file ends; expected: a semicolon after the }"),
-        ("A {};\nA {};", "line 2: a section of this name stands further up already"),
-        ('A { "" required; };', "line 1: the class of a login module is expected"),
+        ("A {};\nA {};", "line 2: duplicate section name"),
+        ('A { "" required; };', "line 1: expected the class of a login module"),
         ('A { B required k="${hush}"; };', "line 1: ${...} in a value names none of /, user.home"),
-        ('A { B required k="${user.home}"; };', "line 1: a value is empty after ${...}"),
+        ('A { B required k="${user.home}"; };', "line 1: a value is empty after replacing ${...}"),
     ],
 )
 def test_error_has_position_and_hides_the_text(text: str, said: str) -> None:
@@ -99,7 +99,7 @@ def test_unreadable_file_is_a_problem(tmp_path: Path) -> None:
     assert read("") == NO_FILE
     assert read(str(file)).sections["KafkaServer"][0].options == {"k": "\u00fc"}
     (problem,) = read(str(wrong)).problems
-    assert str(problem).startswith(f"{wrong} line 2: required, requisite, sufficient or")
+    assert str(problem).startswith(f"{wrong} line 2: expected required, requisite")
     assert str(read(str(tmp_path / "no")).problems[0]).endswith("No such file or directory")
     assert str(read(str(tmp_path)).problems[0]).endswith("Is a directory")
     assert "is it a JAAS file?" in str(read(str(large)).problems[0])

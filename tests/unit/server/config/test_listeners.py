@@ -72,19 +72,19 @@ def test_max_connections_of_a_listener() -> None:
         ("listeners=PLAINTEXT://h:-1", "found 'PLAINTEXT://h:-1'"),
         ("listeners=PLAINTEXT://h:1,plaintext://h:2", "the name PLAINTEXT is used twice"),
         (BOTH.replace(":2", ":1"), "port 1 is used by A and B"),
-        ("listeners=A://h:1", "listener.security.protocol.map: there is no entry for listener A"),
+        ("listeners=A://h:1", "listener.security.protocol.map: no entry for listener A"),
         ("listener.security.protocol.map=A:TLS", "found 'A:TLS'; allowed: NAME:PROTOCOL"),
         (
             "listeners=PLAINTEXT://0.0.0.0:1",
-            "clients cannot dial 0.0.0.0: give advertised.listeners=PLAINTEXT://",
+            "clients cannot connect to 0.0.0.0: set advertised.listeners=PLAINTEXT://",
         ),
-        (f"{BOTH}advertised.listeners=C://h:1", "C is not one of the listeners (A, B)"),
+        (f"{BOTH}advertised.listeners=C://h:1", "C is not in listeners (A, B)"),
         (
             f"{BOTH}controller.listener.names=B\nadvertised.listeners=B://h:1",
             "B is a controller listener",
         ),
         (f"{BOTH}controller.listener.names=A,B", "all listeners are controller listeners"),
-        (f"{BOTH}early.start.listeners=C", "C is not one of the listeners (A, B)"),
+        (f"{BOTH}early.start.listeners=C", "C is not in listeners (A, B)"),
         (
             f"{BOTH}inter.broker.listener.name=C",
             "found 'C'; allowed: an advertised listener (A, B)",

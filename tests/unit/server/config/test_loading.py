@@ -72,7 +72,7 @@ def test_empty_file_has_kafkas_defaults() -> None:
     assert settings.listeners[0].host == ""
     assert settings.node_id == 1
     (warning,) = warnings
-    assert "there is no key in the file" in warning
+    assert "the file has no keys" in warning
 
 
 def test_kafkas_default_file_starts_unchanged() -> None:
@@ -81,7 +81,7 @@ def test_kafkas_default_file_starts_unchanged() -> None:
 
     assert [listener.name for listener in settings.listeners] == ["PLAINTEXT", "CONTROLLER"]
     assert len(warnings) == 1
-    assert warnings[0].startswith("keys of Kafka that have no effect here: process.roles, ")
+    assert warnings[0].startswith("Kafka keys that have no effect here: process.roles, ")
 
 
 def test_all_errors_are_reported_at_once() -> None:
@@ -148,6 +148,6 @@ def test_upper_case_prefix_is_a_warning() -> None:
     (warning,) = warnings_from(text)
 
     assert warning.endswith(
-        "listener.name.SECURE.ssl.client.auth: has no effect: the prefix is listener.name.secure,"
-        " in lower case (C210)"
+        "listener.name.SECURE.ssl.client.auth: has no effect: write the prefix"
+        " listener.name.secure in lower case (C210)"
     )

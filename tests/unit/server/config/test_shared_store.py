@@ -84,13 +84,16 @@ def test_password_is_kept_separately() -> None:
         ("postgresql://u:{}@[::1/d", "allowed: embedded"),
         ("postgresql://u:{}@h/d?sslmode", "allowed after ?: name=value"),
         ("postgresql://u:{}@h/d?sslmod=verify-full", "found ?sslmod=; allowed: sslmode, "),
-        ("postgresql://u@h/d?password={}", "belongs into doorkeeper.store.password.file"),
+        (
+            "postgresql://u@h/d?password={}",
+            "in the URL is not supported here; use doorkeeper.store.password.file",
+        ),
         ("postgresql://u:{}@h/d?sslmode=yes", "found sslmode=yes; allowed: disable, allow"),
         ("postgresql://u:{}@h/d?sslmode=verify-ca", "sslmode=verify-ca needs sslrootcert"),
-        ("postgresql://u:{}@h/d?sslcert=/x", "sslcert and sslkey belong together"),
+        ("postgresql://u:{}@h/d?sslcert=/x", "sslcert and sslkey must be given together"),
         ("postgresql://u:{}@h/d?sslmode=disable&sslcrl=/x", "cannot be combined with TLS files"),
-        ("postgresql://u:{}@h/d?sslrootcert=/x", "sslmode=prefer does not look at sslrootcert"),
-        ("postgresql://u:{}@h/d?sslmode=allow&sslcrl=/x", "sslmode=allow does not look at sslcrl"),
+        ("postgresql://u:{}@h/d?sslrootcert=/x", "sslmode=prefer does not use sslrootcert"),
+        ("postgresql://u:{}@h/d?sslmode=allow&sslcrl=/x", "sslmode=allow does not use sslcrl"),
     ],
 )
 def test_invalid_url_error_hides_the_password(url: str, text: str) -> None:

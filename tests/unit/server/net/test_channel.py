@@ -61,7 +61,7 @@ async def test_largest_holder_of_responses_is_closed() -> None:
     small.data_received(describe("x" * 300))
 
     assert (small_pipe.aborted, large_pipe.aborted) == (False, True)
-    assert world.log.one("too many bytes held: closing the connection that holds most")
+    assert world.log.one("too much memory in use by connections: closing the largest")
     assert world.context.outgoing.total < 1000
 
 

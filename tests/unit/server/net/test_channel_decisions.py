@@ -128,7 +128,7 @@ async def test_disconnect_does_not_cancel_the_decision(decisions: list[Any]) -> 
     channel.connection_lost(None)
     await asyncio.sleep(0)
     assert not known.cancelled()
-    known.set_exception(RuntimeError("nobody asks"))
+    known.set_exception(RuntimeError("expected: an operation that a request can have"))
     await asyncio.sleep(0)
 
     assert transport.writes == []

@@ -189,7 +189,7 @@ async def test_missing_principal_ends_the_connection() -> None:
     assert in_clear.is_closing()
     assert (let_in.error_code, open_still, transport.is_closing()) == (0, True, True)
     for log in (world.log, sasl.log):
-        assert "no principal could be made for a connection" in str(log.lines)
+        assert "cannot build the principal for a connection" in str(log.lines)
 
 
 async def test_disconnect_at_an_error_challenge_is_logged() -> None:

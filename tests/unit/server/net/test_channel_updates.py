@@ -67,7 +67,7 @@ async def test_disconnect_during_update_leaves_no_state() -> None:
 
     channel.connection_lost(None)
     assert len(world.context.updates) == 1
-    pending.set_exception(RuntimeError("nobody asks"))
+    pending.set_exception(RuntimeError("expected: an operation that a request can have"))
     await until(lambda: not world.context.updates)
 
     assert transport.writes == []

@@ -97,7 +97,7 @@ async def test_slow_handshake_does_not_delay_others(tmp_path: Path) -> None:
 
         assert await slow.ended() == b""
         await until(lambda: running.server.connections == 1)
-        assert running.log.one(FAILED).fields["reason"] == "it takes too long"
+        assert running.log.one(FAILED).fields["reason"] == "timed out"
         slow.writer.close()
 
 
@@ -112,7 +112,7 @@ async def test_oldest_silent_handshake_is_dropped(tmp_path: Path) -> None:
         assert len(handshakes) <= 2
         assert await slow[0].ended() == b""
         reasons = {line.fields["reason"] for line in running.log.lines if line.event == FAILED}
-        assert reasons == {"it takes too long"}
+        assert reasons == {"timed out"}
         for each in slow:
             each.leave()
 
@@ -126,7 +126,7 @@ async def test_client_without_tls_is_logged(tmp_path: Path) -> None:
         looks.writer.close()
         await until(lambda: running.log.events().count(FAILED) == 2)
         reasons = [each.fields["reason"] for each in running.log.lines if each.event == FAILED]
-        assert reasons == ["the client does not speak TLS", "the client has left"]
+        assert reasons == ["the client does not speak TLS", "the client disconnected"]
         await until(lambda: running.server.connections == 0)
         client.leave()
 

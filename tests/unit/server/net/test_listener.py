@@ -50,10 +50,10 @@ def test_errors_never_stop_accepting(
             first, second = await running.client(), await running.client()
             await first.call(versions(), ApiVersionsResponse, 3)
             await second.call(versions(), ApiVersionsResponse, 3)
-            paused = "no descriptors left: accepting pauses until connections close"
+            paused = "out of file descriptors: not accepting connections until some close"
             told = running.log.events().count(paused)
             assert told == (number == errno.EMFILE)
-            assert running.log.events().count("accepting again") == told
+            assert running.log.events().count("accepting connections again") == told
 
     run(kind, main())
 
@@ -66,9 +66,7 @@ async def test_address_over_its_limit_is_rejected() -> None:
         second = await running.client()
 
         assert await second.ended() == b""
-        line = running.log.one(
-            "rejected connection: its address has the configured maximum already"
-        )
+        line = running.log.one("rejected connection: too many connections from its address")
         assert (line.fields["host"], line.fields["maximum"]) == ("127.0.0.1", 1)
         first.leave()
         await until(lambda: running.server.connections == 0)
@@ -168,7 +166,7 @@ def test_connection_id_has_both_addresses() -> None:
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
-        ("198.51.100.1", "this machine has no such address"),
+        ("198.51.100.1", "no such address on this machine"),
         ("no-such-host.invalid", "the host is unknown"),
     ],
 )

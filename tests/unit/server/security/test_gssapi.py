@@ -101,11 +101,11 @@ def test_authorization_id_is_ignored(name: bytes, threads: ThreadPoolExecutor) -
     ("tokens", "reason"),
     [
         ([b"bad"], "what the library says"),
-        ([b"ticket", b"more"], "a token after the authentication; allowed: an empty one"),
+        ([b"ticket", b"more"], "found a token after the authentication; expected: an empty one"),
         ([b"ticket", b"", b"unwrapped"], "what the library says"),
-        ([b"ticket", b"", b"wrapped \1\0\0"], "3 bytes choose a layer of protection; 4 are needed"),
-        ([b"ticket", b"", b"wrapped \4\0\0\0"], "the layer of protection 4 is not offered"),
-        ([b"ticket", b"", b"wrapped \0\0\0\0"], "the layer of protection 0 is not offered"),
+        ([b"ticket", b"", b"wrapped \1\0\0"], "found 3 bytes for the security layer; expected: 4"),
+        ([b"ticket", b"", b"wrapped \4\0\0\0"], "the security layer 4 is not offered"),
+        ([b"ticket", b"", b"wrapped \0\0\0\0"], "the security layer 0 is not offered"),
     ],
 )
 def test_invalid_token_is_rejected(
@@ -193,11 +193,11 @@ def test_service_name_in_the_login_module() -> None:
 @pytest.mark.parametrize(
     ("options", "service", "text"),
     [
-        (None, "kafka", "sasl.jaas.config: found the login module none; GSSAPI needs com.sun."),
-        ({**GOOD, "useKeyTab": "false"}, "kafka", "sasl.jaas.config: useKeyTab=true is needed"),
-        ({**GOOD, "keyTab": ""}, "kafka", "sasl.jaas.config: the option keyTab is needed"),
-        ({**GOOD, "principal": ""}, "kafka", "sasl.jaas.config: the option principal is needed"),
-        ({**GOOD, "principal": "*"}, "kafka", "sasl.jaas.config: principal * is no name"),
+        (None, "kafka", "sasl.jaas.config: found the login module none; GSSAPI requires com.sun."),
+        ({**GOOD, "useKeyTab": "false"}, "kafka", "sasl.jaas.config: useKeyTab=true is required"),
+        ({**GOOD, "keyTab": ""}, "kafka", "sasl.jaas.config: the option keyTab is required"),
+        ({**GOOD, "principal": ""}, "kafka", "sasl.jaas.config: the option principal is required"),
+        ({**GOOD, "principal": "*"}, "kafka", "sasl.jaas.config: principal * is not supported"),
         (
             GOOD,
             None,

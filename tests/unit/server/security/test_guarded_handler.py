@@ -47,7 +47,7 @@ class Guarded:
         ("raise", "ConnectionError: no connection for raise"),
         ("tell", "ValueError, whose text contains the secret"),
         ("exit", "RuntimeError: it raised SystemExit"),
-        ("none", "found NoneType as its answer; allowed: bool"),
+        ("none", "returned NoneType; expected: bool"),
     ],
 )
 async def test_invalid_handler_result_is_logged(name: str, cause: str) -> None:
@@ -60,7 +60,7 @@ async def test_invalid_handler_result_is_logged(name: str, cause: str) -> None:
     assert guarded.logger.lines == [
         (
             "warning",
-            "a callback handler gave no answer: the client is refused",
+            "a callback handler failed: the authentication is rejected",
             {
                 "handler": "a.Class",
                 "mechanism": "PLAIN",
@@ -107,7 +107,7 @@ async def test_slow_handler_times_out() -> None:
         late = asyncio.create_task(guarded.check("slow", "x"))
         await until(lambda: bool(guarded.handler.asked))
         clock.now_s += 5
-        with pytest.raises(HandlerFault, match=r"no answer in 5 s"):
+        with pytest.raises(HandlerFault, match=r"no response within 5 s"):
             await late
 
         await asyncio.sleep(0)
@@ -127,7 +127,7 @@ async def test_queueing_counts_toward_the_timeout() -> None:
         outcomes = await both
 
     assert [str(outcome) for outcome in outcomes] == [
-        "a.Class: no answer in 5 s",
+        "a.Class: no response within 5 s",
         "a.Class: all its slots are in use",
     ]
     assert guarded.handler.asked == ["slow@10.0.0.7"]
@@ -149,7 +149,7 @@ async def test_hanging_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("doorkeeper.server.security.guarded_handler.START_S", 0.01)
     guarded = Guarded(twice_wait="true")
 
-    with pytest.raises(ValueError, match=r"the\.key=a\.Class does not start in 0\.01 s"):
+    with pytest.raises(ValueError, match=r"the\.key=a\.Class failed to start in 0\.01 s"):
         await guarded.guard.start()
 
 
@@ -157,7 +157,7 @@ async def test_start_failure_names_the_key() -> None:
     guarded = Guarded(twice_stay="1")
 
     with pytest.raises(
-        ValueError, match=r"^the\.key=a\.Class does not start: ConnectionError: nobody there$"
+        ValueError, match=r"^the\.key=a\.Class failed to start: ConnectionError: nobody there$"
     ):
         await guarded.guard.start()
 

@@ -49,7 +49,7 @@ def test_rules_map_names(rules: str, name: str, user: str) -> None:
         (
             "RULE:[1:$1]s/a/$1/, DEFAULT",
             "a@EXAMPLE.COM",
-            "RULE:[1:$1]s/a/$1/ fails: the replacement names the group 1, which is not there",
+            "RULE:[1:$1]s/a/$1/ fails: the replacement refers to the group 1, which does not exist",
         ),
     ],
 )
@@ -67,7 +67,10 @@ def test_names_without_a_matching_rule(rules: str, name: str, reason: str) -> No
         ("DEFAULT ", "Invalid rule: `DEFAULT `, unmatched substring: ` `"),
         ("RULE:[1:$1", "Invalid rule: RULE:[1:$1"),
         ("RULE:[1:$1]s/a/b", "Invalid rule: `RULE:[1:$1]s/a/b`, unmatched substring: `s/a/b`"),
-        ("RULE:[:$1]", "Invalid rule: RULE:[:$1]: no number of components stands before the colon"),
+        (
+            "RULE:[:$1]",
+            "Invalid rule: RULE:[:$1]: expected the number of components before the colon",
+        ),
         ("RULE:[1:$1]([)", "Invalid rule: RULE:[1:$1]([): in [: "),
         ("RULE:[1:$1]s/(/x/", "Invalid rule: RULE:[1:$1]s/(/x/: in (: "),
     ],

@@ -26,7 +26,7 @@ def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gssapi", None)
 
     with pytest.raises(
-        ValueError, match=r"GSSAPI needs the package gssapi .*doorkeeper\[kerberos\]"
+        ValueError, match=r"GSSAPI requires the package gssapi .*doorkeeper\[kerberos\]"
     ):
         bindings()
 
@@ -57,9 +57,8 @@ def test_missing_krb5_configuration_is_reported(
 
     assert str(by_key.value) == f"{KERBEROS_CONFIG_FILE}: {missing}: No such file or directory"
     assert str(by_variable.value) == (
-        f"{KERBEROS_CONFIG_FILE}: not given, and the variable {VARIABLE} gives no configuration of"
-        " Kerberos:"
-        f" {missing}: No such file or directory"
+        f"{KERBEROS_CONFIG_FILE}: not set, and the variable {VARIABLE} is not a valid Kerberos"
+        f" configuration: {missing}: No such file or directory"
     )
 
 

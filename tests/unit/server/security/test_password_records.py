@@ -58,17 +58,23 @@ def test_record_without_hash_matches_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no password record"),
-        ("secret-in-clear", "no password record"),
-        (f"$pbkdf2-md5$10000${B64}${HASH}", "no password record"),
-        (f"$scrypt$ln=11,r=8,p=1${B64}${HASH}", "scrypt with ln=11, r=8; allowed: ln of 12"),
+        ("", "not a password hash; expected"),
+        ("secret-in-clear", "not a password hash; expected"),
+        (f"$pbkdf2-md5$10000${B64}${HASH}", "not a password hash; expected"),
+        (
+            f"$scrypt$ln=11,r=8,p=1${B64}${HASH}",
+            "found scrypt with ln=11, r=8; allowed: ln of 12",
+        ),
         (f"$scrypt$ln=17,r=8,p=1${B64}${HASH}", "at most 64 MiB"),
         (f"$scrypt$ln=14,r=0,p=1${B64}${HASH}", "r of 1 or more"),
-        (f"$scrypt$ln=14,r=8,p=5${B64}${HASH}", "scrypt with p=5; allowed: 1 to 4"),
-        (f"$pbkdf2-sha256$9999${B64}${HASH}", "9999 iterations; allowed: 10000 to 2000000"),
+        (f"$scrypt$ln=14,r=8,p=5${B64}${HASH}", "found scrypt with p=5; allowed: 1 to 4"),
+        (
+            f"$pbkdf2-sha256$9999${B64}${HASH}",
+            "found 9999 iterations; allowed: 10000 to 2000000",
+        ),
         (f"$pbkdf2-sha256$2000001${B64}${HASH}", "2000001 iterations"),
-        (f"$pbkdf2-sha256$10000$AAAA${HASH}", "a salt of 3 bytes; allowed: 8 to 128"),
-        (f"$pbkdf2-sha256$10000${B64}$AAAA", "a hash of 3 bytes; allowed: 32 to 128"),
+        (f"$pbkdf2-sha256$10000$AAAA${HASH}", "found a salt of 3 bytes; allowed: 8 to 128"),
+        (f"$pbkdf2-sha256$10000${B64}$AAAA", "found a hash of 3 bytes; allowed: 32 to 128"),
         (f"$pbkdf2-sha256$10000${B64}${'A' * 41}", "not base64"),
     ],
 )

@@ -89,7 +89,7 @@ async def test_password_check_times_out(tmp_path: Path) -> None:
     path.write_text(line("alice", "hush"))
     passwords = FilePasswords(users_file(path, NO_LOG), PlainUsers({}), timeout_s=0)
 
-    with pytest.raises(NotVerified, match="no free thread to hash a password in 0 s"):
+    with pytest.raises(NotVerified, match="no thread available to hash a password within 0 s"):
         await accepted(passwords, "alice", "hush")
     passwords.close()
 

@@ -66,10 +66,10 @@ def test_listener_may_have_its_own_builder() -> None:
     [
         ("raise", "LookupError: nobody knows"),
         ("exit", "SystemExit: 1"),
-        ("none", "found NoneType; allowed: a Principal of two texts, none of them empty"),
-        ("text", "found str; allowed: a Principal of two texts, none of them empty"),
-        ("empty", "found Principal; allowed: a Principal of two texts, none of them empty"),
-        ("number", "found Principal; allowed: a Principal of two texts, none of them empty"),
+        ("none", "returned NoneType; expected: a Principal of two non-empty strings"),
+        ("text", "returned str; expected: a Principal of two non-empty strings"),
+        ("empty", "returned Principal; expected: a Principal of two non-empty strings"),
+        ("number", "returned Principal; expected: a Principal of two non-empty strings"),
     ],
 )
 def test_invalid_builder_result_is_reported(name: str, cause: str) -> None:

@@ -110,18 +110,18 @@ def test_other_authorization_id_is_rejected_uniformly(name: str) -> None:
     ("client", "reason"),
     [
         (ScramClient(SHA_256, "alice", "wrong"), "the password is wrong"),
-        (ScramClient(SHA_256, "nobody", "x"), "there is no such user with SCRAM-SHA-256"),
+        (ScramClient(SHA_256, "nobody", "x"), "no such user with SCRAM-SHA-256"),
         (
             ScramClient(SHA_256, "weak", "x"),
-            "the stored credential has 4095 iterations; at least 4096",
+            "the stored credential has 4095 iterations; required: at least 4096",
         ),
         (
             ScramClient(SHA_256, "no-token", "x", extensions="tokenauth=true"),
-            "there is no such delegation token, or its secret has changed",
+            "no such delegation token, or the secret key has changed",
         ),
         (
             ScramClient(SHA_256, "alice", "x", extensions="tokenauth=true"),
-            "there is no such delegation token, or its secret has changed",
+            "no such delegation token, or the secret key has changed",
         ),
     ],
 )
@@ -163,9 +163,9 @@ def test_each_login_has_its_own_nonce() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda text: text.replace("r=client", "r=other"), "another nonce"),
-        (lambda text: text[: text.rindex("p=")] + "p=AAAA", "another length"),
-        (lambda text: text[: text.rindex("p=")] + "p=", "another length"),
+        (lambda text: text.replace("r=client", "r=other"), "does not match"),
+        (lambda text: text[: text.rindex("p=")] + "p=AAAA", "the wrong length"),
+        (lambda text: text[: text.rindex("p=")] + "p=", "the wrong length"),
         (lambda text: text + "\n", "malformed"),
         (lambda text: text.replace("c=biws", "c=eSws"), "password is wrong"),
     ],
@@ -214,7 +214,7 @@ def test_token_id_is_not_a_user(extensions: str) -> None:
 
     outcome = login(sources(tokens={"token-id": token}), client)
 
-    assert outcome == Failure(None, "there is no such user with SCRAM-SHA-256")
+    assert outcome == Failure(None, "no such user with SCRAM-SHA-256")
 
 
 def test_token_salt_does_not_reveal_the_token() -> None:

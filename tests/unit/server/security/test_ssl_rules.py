@@ -42,7 +42,7 @@ def test_no_matching_rule() -> None:
         ("DEFAUL", "Invalid rule: `DEFAUL`, unmatched substring: `DEFAUL`"),
         ("RULE:a/b", "Invalid rule: `RULE:a/b`, unmatched substring"),
         ("RULE:a/b/x", "Invalid rule: `RULE:a/b/x`, unmatched substring: `x`"),
-        ("RULE:(a/b/", "Invalid rule: `RULE:(a/b/`: a group does not end, at character 3"),
+        ("RULE:(a/b/", "Invalid rule: `RULE:(a/b/`: a group is not closed, at character 3"),
     ],
 )
 def test_malformed_rules_are_rejected(rules: str, said: str) -> None:
@@ -54,5 +54,5 @@ def test_malformed_rules_are_rejected(rules: str, said: str) -> None:
 
 def test_invalid_group_references_fail() -> None:
     """A number that Java cannot hold fails where the rule counts, and lets nobody in."""
-    with pytest.raises(ValueError, match="beyond Java's numbers"):
+    with pytest.raises(ValueError, match="number that Java does not support"):
         SslRules("RULE:(.*)/$2147483648/").name("CN=a")

@@ -36,11 +36,11 @@ def test_invalid_file_keeps_the_users(tmp_path: Path) -> None:
     assert file.current() is before
 
     problem = str(log.one("files not reloaded: the previous values stay in use").fields["problem"])
-    assert problem.startswith(f"{path} line 1: no password record")
+    assert problem.startswith(f"{path} line 1: not a password hash")
     assert "secret" not in problem
     path.unlink()
     assert file.current() is before
-    assert "users.txt: cannot be read: No such file" in str(log.lines[-1].fields["problem"])
+    assert "users.txt: cannot read: No such file" in str(log.lines[-1].fields["problem"])
     written(path, bob="hush")
     assert file.current().check("bob", "hush")
 
@@ -50,12 +50,12 @@ def test_all_invalid_lines_are_reported(tmp_path: Path) -> None:
     good = record("x").text()
     path.write_text(f"a:{good}\na:{good}\n:{good}\n b:{good}\nsecret\n" + "secret:\n" * 9)
 
-    with pytest.raises(ValueError, match="txt line 2: this user has a line already") as told:
+    with pytest.raises(ValueError, match="txt line 2: duplicate user") as told:
         read(path)
 
     parts = str(told.value).split("; ")
     assert "secret" not in str(told.value)
-    assert "line 3: no user's name before the last colon" in str(told.value)
+    assert "line 3: expected name:hash, without whitespace around the name" in str(told.value)
     assert parts[-1] == "and 3 more"
 
 

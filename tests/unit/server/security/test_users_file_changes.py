@@ -47,7 +47,7 @@ def test_unknown_user_cannot_be_deleted(tmp_path: Path) -> None:
     file = tmp_path / "users.txt"
     set_user(file, "bob", "x", SALT)
 
-    with pytest.raises(ValueError, match=r"users\.txt: there is no user 'alice'"):
+    with pytest.raises(ValueError, match=r"users\.txt: no user 'alice'"):
         delete_user(file, "alice")
 
 

@@ -218,7 +218,10 @@ async def test_store_with_another_history_is_rejected() -> None:
         await log.check_history(reader)
 
         store.database.logged[-1] = replace(store.database.logged[-1], batch=uuid.uuid4())
-        with pytest.raises(StoreReplaced, match="revision 1 in the store is not the one"):
+        with pytest.raises(
+            StoreReplaced,
+            match="revision 1 in the store differs from that of this node: the store was replaced",
+        ):
             await log.check_history(reader)
         store.database.logged.clear()
         await log.check_history(reader)  # the log was pruned: nothing says that it is another
@@ -236,7 +239,9 @@ async def test_history_is_checked_after_reconnecting() -> None:
     refused = submit(log, "c")
 
     assert await outcomes(refused) == [StoreReplaced]
-    assert "revision 2 in the store is not the one" in str(refused.exception())
+    assert "revision 2 in the store differs from that of this node: the store was replaced" in str(
+        refused.exception()
+    )
     assert keys_of(log.state) == ["a", "b"]
     store.database.logged[1] = ours
     assert (await submit(log, "d")).revision == 4

@@ -77,7 +77,7 @@ async def test_pruned_log_causes_a_full_reload() -> None:
     assert store.loads == 1
     assert len(log.state.members) == 1
     assert heard == [Committed(3, {}, None)]
-    assert [event for _, event, _ in logger.lines] == ["the whole state was reloaded"]
+    assert [event for _, event, _ in logger.lines] == ["the complete state was reloaded"]
     assert (await submit(log, "d")).revision == 4
 
 
@@ -99,8 +99,8 @@ async def test_unappliable_change_causes_a_full_reload() -> None:
     assert heard[0] == Committed(2, {}, None)
     assert [each.revision for each in heard] == [2, 3]
     assert [event for _, event, _ in logger.lines] == [
-        "a change of the log cannot be applied",
-        "the whole state was reloaded",
+        "a logged change cannot be applied",
+        "the complete state was reloaded",
     ]
 
 

@@ -62,13 +62,13 @@ def read(source: Source) -> AclSet:
     count = 0
     for manifest in manifests:
         if manifest.kind == _OLD:
-            text = f"a form of Jikkou before 0.16; what Jikkou reads from a cluster: {_CONVERT}"
+            text = f"found the format of Jikkou before 0.16; export the cluster instead: {_CONVERT}"
             raise rows.error(manifest.path, _OLD, text)
         if manifest.kind == _AUTHORIZATION:
             count += 1
             _add_authorization(rows, manifest, roles)
     if not count and not roles:
-        raise NoAcls("resources of Jikkou without a KafkaPrincipalAuthorization")
+        raise NoAcls("found Jikkou resources but no KafkaPrincipalAuthorization")
     return rows.result()
 
 
@@ -78,7 +78,7 @@ def _add_authorization(rows: Rows, manifest: Manifest, roles: Mapping[object, Ma
     if str(mapping_at(metadata.get("annotations")).get("jikkou.io/delete")).lower() == "true":
         return
     if not isinstance(principal, str):
-        raise rows.error(path, where, "metadata.name is missing: it is the principal")
+        raise rows.error(path, where, "metadata.name is missing; it names the principal")
     _add_acls(rows, manifest, where, principal)
     names = manifest.spec.get("roles") or []
     if not isinstance(names, list):
@@ -110,7 +110,8 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str) ->
     pattern = resource.get("patternType")
     if isinstance(pattern, str) and pattern.upper() == "MATCH":
         text = (
-            f"a MATCH is expanded by Jikkou with the topics of a cluster; apply it, then {_CONVERT}"
+            "MATCH patterns are expanded by Jikkou with the topics of a cluster; apply the file"
+            f" with Jikkou, then run {_CONVERT}"
         )
         raise rows.error(path, where, text)
     operations = body.get("operations")

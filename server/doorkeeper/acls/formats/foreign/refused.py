@@ -29,7 +29,8 @@ def is_configuration_of_terraform(text: str) -> bool:
 def refuse_configuration_of_terraform(_text: str) -> NoReturn:
     """Raise a FormatError: names and principals are values that only Terraform computes."""
     raise FormatError(
-        "a configuration of Terraform; read is its state: terraform show -json > state.json"
+        "found a Terraform configuration; expected a Terraform state: terraform show -json >"
+        " state.json"
     )
 
 
@@ -41,8 +42,8 @@ def is_confluent_table(text: str) -> bool:
 def refuse_confluent_table(_text: str) -> NoReturn:
     """Raise a FormatError: a bar in a name cannot be told from one between columns."""
     raise FormatError(
-        "the table of confluent kafka acl list; read is its JSON:"
-        " confluent kafka acl list -o json > acls.json"
+        "found the table of confluent kafka acl list; expected its JSON: confluent kafka acl list"
+        " -o json > acls.json"
     )
 
 
@@ -54,8 +55,8 @@ def is_old_rpk_table(text: str) -> bool:
 def refuse_old_rpk_table(_text: str) -> NoReturn:
     """Raise a FormatError: the table has no types of patterns."""
     raise FormatError(
-        "a table of rpk before 21.10, which does not say which ACLs are PREFIXED; a newer one does:"
-        " rpk security acl list > acls.txt"
+        "found a table of rpk before 21.10, which does not show which ACLs are PREFIXED; use a"
+        " newer rpk: rpk security acl list > acls.txt"
     )
 
 
@@ -68,6 +69,7 @@ def is_julie_topology(source: Source) -> bool:
 def refuse_julie_topology(_source: Source) -> NoReturn:
     """Raise a FormatError: names follow from formats in Julie's own configuration."""
     raise FormatError(
-        "a topology of Julie Ops (Kafka Topology Builder), whose names depend on its configuration;"
-        f" read is the .cluster-state that it writes, or the cluster: {_EXPORT}"
+        "found a topology of Julie Ops (Kafka Topology Builder), whose names depend on its"
+        " configuration; expected the .cluster-state file that it writes, or export the cluster:"
+        f" {_EXPORT}"
     )

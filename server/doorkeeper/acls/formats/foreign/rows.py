@@ -34,13 +34,13 @@ class Rows:
         """Add a binding; ``words`` are the arguments of ``binding_of``."""
         for word, value in words.items():
             if not isinstance(value, str):
-                raise self.error(path, where, f"{word}: found {short(value)}; expected: a text")
+                raise self.error(path, where, f"{word}: found {short(value)}; expected: a string")
         try:
             binding = binding_of(**words)
         except FormatError as error:
             raise self.error(path, where, str(error)) from None
         if len(self._bindings) >= BINDINGS_MAX:
-            raise self.error(path, where, f"there are more than {BINDINGS_MAX} ACLs")
+            raise self.error(path, where, f"found more than {BINDINGS_MAX} ACLs")
         self._bindings.append(binding)
         self._paths.append(path)
 
@@ -51,8 +51,8 @@ class Rows:
     def check_cluster(self, path: Path, where: str, cluster: str) -> None:
         """Note the cluster that an ACL is for; empty if the file does not say."""
         if self._cluster and cluster and cluster != self._cluster:
-            text = f"of cluster {cluster!r}, after ACLs of {self._cluster!r}"
-            raise self.error(path, where, f"{text}; an address has the ACLs of one cluster")
+            text = f"found an ACL of cluster {cluster!r} after ACLs of {self._cluster!r}"
+            raise self.error(path, where, f"{text}; expected the ACLs of one cluster")
         self._cluster = cluster or self._cluster
 
     def result(self) -> AclSet:

@@ -70,7 +70,7 @@ def _row(rows: Rows, line: str, number: int, begins: dict[str, int]) -> dict[str
         for name, (begin, end) in zip(begins, pairwise(places), strict=True)
     }
     if any(line[begin - 1 : begin] not in (" ", "") for begin in places[1:-1]):
-        raise rows.error((number,), "row", "its columns do not stand under their names")
+        raise rows.error((number,), "row", "the columns are not aligned with the header")
     if error := cells.pop(_ERROR, ""):
         raise rows.error((number,), "row", f"rpk could not list all ACLs: {error}")
     return {_COLUMNS[name]: cell for name, cell in cells.items()}

@@ -52,14 +52,14 @@ def read(source: Source) -> AclSet:
             _add_user(rows, manifest)
     if not count:
         raise NoAcls(
-            f"Kubernetes resources, of which no KafkaUser of Strimzi is one: {_some(kinds)}; only"
-            " KafkaUser has ACLs that are read"
+            f"found Kubernetes resources but no Strimzi KafkaUser: {_some(kinds)}; expected: a"
+            " KafkaUser"
         )
     if not authorized:
         # More likely users of a cluster without ACLs than the wish to remove all.
         raise NoAcls(
-            f"{count} KafkaUser{'' if count == 1 else 's'} of Strimzi without spec.authorization:"
-            " there are no ACLs to read (authorization.acls: [] says that there shall be none)"
+            f"found {count} Strimzi KafkaUser{'' if count == 1 else 's'} without"
+            " spec.authorization; expected authorization.acls (use [] for no ACLs)"
         )
     return rows.result()
 
@@ -72,7 +72,7 @@ def _some(kinds: set[str]) -> str:
 def _add_user(rows: Rows, user: Manifest) -> None:
     path, where, name = user.path, user.where, user.name
     if not isinstance(name, str):
-        raise rows.error(path, where, "metadata.name is missing: the principal follows from it")
+        raise rows.error(path, where, "metadata.name is missing; the principal is derived from it")
     labels = mapping_at(mapping_at(user.body.get("metadata")).get("labels"))
     cluster = next((labels[label] for label in _CLUSTER_LABELS if label in labels), "")
     rows.check_cluster(path, where, str(cluster))
@@ -81,7 +81,7 @@ def _add_user(rows: Rows, user: Manifest) -> None:
         return
     kind = mapping_at(authorization).get("type", "simple")
     if kind != "simple":
-        text = f"authorization.type: found {short(kind)}; only simple has ACLs"
+        text = f"authorization.type: found {short(kind)}; expected: simple"
         raise rows.error((*path, "spec", "authorization"), where, text)
     principal = _principal(rows, user, name)
     acls = mapping_at(authorization).get("acls", [])

@@ -89,7 +89,7 @@ def read(source: Source) -> AclSet:
         words = _ATTRIBUTES.get(kind)
         if words is None:
             if _OTHER_ACLS.fullmatch(kind):
-                text = f"its provider is not read; read are {', '.join(_ATTRIBUTES)}"
+                text = f"the provider is not supported; supported: {', '.join(_ATTRIBUTES)}"
                 raise rows.error(path, address, text)
             continue
         count += 1
@@ -100,10 +100,10 @@ def read(source: Source) -> AclSet:
         }
         if None in row.values():
             missing = [words[word] for word, value in row.items() if value is None]
-            raise rows.error(path, address, f"not known: {', '.join(missing)}")
+            raise rows.error(path, address, f"no value for {', '.join(missing)}")
         rows.add(path, address, row)
     if not count:
-        raise NoAcls(f"a state of Terraform without {', '.join(_ATTRIBUTES)}")
+        raise NoAcls(f"found a Terraform state without {', '.join(_ATTRIBUTES)}")
     return rows.result()
 
 
@@ -115,8 +115,8 @@ def _resources(source: Source, document: Mapping[str, Any]) -> Iterator[_Resourc
     if document.get("version") != _VERSION:
         version = short_text(document.get("version"))
         raise FormatError(
-            f"a state of Terraform in version {version}; expected: {_VERSION}, which a newer"
-            " Terraform writes: terraform state pull > state.json",
+            f"found a Terraform state of version {version}; expected: {_VERSION}, written by a"
+            " newer Terraform: terraform state pull > state.json",
             source.line_of((0, "version")),
         )
     for index, resource in enumerate(_list(document.get("resources"))):

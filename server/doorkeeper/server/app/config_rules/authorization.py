@@ -39,8 +39,8 @@ _OPEN_CONTROLLER: Final = "super.users=User:admin;User:ANONYMOUS"
     "C501",
     ERROR,
     "An authorizer that was removed with ZooKeeper",
-    "AclAuthorizer and SimpleAclAuthorizer kept ACLs in ZooKeeper. Kafka 4.0 and later do not have"
-    " them; StandardAuthorizer has the same rules, and its ACLs are in the metadata of KRaft.",
+    "AclAuthorizer and SimpleAclAuthorizer stored ACLs in ZooKeeper and were removed in Kafka"
+    " 4.0. StandardAuthorizer has the same rules and stores its ACLs in the KRaft metadata.",
     wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
     right=f"authorizer.class.name={STANDARD}",
     since=(4, 0),
@@ -49,8 +49,8 @@ def removed_authorizer(node: Node) -> Iterator[Hit]:
     if node.text(AUTHORIZER) in REMOVED:
         yield node.at(
             AUTHORIZER,
-            f"{node.text(AUTHORIZER)} went with Kafka 4.0: write {STANDARD}, whose rules are the"
-            " same",
+            f"{node.text(AUTHORIZER)} was removed in Kafka 4.0: use {STANDARD}, which has the"
+            " same rules",
         )
 
 
@@ -58,8 +58,8 @@ def removed_authorizer(node: Node) -> Iterator[Hit]:
     "C502",
     WARNING,
     "An authorizer that was removed with ZooKeeper, replaced here",
-    "Doorkeeper takes the names of Kafka's older authorizers, and uses the rules of"
-    " StandardAuthorizer for them.",
+    "Doorkeeper accepts the names of Kafka's older authorizers and uses StandardAuthorizer for"
+    " them.",
     wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
     right=f"authorizer.class.name={STANDARD}",
     products=DOORKEEPER,
@@ -68,17 +68,17 @@ def removed_authorizer_here(node: Node) -> Iterator[Hit]:
     if node.text(AUTHORIZER) in REMOVED:
         yield node.at(
             AUTHORIZER,
-            f"{node.text(AUTHORIZER)} went with Kafka 4.0: the rules of StandardAuthorizer are"
-            f" used; write {STANDARD}",
+            f"{node.text(AUTHORIZER)} was removed in Kafka 4.0; StandardAuthorizer is used"
+            f" instead: set {STANDARD}",
         )
 
 
 @rule(
     "C503",
     WARNING,
-    "An authorizer that is not Kafka's",
-    "The class must be on the class path of every node, and its own keys decide. super.users and"
-    " allow.everyone.if.no.acl.found are read by Kafka's authorizer.",
+    "A third-party authorizer",
+    "The class must be on the class path of every node, and has its own configuration."
+    " super.users and allow.everyone.if.no.acl.found are read only by Kafka's authorizer.",
     wrong="authorizer.class.name=io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer",
     right=f"authorizer.class.name={STANDARD}",
 )
@@ -88,14 +88,14 @@ def foreign_authorizer(node: Node) -> Iterator[Hit]:
         return
     text = f"{name} is not a class of Kafka: its own rules are not checked"
     if name.startswith("io.confluent."):
-        text = f"{name} is a class of Confluent Server: Kafka does not have it"
+        text = f"{name} is a class of Confluent Server that Kafka does not have"
     yield node.at(AUTHORIZER, text)
 
 
 @rule(
     "C504",
     ERROR,
-    "An authorizer of Kafka's that does not exist",
+    "A Kafka authorizer class that does not exist",
     f"The class is loaded when the node starts. Kafka's is {STANDARD}.",
     wrong="authorizer.class.name=org.apache.kafka.metadata.StandardAuthorizer",
     right=f"authorizer.class.name={STANDARD}",
@@ -105,7 +105,7 @@ def misspelled_authorizer(node: Node) -> Iterator[Hit]:
     short = name.rpartition(".")[2].lower() == "standardauthorizer"
     kafkas = name.startswith(("org.apache.kafka.", "kafka."))
     if name != STANDARD and name not in REMOVED and (kafkas or short):
-        yield node.at(AUTHORIZER, f"there is no class {name}; did you mean {STANDARD}?")
+        yield node.at(AUTHORIZER, f"no class {name}; did you mean {STANDARD}?")
 
 
 @rule(
@@ -134,8 +134,8 @@ def _is_open(text: str) -> bool:
     "C506",
     WARNING,
     "Super users with commas",
-    "super.users is split at semicolons only, because the commas of a distinguished name belong to"
-    " it. User:a,User:b is one user with a long name.",
+    "super.users is split only at semicolons, because distinguished names contain commas."
+    " User:a,User:b is one user with this name.",
     wrong="super.users=User:admin,User:ops",
     right="super.users=User:ANONYMOUS;User:admin;User:ops",
     products=BOTH,
@@ -151,7 +151,7 @@ def super_users_with_commas(node: Node) -> Iterator[Hit]:
     "C507",
     WARNING,
     "A star as a super user",
-    "Super users are compared as whole texts: User:* is the user called *, not everybody.",
+    "Super users are compared as exact strings: User:* is the user named *, not every user.",
     wrong="super.users=User:ANONYMOUS;User:*",
     right="super.users=User:ANONYMOUS;User:admin",
     products=BOTH,
@@ -166,7 +166,7 @@ def star_as_super_user(node: Node) -> Iterator[Hit]:
     "C508",
     WARNING,
     "A super user of another type",
-    "Kafka's own principals have the type User, in this spelling.",
+    "Kafka's built-in principals have the type User, with this capitalization.",
     wrong="super.users=User:ANONYMOUS;user:admin",
     right="super.users=User:ANONYMOUS;User:admin",
     products=BOTH,
@@ -178,7 +178,10 @@ def super_user_of_another_type(node: Node) -> Iterator[Hit]:
         found = _PRINCIPAL.fullmatch(user)
         if found is None or found[1] == "User" or "," in user or user.endswith(":*"):
             continue
-        other = f"{user}: Kafka's principals are users; {found[1]} needs a principal builder"
+        other = (
+            f"{user}: Kafka's principals have the type User; {found[1]} requires a custom"
+            " principal builder"
+        )
         yield node.at(SUPER, remark_on(user) or other)
 
 
@@ -200,7 +203,7 @@ def super_users_without_authorizer(node: Node) -> Iterator[Hit]:
 @rule(
     "C510",
     WARNING,
-    "Logins without an authorizer",
+    "Authentication without an authorizer",
     "Clients must log in, but no authorizer restricts them and no super.users shows that one was"
     " meant: every login may read and delete all topics.",
     wrong="authorizer.class.name=\nsuper.users=",
@@ -208,7 +211,7 @@ def super_users_without_authorizer(node: Node) -> Iterator[Hit]:
 )
 def logins_without_authorizer(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer and not node.has(SUPER) and node.sasl_listeners:
-        text = f"everything is allowed to every login: set {AUTHORIZER}={STANDARD}"
+        text = f"every authenticated client may do everything: set {AUTHORIZER}={STANDARD}"
         yield node.at(AUTHORIZER, text)
 
 
@@ -231,7 +234,7 @@ def everything_allowed(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer:
         yield node.at(
             AUTHORIZER,
-            "everything is allowed: there is no authorizer; to enable ACLs set"
+            "everything is allowed, because there is no authorizer; to enable ACLs set"
             f" {AUTHORIZER}={STANDARD}",
         )
 
@@ -248,21 +251,21 @@ def everything_allowed(node: Node) -> Iterator[Hit]:
 )
 def everyone_allowed(node: Node) -> Iterator[Hit]:
     if node.has_authorizer and node.text(EVERYONE).lower() == "true":
-        yield node.at(EVERYONE, "everybody may do everything with a resource without ACLs")
+        yield node.at(EVERYONE, "everyone may do everything with a resource without ACLs")
 
 
 @rule(
     "C513",
     WARNING,
     "A value that means false",
-    "The authorizer takes true, in any case, and reads everything else as false.",
+    "The authorizer accepts true in any capitalization, and reads everything else as false.",
     wrong=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=yes",
     right=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=false",
 )
 def not_a_boolean(node: Node) -> Iterator[Hit]:
     value = node.text(EVERYONE)
     if value and value.lower() not in ("true", "false") and not _is_open(value):
-        yield node.at(EVERYONE, f"{value!r} means false; allowed: true, false")
+        yield node.at(EVERYONE, f"found {value!r}, which is read as false; allowed: true, false")
 
 
 def own_principals(node: Node) -> Iterator[tuple[str, str]]:
@@ -288,10 +291,11 @@ def _lacks(node: Node, principal: str) -> bool:
 @rule(
     "C514",
     ERROR,
-    "A node that its controllers refuse",
+    "A node that its controllers reject",
     "A broker registers with the controllers as the principal of its connection, which needs"
     " CLUSTER_ACTION on the cluster. In a new cluster only super users have it: PLAINTEXT"
-    " connections are User:ANONYMOUS. Without it the broker ends after its time-out.",
+    " connections are User:ANONYMOUS. Without it, the broker shuts down after its registration"
+    " time-out.",
     wrong="super.users=User:admin",
     right=_OPEN_CONTROLLER,
 )
@@ -302,8 +306,8 @@ def refused_by_controllers(node: Node) -> Iterator[Hit]:
         if listener == node.controllers[0] and _lacks(node, principal):
             yield node.at(
                 SUPER,
-                f"the node itself is {principal} on listener {listener}, and not a super user:"
-                " its controller refuses it",
+                f"the node's own principal on listener {listener} is {principal}, which is not a"
+                " super user: its controller will reject it",
             )
 
 
@@ -324,16 +328,19 @@ def broker_is_not_super_user(node: Node) -> Iterator[Hit]:
         if not combined and _lacks(node, principal):
             near = [user for user in node.super_users if user.lower() == principal.lower()]
             hint = f" (but {near[0]} is)" if near else ""
-            text = f"the node itself is {principal} on listener {listener}, and not a super user"
+            text = (
+                f"the node's own principal on listener {listener} is {principal}, which is not a"
+                " super user"
+            )
             yield node.at(SUPER, f"{text}{hint}")
 
 
 @rule(
     "C516",
     WARNING,
-    "A distinguished name with blanks after its commas",
-    "The name of a certificate is CN=x,OU=y without blanks, as Java prints it, in the order of the"
-    " certificate from its end. Names are compared as whole texts.",
+    "A distinguished name with spaces after its commas",
+    "The principal of a certificate is CN=x,OU=y without spaces, as Java prints it, in reverse"
+    " order of the certificate. Names are compared as exact strings.",
     wrong="super.users=User:ANONYMOUS;User:CN=admin, OU=ops",
     right="super.users=User:ANONYMOUS;User:CN=admin,OU=ops",
     products=BOTH,
@@ -342,15 +349,15 @@ def blanks_in_distinguished_name(node: Node) -> Iterator[Hit]:
     for user in node.super_users:
         if re.search(r"=[^,]*, +[A-Za-z]+=", user):
             right = re.sub(r", +", ",", user)
-            yield node.at(SUPER, f"names of certificates have no blank after a comma: {right}")
+            yield node.at(SUPER, f"certificate names have no space after a comma: {right}")
 
 
 @rule(
     "C517",
     WARNING,
-    "A super user that the rules never make",
-    "ssl.principal.mapping.rules changes the name of a certificate before it is compared with"
-    " super.users: the mapped name must be there.",
+    "A super user that the mapping rules never produce",
+    "ssl.principal.mapping.rules is applied before names are compared with super.users, which"
+    " must therefore contain the mapped name.",
     wrong="super.users=User:ANONYMOUS;User:CN=admin,OU=ops\n"
     "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
     right="super.users=User:ANONYMOUS;User:admin\n"
@@ -375,15 +382,15 @@ def super_user_is_mapped(node: Node) -> Iterator[Hit]:
             continue
         else:
             if mapped != name:
-                yield node.at(SUPER, f"the mapping rules make {mapped} of {name}")
+                yield node.at(SUPER, f"the mapping rules change {name} to {mapped}")
 
 
 @rule(
     "C518",
     WARNING,
     "A super user and a login that differ in case",
-    "Principals are compared with case. A super user that is like a user of PLAIN but for the case"
-    " of its letters is nobody.",
+    "Principals are case-sensitive. A super user that differs from a PLAIN user only in case"
+    " matches no login.",
     wrong="super.users=User:ANONYMOUS;User:Admin",
     right="super.users=User:ANONYMOUS;User:admin",
 )
@@ -397,15 +404,15 @@ def super_user_in_another_case(node: Node) -> Iterator[Hit]:
         name = user.removeprefix("User:")
         near = [other for other in users if other.lower() == name.lower()]
         if near and name not in users:
-            yield node.at(SUPER, f"{user} is nobody: the user of PLAIN is {near[0]}")
+            yield node.at(SUPER, f"{user} matches no login: the PLAIN user is {near[0]}")
 
 
 @rule(
     "C519",
     WARNING,
-    "The authorizer's denials are not logged",
-    "kafka.authorizer.logger writes denials at INFO and everything at DEBUG. At WARN or OFF nothing"
-    " says why a client was refused.",
+    "Denied requests are not logged",
+    "kafka.authorizer.logger writes denials at INFO and everything at DEBUG. At WARN or OFF,"
+    " nothing shows why a client was denied.",
     wrong={
         "compose.yaml": "services: {kafka: {image: apache/kafka, environment: {"
         "KAFKA_PROCESS_ROLES: broker,\n  KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER,\n"
@@ -429,7 +436,11 @@ def denials_not_logged(node: Node) -> Iterator[Hit]:
         for word in entry.value.split(","):
             name, _, level = (part.strip() for part in word.partition("="))
             if name == "kafka.authorizer.logger" and level.upper() in _SILENT:
-                yield node.at(entry, f"{name}={level} hides denials: INFO shows them, DEBUG all")
+                yield node.at(
+                    entry,
+                    f"{name}={level} hides denied requests: use INFO for denied, DEBUG for all"
+                    " requests",
+                )
 
 
 _SILENT: Final = frozenset({"WARN", "ERROR", "FATAL", "OFF"})

@@ -50,8 +50,8 @@ def _differing(
 @cluster_rule(
     "C701",
     "Controllers without an authorizer",
-    "The controllers change ACLs and decide on topics, users and quotas. With an authorizer on the"
-    " brokers only, CreateAcls answers: No Authorizer is configured.",
+    "The controllers store ACLs and authorize changes of topics, users and quotas. With an"
+    " authorizer on the brokers only, CreateAcls fails with: No Authorizer is configured.",
     wrong=_both(controller="authorizer.class.name=\n"),
     right=_RIGHT,
 )
@@ -65,16 +65,15 @@ def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Hit]:
             other = next(each for each in nodes if each.has_authorizer)
             yield node.at(
                 AUTHORIZER,
-                f"absent, and {other.name} has one: the {kind} need it too"
-                f"{'' if node in brokers else ', or no ACL can be changed'}",
+                f"not set, but {other.name} has it: the {kind} need it"
+                f" too{'' if node in brokers else ', or no ACL can be changed'}",
             )
 
 
 @cluster_rule(
     "C702",
     "Different super users",
-    "Each node decides with its own super.users: a request is allowed by one broker, and denied by"
-    " another.",
+    "Each node uses its own super.users: one broker may allow a request that another denies.",
     wrong=_both(controller="super.users=User:ANONYMOUS\n"),
     right=_RIGHT,
 )
@@ -87,7 +86,8 @@ def different_super_users(nodes: Sequence[Node]) -> Iterator[Hit]:
 @cluster_rule(
     "C703",
     "Different authorizers",
-    "Nodes with different authorizers decide differently, and keep their ACLs in different places.",
+    "Nodes with different authorizers make different decisions and store their ACLs in different"
+    " places.",
     wrong=_both(controller="authorizer.class.name=com.example.Rules\n"),
     right=_RIGHT,
 )
@@ -100,7 +100,7 @@ def different_authorizers(nodes: Sequence[Node]) -> Iterator[Hit]:
 @cluster_rule(
     "C704",
     "Different defaults without ACLs",
-    "allow.everyone.if.no.acl.found opens resources on the nodes that have it, and not on others.",
+    "allow.everyone.if.no.acl.found opens resources only on the nodes where it is set.",
     wrong=_both(broker="allow.everyone.if.no.acl.found=true\n"),
     right=_RIGHT,
 )
@@ -113,7 +113,7 @@ def different_defaults(nodes: Sequence[Node]) -> Iterator[Hit]:
 @cluster_rule(
     "C705",
     "Brokers with different inter-broker listeners",
-    "A broker looks for the listener of this name among the addresses of the others.",
+    "A broker looks up the listener with this name in the addresses of the other brokers.",
     wrong={
         "one.properties": _BROKER,
         "two.properties": f"{_BROKER}node.id=2\nlisteners=INNER://localhost:9094\n"
@@ -133,8 +133,8 @@ def different_inter_broker_listeners(nodes: Sequence[Node]) -> Iterator[Hit]:
 @cluster_rule(
     "C706",
     "Different protocols of the controllers' listener",
-    "A broker connects to the controllers with the protocol that its own map has for their"
-    " listener.",
+    "A broker connects to the controllers with the protocol in its own"
+    " listener.security.protocol.map.",
     wrong=_both(broker="listener.security.protocol.map=CONTROLLER:SSL,SASL:SASL_PLAINTEXT\n"),
     right=_RIGHT,
 )
@@ -212,13 +212,17 @@ def _refusal(node: Node, other: Node, listener: str, mechanism: str) -> str:
     expected = users.options.get(f"user_{name}")
     if expected is None:
         return f"listener {listener} has no user_{name}"
-    return "" if expected == mine.options.get("password") else f"user_{name} has another password"
+    return (
+        ""
+        if expected == mine.options.get("password")
+        else (f"user_{name} has a different password")
+    )
 
 
 @cluster_rule(
     "C708",
-    "Different secrets of delegation tokens",
-    "All nodes sign and check delegation tokens with the same secret.",
+    "Different delegation token secrets",
+    "All nodes must sign and verify delegation tokens with the same secret.",
     wrong=_both("delegation.token.secret.key=one\n", "delegation.token.secret.key=two\n"),
     right=_both("delegation.token.secret.key=one\n", "delegation.token.secret.key=one\n"),
 )
@@ -250,7 +254,7 @@ def different_mapping_rules(nodes: Sequence[Node]) -> Iterator[Hit]:
 
 @cluster_rule(
     "C710",
-    "Two nodes with one id",
+    "Two nodes with the same id",
     "node.id is unique among brokers and controllers of a cluster.",
     wrong={"one.properties": _BROKER, "two.properties": _BROKER},
     right={"one.properties": _BROKER, "two.properties": f"{_BROKER}node.id=2\n"},

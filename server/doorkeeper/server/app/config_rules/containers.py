@@ -160,7 +160,7 @@ def _as_written(key: str, value: str) -> str:
 
 
 def _eaten_text(text: str) -> str:
-    return f"Compose replaces {text} by a variable of its own: write ${text}"
+    return f"Compose replaces {text} by an environment variable: write ${text}"
 
 
 def _completed(entries: list[Entry]) -> list[Entry]:
@@ -198,9 +198,9 @@ def _compose(*lines: str) -> dict[str, str]:
 @rule(
     "C801",
     WARNING,
-    "A dollar sign that Compose replaces",
-    "Compose replaces $1 and $NAME in its file by variables of its own environment, which are"
-    " empty. Two dollar signs stay as one.",
+    "A dollar sign that Compose interpolates",
+    "Compose replaces $1 and $NAME by environment variables, which are empty. Write $$ for a"
+    " literal dollar sign.",
     wrong=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$1/"),
     right=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$$1/"),
 )
@@ -211,9 +211,9 @@ def dollar_sign(node: Node) -> Iterator[Hit]:
 @rule(
     "C802",
     WARNING,
-    "A variable that becomes no key",
-    "The images turn _ into a dot, __ into _ and ___ into a hyphen. A variable with another"
-    " spelling becomes a key that nobody reads.",
+    "A variable that does not map to a key",
+    "The images map _ to a dot, __ to _ and ___ to a hyphen. A misspelled variable becomes an"
+    " unknown key.",
     wrong=_compose("KAFKA_LISTENER_NAME_SASL_SCRAM_SHA_512_SASL_JAAS_CONFIG: x required;"),
     right=_compose("KAFKA_LISTENER_NAME_SASL_SCRAM___SHA___512_SASL_JAAS_CONFIG: x required;"),
 )
@@ -226,7 +226,7 @@ def variable_of_no_key(node: Node) -> Iterator[Hit]:
             continue
         right = _likely(entry.key)
         hint = f": write {variable_of_key(right)}" if right else ""
-        yield node.at(entry, f"no node of Kafka has this key{hint}")
+        yield node.at(entry, f"unknown key{hint}")
 
 
 _OF_IMAGES: Final = frozenset(
@@ -260,7 +260,7 @@ def variable_without_prefix(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
         key = key_of_variable(_PREFIX + entry.key)
         if "_" in entry.key and (is_known(key) and is_security_key(key)):
-            yield Hit(entry.source, entry.key, f"becomes no key: write {_PREFIX}{entry.key}")
+            yield Hit(entry.source, entry.key, f"does not map to a key: write {_PREFIX}{entry.key}")
     for entry in node.entries.values():
         if entry.key.startswith("cfg."):
             right = variable_of_key(entry.key.removeprefix("cfg."))
@@ -271,7 +271,7 @@ def variable_without_prefix(node: Node) -> Iterator[Hit]:
     "C804",
     WARNING,
     "A JAAS file that was not checked",
-    "KAFKA_OPTS names a JAAS file of the container. Give it to the check with --jaas-file.",
+    "KAFKA_OPTS refers to a JAAS file in the container. Pass it with --jaas-file.",
     wrong=_compose(
         "KAFKA_OPTS: -Djava.security.auth.login.config=/etc/kafka/jaas.conf",
     ),
@@ -284,4 +284,4 @@ def variable_without_prefix(node: Node) -> Iterator[Hit]:
 def unchecked_jaas_file(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
         if "java.security.auth.login.config" in entry.value and node.file.jaas is None:
-            yield Hit(entry.source, entry.key, "names a JAAS file: give it with --jaas-file")
+            yield Hit(entry.source, entry.key, "refers to a JAAS file: pass it with --jaas-file")

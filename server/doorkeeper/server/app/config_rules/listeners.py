@@ -37,17 +37,17 @@ ZOOKEEPER: Final = "zookeeper.connect"
     "C201",
     ERROR,
     "A file without process.roles",
-    "Since 4.0 each node is a broker, a controller or both of KRaft, and the key is required. Keys"
-    " of ZooKeeper are ignored.",
+    "Since Kafka 4.0, each node is a KRaft broker, controller or both, and the key is required."
+    " ZooKeeper keys are ignored.",
     wrong="broker.id=1\nprocess.roles=\nzookeeper.connect=zk:2181",
     right="node.id=1\nprocess.roles=broker,controller",
     since=(4, 0),
 )
 def without_roles(node: Node) -> Iterator[Hit]:
     if not node.is_kraft and not node.file.is_image:
-        text = "absent; Kafka 4.0 and later need broker, controller or both"
+        text = "not set; Kafka 4.0 and later require broker, controller or both"
         if node.has(ZOOKEEPER):
-            text += ": this is a file for ZooKeeper, which is gone"
+            text += ": this file is for ZooKeeper mode, which was removed"
         yield node.at("process.roles", text)
 
 
@@ -55,8 +55,8 @@ def without_roles(node: Node) -> Iterator[Hit]:
     "C202",
     ERROR,
     "A listener without a protocol",
-    "A listener whose name is not a protocol needs an entry in listener.security.protocol.map, and"
-    " the controllers' need one as soon as the map is given.",
+    "A listener whose name is not a protocol requires an entry in listener.security.protocol.map;"
+    " so do controller listeners if the map is set.",
     wrong="listeners=CLIENTS://localhost:9092,CONTROLLER://localhost:9093\n"
     "inter.broker.listener.name=CLIENTS\n"
     "listener.security.protocol.map=CONTROLLER:PLAINTEXT",
@@ -72,7 +72,7 @@ def listener_without_protocol(node: Node) -> Iterator[Hit]:
         if name not in node.protocols and name not in written:
             near = similar(name, sorted(written))
             hint = f"; found {near}" if near else ""
-            yield node.at(MAP, f"there is no entry for listener {name}{hint}")
+            yield node.at(MAP, f"no entry for listener {name}{hint}")
 
 
 @rule(
@@ -96,8 +96,8 @@ def unknown_protocol(node: Node) -> Iterator[Hit]:
 @rule(
     "C204",
     ERROR,
-    "An address that is malformed",
-    "An address is NAME://host:port. The host may be empty, the port may not.",
+    "A malformed address",
+    "An address has the form NAME://host:port. The host may be empty; the port is required.",
     wrong="listeners=SASL://localhost,CONTROLLER://localhost:9093",
     right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
 )
@@ -116,7 +116,7 @@ def malformed_address(node: Node) -> Iterator[Hit]:
     "C205",
     ERROR,
     "Two listeners with one name or port",
-    "Each listener has a name and a port of its own; only an IPv4 and an IPv6 address may share a"
+    "Each listener needs a unique name and port; only an IPv4 and an IPv6 address may share a"
     " port.",
     wrong="listeners=SASL://localhost:9092,CONTROLLER://localhost:9092",
     right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
@@ -142,9 +142,9 @@ def same_name_or_port(node: Node) -> Iterator[Hit]:
 @rule(
     "C206",
     ERROR,
-    "Two keys that name the inter-broker listener",
-    "inter.broker.listener.name names a listener, security.inter.broker.protocol a protocol; a node"
-    " takes one of them.",
+    "Two keys that select the inter-broker listener",
+    "inter.broker.listener.name selects a listener, security.inter.broker.protocol a protocol;"
+    " only one of them may be set.",
     wrong="inter.broker.listener.name=SASL\nsecurity.inter.broker.protocol=SASL_PLAINTEXT",
     right="inter.broker.listener.name=SASL",
 )
@@ -162,8 +162,8 @@ def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
     ERROR,
     "An inter-broker listener that is not advertised",
     "The brokers connect to each other by the advertised address of this listener. Without"
-    " inter.broker.listener.name it is the listener called like security.inter.broker.protocol,"
-    " PLAINTEXT by default.",
+    " inter.broker.listener.name, it is the listener named like security.inter.broker.protocol,"
+    " by default PLAINTEXT.",
     wrong="inter.broker.listener.name=INTERNAL",
     right="inter.broker.listener.name=SASL",
 )
@@ -197,10 +197,10 @@ def _advertised(node: Node) -> list[str]:
 @rule(
     "C208",
     ERROR,
-    "Controllers' listeners that do not fit the roles",
-    "A controller listens on each listener of controller.listener.names; a node that is a"
-    " controller alone has no other; a broker alone has none of them, and names the one by which it"
-    " finds the controllers.",
+    "Controller listeners that do not match the roles",
+    "A controller listens on each listener in controller.listener.names. A controller-only node"
+    " has no other listeners; a broker-only node has none of these, but must name the one used to"
+    " reach the controllers.",
     wrong="process.roles=broker\ncontroller.quorum.voters=9@localhost:9093",
     right="process.roles=broker\ncontroller.quorum.voters=9@localhost:9093\n"
     "listeners=SASL://localhost:9092",
@@ -211,9 +211,9 @@ def controllers_and_roles(node: Node) -> Iterator[Hit]:
     others = [name for name in node.controllers if name not in node.listeners]
     own = [name for name in node.controllers if name in node.listeners]
     if not node.controllers:
-        yield node.at(NAMES, "absent; allowed: the name of the controllers' listener")
+        yield node.at(NAMES, "not set; expected: the name of a controller listener")
     elif "controller" in node.roles and others:
-        text = f"{', '.join(others)} is not one of the listeners ({', '.join(node.listeners)})"
+        text = f"{', '.join(others)} is not in listeners ({', '.join(node.listeners)})"
         yield node.at(NAMES, text)
     elif "controller" not in node.roles and own:
         yield node.at(
@@ -225,13 +225,13 @@ def controllers_and_roles(node: Node) -> Iterator[Hit]:
             f"{', '.join(node.clients)} is not in {NAMES}, and process.roles has no broker",
         )
     if "broker" in node.roles and not node.clients:
-        yield node.at("listeners", "all are controller listeners: clients have none to connect to")
+        yield node.at("listeners", "all listeners are controller listeners: clients cannot connect")
 
 
 @rule(
     "C209",
     ERROR,
-    "An advertised listener that is not there",
+    "An advertised listener that does not exist",
     "advertised.listeners gives addresses to listeners of this node, by name.",
     wrong="advertised.listeners=SASL://localhost:9092,EXTERNAL://kafka.example.com:9094",
     right="advertised.listeners=SASL://localhost:9092",
@@ -241,9 +241,7 @@ def advertised_without_listener(node: Node) -> Iterator[Hit]:
         return
     for name, host, _ in addresses_in(node.text(ADVERTISED)):
         if name not in node.known_listeners:
-            yield node.at(
-                ADVERTISED, f"{name} is not one of the listeners ({', '.join(node.listeners)})"
-            )
+            yield node.at(ADVERTISED, f"{name} is not in listeners ({', '.join(node.listeners)})")
         # Of KRaft 3.9 and later; a controller's address is for the other nodes.
         if host == "0.0.0.0":  # noqa: S104  refused, not bound
             yield node.at(ADVERTISED, f"clients cannot connect to {host}")
@@ -252,7 +250,7 @@ def advertised_without_listener(node: Node) -> Iterator[Hit]:
 @rule(
     "C210",
     WARNING,
-    "A prefix of no listener",
+    "A prefix that matches no listener",
     "Keys with the prefix listener.name.NAME. have an effect on the listener of this name, and on"
     " no other.",
     wrong="listener.name.sals.plain.sasl.jaas.config="
@@ -269,7 +267,8 @@ def prefix_of_no_listener(node: Node) -> Iterator[Hit]:
         if listener.lower() in names:
             yield node.at(
                 entry,
-                f"has no effect: the prefix is {LISTENER_PREFIX}{listener.lower()}, in lower case",
+                f"has no effect: write the prefix {LISTENER_PREFIX}{listener.lower()} in lower"
+                " case",
             )
             continue
         full = _meant_prefix(entry.key, names)
@@ -303,9 +302,9 @@ _SEPARATORS: Final = str.maketrans("._-", "___")
 @rule(
     "C211",
     WARNING,
-    "A listener's prefix before a key of the node",
-    "Only keys of TLS, SASL, principals and connections may have a listener's prefix; with it,"
-    " others are read by nobody.",
+    "A listener prefix before a node-wide key",
+    "Only keys for TLS, SASL, principals and connections may have a listener prefix; other keys"
+    " are ignored with it.",
     wrong="listener.name.sasl.super.users=User:bob",
     right="super.users=User:ANONYMOUS;User:admin;User:bob",
 )
@@ -314,16 +313,16 @@ def prefix_before_key_of_node(node: Node) -> Iterator[Hit]:
         bare = bare_name(entry.key)
         key = KEYS.get(bare)
         if key is not None and not key.ours and key.scope is Scope.SERVER:
-            yield node.at(entry, f"has no effect with a listener's prefix: write {bare}")
+            yield node.at(entry, f"has no effect with a listener prefix: write {bare}")
 
 
 @rule(
     "C212",
     WARNING,
-    "Anonymous clients beside authenticated ones",
+    "Anonymous clients with broad access",
     "Clients of a PLAINTEXT listener are User:ANONYMOUS, and so are those of an SSL listener that"
-    " asks for no certificate. Where ANONYMOUS is a super user, or everyone is allowed what has no"
-    " ACL, they may do everything without a login.",
+    " asks for no certificate. If ANONYMOUS is a super user, or resources without ACLs are open"
+    " to everyone, they may do everything without authentication.",
     wrong="listeners=SASL://localhost:9092,OPEN://0.0.0.0:9094,CONTROLLER://localhost:9093\n"
     "listener.security.protocol.map=SASL:SASL_PLAINTEXT,OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
     "super.users=User:admin;User:ANONYMOUS",
@@ -338,15 +337,15 @@ def anonymous_super_user(node: Node) -> Iterator[Hit]:
         if anonymous and not address.is_local and address.name not in node.controllers:
             yield node.at(
                 "super.users",
-                f"everyone who reaches listener {address.name} is a super user: User:ANONYMOUS",
+                f"every client of listener {address.name} is a super user: User:ANONYMOUS",
             )
 
 
 @rule(
     "C213",
     WARNING,
-    "Passwords in clear on the network",
-    "PLAIN sends the password itself. On SASL_PLAINTEXT everyone on the way reads it.",
+    "Passwords in clear text on the network",
+    "PLAIN sends the password itself; on SASL_PLAINTEXT anyone on the network can read it.",
     wrong="listeners=SASL://0.0.0.0:9092,CONTROLLER://localhost:9093",
     right="listeners=SASL://0.0.0.0:9092,CONTROLLER://localhost:9093\n"
     "listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_SSL\n"
@@ -360,14 +359,14 @@ def password_in_clear(node: Node) -> Iterator[Hit]:
         if "PLAIN" in node.mechanisms(address.name):
             yield node.at(
                 "listeners",
-                f"{address.name} takes passwords of PLAIN without TLS: use SASL_SSL or SCRAM",
+                f"{address.name} accepts PLAIN passwords without TLS: use SASL_SSL or SCRAM",
             )
 
 
 @rule(
     "C214",
     ERROR,
-    "An early listener that is not there",
+    "An early start listener that does not exist",
     "early.start.listeners names listeners of this node.",
     wrong="early.start.listeners=ADMIN",
     right="early.start.listeners=CONTROLLER",
@@ -377,5 +376,5 @@ def early_without_listener(node: Node) -> Iterator[Hit]:
         return
     for name in node.words("early.start.listeners"):
         if name.upper() not in node.listeners:
-            text = f"{name} is not one of the listeners ({', '.join(node.listeners)})"
+            text = f"{name} is not in listeners ({', '.join(node.listeners)})"
             yield node.at("early.start.listeners", text)

@@ -32,7 +32,7 @@ _WORDS: Final = re.compile(r'[^\s"\';=]+')
 @rule(
     "C901",
     WARNING,
-    "A password of the examples",
+    "A password from the examples",
     "The passwords of pages and samples are public, and attackers try them first.",
     wrong="ssl.key.password=changeit",
     right="ssl.key.password=Ahth1eiZo0ku",
@@ -55,7 +55,7 @@ def example_password(node: Node) -> Iterator[Hit]:
         place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
     ]
     for place in dict.fromkeys(places):
-        yield Hit("", "", f"{place} has a password of the examples, which everyone knows")
+        yield Hit("", "", f"{place} is a password from the examples, which is publicly known")
 
 
 @rule(
@@ -77,14 +77,14 @@ def keys_without_effect(node: Node) -> Iterator[Hit]:
         if find_key(key).without_effect or (key in TEST_BROKER_KEYS and not is_test_broker)
     ]
     if names:
-        yield Hit("", "", f"keys of Kafka that have no effect here: {', '.join(names)}")
+        yield Hit("", "", f"Kafka keys that have no effect here: {', '.join(names)}")
 
 
 @rule(
     "C903",
     WARNING,
     "Keys that only plug-ins may read",
-    "A key that neither Kafka nor Doorkeeper has reaches authorizers and handlers of your own.",
+    "A key that neither Kafka nor Doorkeeper defines is passed to your authorizers and handlers.",
     wrong="com.example.region=eu",
     right="",
     products=DOORKEEPER,
@@ -103,8 +103,8 @@ def unknown_keys(node: Node) -> Iterator[Hit]:
 @rule(
     "C904",
     WARNING,
-    "A file without a key",
-    "All keys have their defaults, also the one that turns ACLs on: everything is allowed.",
+    "An empty file",
+    "All keys have their defaults. ACLs are off by default, so everything is allowed.",
     wrong={"server.properties": "# nothing yet\n", "base": ""},
     right="super.users=User:admin",
     products=DOORKEEPER,
@@ -112,7 +112,7 @@ def unknown_keys(node: Node) -> Iterator[Hit]:
 def empty_file(node: Node) -> Iterator[Hit]:
     in_file = any(entry.source.startswith(f"{node.name} line ") for entry in node.file.entries)
     if node.file.data is not None and not in_file:
-        text = f"{node.name}: there is no key in the file: all keys have their defaults"
+        text = f"{node.name}: the file has no keys: all keys have their defaults"
         yield Hit("", "", text)
 
 
@@ -120,7 +120,7 @@ def empty_file(node: Node) -> Iterator[Hit]:
     "C905",
     WARNING,
     "No configuration file",
-    "Without a file Doorkeeper is for trying out, and everyone who reaches it is a super user.",
+    "Without a file, Doorkeeper runs in a demo mode in which every client is a super user.",
     wrong={NO_FILE: "listeners=PLAINTEXT://localhost:9092\nsuper.users=User:ANONYMOUS"},
     right="listeners=PLAINTEXT://localhost:9092",
     products=DOORKEEPER,
@@ -135,6 +135,6 @@ def without_a_file(node: Node) -> Iterator[Hit]:
     ]
     if ANONYMOUS in node.super_users and open_to:
         local = all(address.is_local for address in open_to)
-        who = "on this machine" if local else "who reaches this server"
+        who = "on this machine" if local else "who can reach this server"
         text += f": everyone {who} is an administrator (super.users={ANONYMOUS})"
     yield Hit("", "", text)

@@ -65,9 +65,9 @@ def _mappings(node: Node) -> Iterator[tuple[Entry, tuple[Rule, ...] | str]]:
 @rule(
     "C601",
     ERROR,
-    "A mapping rule that is malformed",
-    "A rule is DEFAULT or RULE:PATTERN/REPLACEMENT/, with L or U at its end for the case. A slash"
-    " in the pattern needs a backslash, which a properties file doubles.",
+    "A malformed mapping rule",
+    "A rule is DEFAULT or RULE:PATTERN/REPLACEMENT/, optionally with L or U at the end. Escape a"
+    " slash in the pattern with a backslash, doubled in a properties file.",
     wrong=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1",
     right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/",
 )
@@ -81,8 +81,8 @@ def malformed_mapping(node: Node) -> Iterator[Hit]:
     "C602",
     WARNING,
     "A mapping rule that never applies",
-    "The first rule whose pattern matches the whole name decides. After DEFAULT, or after a pattern"
-    " that matches every name, no rule is reached.",
+    "The first rule whose pattern matches the whole name applies. Rules after DEFAULT, or after a"
+    " pattern that matches every name, are never reached.",
     wrong=f"{_SSL}ssl.principal.mapping.rules=DEFAULT,RULE:^CN=(.*?),.*$/$1/",
     right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
     products=BOTH,
@@ -98,7 +98,7 @@ def shadowed_mapping(node: Node) -> Iterator[Hit]:
                 for other in rules[at + 1 :]
             )
             if _matches_all(hiding) or same:
-                yield node.at(entry, f"{hiding} decides before {hidden}, which never applies")
+                yield node.at(entry, f"{hiding} applies before {hidden}, which is never reached")
                 break
 
 
@@ -114,9 +114,9 @@ def _matches_all(rule: Rule) -> bool:
 @rule(
     "C603",
     WARNING,
-    "A mapping rule for names with blanks",
-    "The name of a certificate has no blank after a comma: CN=x,OU=y. OpenSSL and keytool print"
-    " one.",
+    "A mapping rule for names with spaces",
+    "In principals, distinguished names have no space after a comma: CN=x,OU=y. OpenSSL and"
+    " keytool print one.",
     wrong=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?), OU=.*$/$1/,DEFAULT",
     right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),OU=.*$/$1/,DEFAULT",
     products=BOTH,
@@ -125,16 +125,16 @@ def mapping_with_blanks(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
         for each in () if isinstance(rules, str) else rules:
             if each.pattern is not None and re.search(r", +[A-Za-z]+=", each.pattern.text):
-                text = "names have no blank after a comma: it matches no certificate"
+                text = "names have no space after a comma: the rule matches no certificate"
                 yield node.at(entry, f"{each}: {text}")
 
 
 @rule(
     "C604",
     WARNING,
-    "A replacement without its group",
-    "$1 is the first pair of round brackets in the pattern. A reference to a group that is not"
-    " there stays in the name as it is.",
+    "A replacement that refers to a missing group",
+    "$1 is the first group in the pattern. A reference to a missing group is kept in the name"
+    " literally.",
     wrong=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$2/",
     right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/",
     products=BOTH,
@@ -151,9 +151,9 @@ def missing_group(node: Node) -> Iterator[Hit]:
 @rule(
     "C605",
     ERROR,
-    "A principal builder that Kafka does not have",
-    "The class is loaded when the node starts. DefaultPrincipalBuilder of Kafka 1.0 and before is"
-    " gone; without the key Kafka's own builder is used.",
+    "A principal builder that does not exist",
+    "The class is loaded when the node starts. DefaultPrincipalBuilder was removed after Kafka"
+    " 1.0; without the key, the default builder is used.",
     wrong="principal.builder.class=org.apache.kafka.common.security.auth.DefaultPrincipalBuilder",
     right="",
 )
@@ -163,15 +163,14 @@ def unknown_builder(node: Node) -> Iterator[Hit]:
         if not entry.key.endswith(BUILDER) or name == PRINCIPAL_BUILDER_CLASS.default:
             continue
         if name.startswith(("org.apache.kafka.", "kafka.")):
-            yield node.at(entry, f"there is no class {name}: remove the key")
+            yield node.at(entry, f"no class {name}: remove the key")
 
 
 @rule(
     "C606",
     WARNING,
-    "Mapping rules beside a principal builder of one's own",
-    "ssl.principal.mapping.rules and the rules of Kerberos are Kafka's own builder's. Another one"
-    " does not see them.",
+    "Mapping rules with a custom principal builder",
+    "ssl.principal.mapping.rules and the Kerberos rules are used by the default builder only.",
     wrong=f"{_SSL}principal.builder.class=com.example.Names\n"
     "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
     right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
@@ -182,15 +181,15 @@ def rules_and_builder(node: Node) -> Iterator[Hit]:
         return
     for key in (MAPPING, KERBEROS):
         if node.has(key):
-            yield node.at(key, f"{builder} decides the name: Kafka's rules may have no effect")
+            yield node.at(key, f"{builder} determines the name: Kafka's rules may have no effect")
 
 
 @rule(
     "C607",
     ERROR,
-    "A rule of Kerberos that is malformed",
+    "A malformed Kerberos rule",
     "A rule is DEFAULT or `RULE:[n:FORM](PATTERN)s/PATTERN/REPLACEMENT/g/L`. The list is split at"
-    " every comma, also at those within a rule.",
+    " every comma, including commas within a rule.",
     wrong=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules=RULE:[1:$1@$0](.*)s/@.*,DEFAULT",
     right=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules=RULE:[1:$1@$0](.*)s/@.*//,DEFAULT",
 )
@@ -215,9 +214,9 @@ def _kerberos(node: Node) -> Iterator[tuple[Entry, list[str]]]:
 @rule(
     "C608",
     WARNING,
-    "A rule of Kerberos that never applies",
-    "The first rule for the number of components whose pattern matches decides. A rule without a"
-    " pattern matches all names with this number.",
+    "A Kerberos rule that never applies",
+    "Of the rules for the number of components, the first whose pattern matches applies. A rule"
+    " without a pattern matches all names with this number.",
     wrong=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules="
     "RULE:[1:$1],RULE:[1:$1@$0](.*@EXAMPLE.COM)s/@.*//",
     right=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules="
@@ -231,5 +230,5 @@ def shadowed_kerberos(node: Node) -> Iterator[Hit]:
             begin = f"RULE:[{whole[1]}:" if whole is not None else hiding
             hidden = [text for text in rules[at + 1 :] if text.startswith(begin)]
             if hidden and (whole is not None or hiding in hidden):
-                yield node.at(entry, f"{hiding} decides before {hidden[0]}, which never applies")
+                yield node.at(entry, f"{hiding} applies before {hidden[0]}, which is never reached")
                 break

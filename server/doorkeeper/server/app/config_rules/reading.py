@@ -63,7 +63,7 @@ def _logical_lines(node: Node) -> Iterator[_LogicalLine]:
 
 def _made(lines: list[tuple[int, str]]) -> _LogicalLine:
     found = _KEY.match(lines[0][1])
-    assert found is not None, "the pattern matches the empty text"
+    assert found is not None, "the pattern matches the empty string"
     return _LogicalLine(_ESCAPE.sub(r"\1", found[1]), tuple(lines))
 
 
@@ -78,10 +78,10 @@ def _security_lines(node: Node) -> Iterator[tuple[str, int, str]]:
 @rule(
     "C101",
     WARNING,
-    "A backslash that the file's reader removes",
-    "A properties file is read by java.util.Properties: a backslash before a letter that it does"
-    " not know disappears, and \\t, \\n, \\r and \\f become white space. Expressions and names with"
-    " backslashes need two.",
+    "A backslash that is removed when reading the file",
+    "Properties files are read by java.util.Properties: it removes a backslash before an unknown"
+    " letter, and \\t, \\n, \\r and \\f become whitespace. Double the backslashes in patterns and"
+    " names.",
     wrong=r"ssl.principal.mapping.rules=RULE:^CN=([\w.]+),.*$/$1/, DEFAULT",
     right=r"ssl.principal.mapping.rules=RULE:^CN=([\\w.]+),.*$/$1/, DEFAULT",
     products=BOTH,
@@ -95,9 +95,9 @@ def removed_backslash(node: Node) -> Iterator[Hit]:
             written = "\\\\" if is_secret(key) else f"\\\\{letter}"
             made = _CONTROLS.get(letter)
             happens = (
-                f"the file's reader makes \\{letter} {made}"
+                f"\\{letter} is read as {made}"
                 if made and not is_secret(key)
-                else f"the file's reader removes the backslash before {shown}"
+                else f"the backslash before {shown} is removed when the file is read"
             )
             yield Hit(f"{node.name} line {number}", key, f"{happens}: write {written}")
 
@@ -105,9 +105,9 @@ def removed_backslash(node: Node) -> Iterator[Hit]:
 @rule(
     "C102",
     WARNING,
-    "A backslash and a blank at the end of a line",
-    "Only a backslash that is the last character continues a line. After a blank the value ends"
-    " there, and the next line is a key of its own.",
+    "A backslash followed by a space at the end of a line",
+    "A line is continued only if the backslash is its last character. With a trailing space, the"
+    " value ends there and the next line is a separate key.",
     wrong="super.users=User:admin;\\ \n  User:ops\n",
     right="super.users=User:ANONYMOUS;User:admin;\\\n  User:ops\n",
     products=BOTH,
@@ -119,8 +119,8 @@ def blank_after_backslash(node: Node) -> Iterator[Hit]:
                 yield Hit(
                     f"{node.name} line {number}",
                     line.key if is_security_key(line.key) else "",
-                    f"line {number} ends with a backslash and a blank: it is not continued;"
-                    " remove the blank",
+                    f"line {number} ends with a backslash and a space, so it is not continued;"
+                    " remove the space",
                 )
 
 
@@ -128,7 +128,7 @@ def blank_after_backslash(node: Node) -> Iterator[Hit]:
     "C103",
     WARNING,
     "A comment within a continued value",
-    "After a line that ends with a backslash the next line belongs to the value, also where it"
+    "After a line that ends with a backslash, the next line belongs to the value even if it"
     " begins with #.",
     wrong="super.users=User:admin;\\\n# for the weekend\\\nUser:ops\n",
     right="# User:ops for the weekend\nsuper.users=User:ANONYMOUS;User:admin;\\\nUser:ops\n",
@@ -150,8 +150,8 @@ def comment_in_value(node: Node) -> Iterator[Hit]:
     "C104",
     ERROR,
     "A \\u without four hexadecimal digits",
-    "java.util.Properties refuses the whole file: Malformed \\uxxxx encoding. Paths of Windows and"
-    " passwords with \\u need two backslashes.",
+    "java.util.Properties rejects the whole file: Malformed \\uxxxx encoding. Double the"
+    " backslash in Windows paths and passwords with \\u.",
     wrong="ssl.keystore.location=C:\\users\\kafka.p12",
     right="ssl.keystore.location=C:/users/kafka.p12",
 )
@@ -166,9 +166,10 @@ def bad_unicode(node: Node) -> Iterator[Hit]:
 @rule(
     "C105",
     WARNING,
-    "Letters outside of ASCII",
-    "A properties file is read as ISO 8859-1. In UTF-8 a letter such as u with a diaeresis becomes"
-    " two others, and the principal or password matches nobody. Write \\u and four digits.",
+    "Non-ASCII characters",
+    "Properties files are read as ISO 8859-1. A non-ASCII character in UTF-8 becomes two other"
+    " characters, so that the principal or password matches no user. Write \\u and four hex"
+    " digits.",
     wrong="super.users=User:jörg",
     right="super.users=User:ANONYMOUS;User:j\\u00f6rg",
     products=BOTH,
@@ -179,15 +180,15 @@ def not_ascii(node: Node) -> Iterator[Hit]:
             yield Hit(
                 f"{node.name} line {number}",
                 key,
-                "letters outside of ASCII are read as ISO 8859-1: write \\uXXXX for each",
+                "non-ASCII characters are read as ISO 8859-1: write \\uXXXX for each",
             )
 
 
 @rule(
     "C106",
     WARNING,
-    "A key is there twice",
-    "The last entry of a key counts, and the others have no effect.",
+    "A duplicate key",
+    "The last entry of a key applies; the others have no effect.",
     wrong="super.users=User:admin\nsuper.users=User:ops",
     right="super.users=User:ANONYMOUS;User:admin;User:ops",
     products=BOTH,
@@ -198,7 +199,7 @@ def repeated_key(node: Node) -> Iterator[Hit]:
         earlier = before.get(entry.key)
         # Overrides are meant to replace.
         if earlier is not None and all(" line " in each.source for each in (earlier, entry)):
-            yield node.at(entry, f"replaces the one of {earlier.source}")
+            yield node.at(entry, f"replaces the value in {earlier.source}")
         before[entry.key] = entry
 
 
@@ -206,8 +207,8 @@ def repeated_key(node: Node) -> Iterator[Hit]:
     "C107",
     WARNING,
     "Quotation marks around a value",
-    "A properties file has no quotation marks: they are part of the value. Only the options of a"
-    " login module are quoted.",
+    "Quotation marks in a properties file are part of the value. Only the options of a login"
+    " module are quoted.",
     wrong='super.users="User:admin"',
     right="super.users=User:ANONYMOUS;User:admin",
     products=BOTH,
@@ -216,7 +217,7 @@ def quoted_value(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         value = entry.value.strip()
         if is_security_key(entry.key) and len(value) > 1 and value[0] == value[-1] in "\"'":
-            yield node.at(entry, "the quotation marks are part of the value: write it without")
+            yield node.at(entry, "the quotation marks are part of the value: remove them")
 
 
 @rule(
@@ -231,13 +232,13 @@ def quoted_value(node: Node) -> Iterator[Hit]:
 def comment_after_value(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         if is_security_key(entry.key) and not is_secret(entry.key) and " #" in entry.value:
-            yield node.at(entry, "the # and what follows are part of the value, not a comment")
+            yield node.at(entry, "the text after # is part of the value, not a comment")
 
 
 @rule(
     "C109",
     ERROR,
-    "A value that is not of its key's type",
+    "A value of the wrong type",
     "Numbers and booleans are parsed when the node starts: Invalid value ... for configuration.",
     wrong="connections.max.reauth.ms=1h",
     right="connections.max.reauth.ms=3600000",
@@ -258,9 +259,9 @@ def wrong_type(node: Node) -> Iterator[Hit]:
 @rule(
     "C110",
     WARNING,
-    "A reference to a config provider without one",
-    "A reference such as ${file:/etc/kafka/secrets:password} is replaced only by a provider that"
-    " config.providers names. Without it, the reference itself is the value.",
+    "A reference without its config provider",
+    "A reference such as ${file:/etc/kafka/secrets:password} is replaced only if config.providers"
+    " contains the provider. Otherwise the reference itself is the value.",
     wrong="ssl.key.password=${file:/etc/kafka/secrets.properties:key}",
     right="config.providers=file\n"
     "config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider\n"
@@ -276,16 +277,16 @@ def reference_without_provider(node: Node) -> Iterator[Hit]:
         if provider and provider not in named and is_security_key(entry.key):
             yield node.at(
                 entry,
-                f"config.providers does not name {provider}: the reference itself is the value",
+                f"config.providers does not contain {provider}: the reference itself is the value",
             )
 
 
 @rule(
     "C111",
     WARNING,
-    "A key that nobody reads",
-    "A node of Kafka ignores unknown keys without a word, and plug-ins may read them. This one"
-    " differs from a key of Kafka in a letter or two.",
+    "An unknown key",
+    "Kafka silently ignores unknown keys, and plug-ins may read them. This one differs from a"
+    " Kafka key in one or two letters.",
     wrong="super.user=User:admin",
     right="super.users=User:ANONYMOUS;User:admin",
 )
@@ -297,15 +298,15 @@ def mistyped_key(node: Node) -> Iterator[Hit]:
         near = resembling(bare)
         if near is not None and is_security_key(near):
             full = entry.key.removesuffix(bare) + near
-            yield node.at(entry, f"no node of Kafka has this key; did you mean {full}?")
+            yield node.at(entry, f"unknown key; did you mean {full}?")
 
 
 @rule(
     "C112",
     WARNING,
     "A byte order mark",
-    "The three bytes that some editors write first are part of the first key, which then is"
-    " unknown.",
+    "The three bytes that some editors write at the beginning become part of the first key, which"
+    " is then unknown.",
     wrong="\ufeff# the operators\nsuper.users=User:admin",
     right="# the operators\nsuper.users=User:ANONYMOUS;User:admin",
     products=BOTH,

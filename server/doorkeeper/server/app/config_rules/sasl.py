@@ -50,10 +50,9 @@ def _missing(node: Node, listener: str, mechanism: str) -> str:
     "C301",
     ERROR,
     "A mechanism without a login module",
-    "Each mechanism that a listener enables needs a login module: in"
-    " listener.name.NAME.MECHANISM.sasl.jaas.config, both in lower case, or in the section"
-    " KafkaServer of the JAAS file. SCRAM and OAUTHBEARER too. Without sasl.enabled.mechanisms the"
-    " mechanism is GSSAPI.",
+    "Each enabled mechanism of a listener requires a login module, including SCRAM and"
+    " OAUTHBEARER: in listener.name.NAME.MECHANISM.sasl.jaas.config (both in lower case) or in"
+    " the section KafkaServer of the JAAS file. The default of sasl.enabled.mechanisms is GSSAPI.",
     wrong="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512",
     right="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
     f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
@@ -67,8 +66,8 @@ def no_login_module(node: Node) -> Iterator[Hit]:
             default = ", the default," if entry is None else ""
             yield node.at(
                 entry or ENABLED,
-                f"listener {listener} offers {mechanism}{default} and has no login module for it:"
-                f" {_missing(node, listener, mechanism)}",
+                f"listener {listener} enables {mechanism}{default} but has no login module for"
+                f" it: {_missing(node, listener, mechanism)}",
             )
 
 
@@ -85,9 +84,9 @@ def _is_missing(node: Node, listener: str, mechanism: str) -> bool:
 @rule(
     "C302",
     WARNING,
-    "A mechanism that nobody speaks",
-    "Names of mechanisms are in upper case, with hyphens: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512,"
-    " OAUTHBEARER, GSSAPI. Another name is offered to clients, of which none knows it.",
+    "An unknown mechanism",
+    "Mechanism names are in upper case, with hyphens: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512,"
+    " OAUTHBEARER, GSSAPI. Any other name is offered to clients, but no client supports it.",
     wrong="listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA512\n"
     f"listener.name.sasl.scram-sha512.sasl.jaas.config={_SCRAM} required;",
     right="listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
@@ -100,15 +99,15 @@ def unknown_mechanism(node: Node) -> Iterator[Hit]:
         near = similar(mechanism.upper(), list(MODULES))
         hint = f"; did you mean {near}?" if near else ""
         where: str | Entry = node.entry(ENABLED, listener) or ENABLED
-        yield node.at(where, f"Kafka has no mechanism {mechanism} (listener {listener}){hint}")
+        yield node.at(where, f"unknown mechanism {mechanism} (listener {listener}){hint}")
 
 
 @rule(
     "C303",
     ERROR,
     "The mechanism between brokers is not enabled",
-    "Brokers log in to each other with sasl.mechanism.inter.broker.protocol, GSSAPI by default,"
-    " which the inter-broker listener must offer.",
+    "Brokers authenticate to each other with sasl.mechanism.inter.broker.protocol, by default"
+    " GSSAPI, which the inter-broker listener must enable.",
     wrong="sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512",
     right="sasl.mechanism.inter.broker.protocol=PLAIN",
 )
@@ -132,8 +131,8 @@ def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
     "C304",
     WARNING,
     "sasl.jaas.config without listener and mechanism",
-    "A node ignores sasl.jaas.config without the listener and the mechanism before it, and a"
-    " mechanism without its listener. Only clients read the plain key.",
+    "A node ignores sasl.jaas.config without the prefix of listener and mechanism. Only clients"
+    " read the plain key.",
     wrong=f"sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\nsasl.jaas.config={_SCRAM} required;",
     right="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
     f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
@@ -156,9 +155,9 @@ def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
 @rule(
     "C305",
     WARNING,
-    "A prefix of no mechanism",
-    "Between the listener and a key of SASL there is the mechanism in lower case, as it is spelled"
-    " in sasl.enabled.mechanisms. With another text the key is read by nobody.",
+    "A prefix without a mechanism",
+    "The prefix of a SASL key is the listener and the mechanism in lower case, as in"
+    " sasl.enabled.mechanisms. With any other prefix the key is ignored.",
     wrong=f'listener.name.sasl.PLAIN.sasl.jaas.config={_PLAIN} required user_a="b";',
     right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
     products=BOTH,
@@ -184,7 +183,7 @@ def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
         else:
             yield node.at(
                 entry,
-                f"has no effect: listener {listener.upper()} does not offer {mechanism.upper()}",
+                f"has no effect: listener {listener.upper()} does not enable {mechanism.upper()}",
             )
 
 
@@ -192,8 +191,8 @@ def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
     "C306",
     ERROR,
     "A login module that cannot be parsed",
-    "The value is a class, a flag, options as name=value, and a semicolon; a value that is more"
-    " than a word is in double quotes. The key takes one module.",
+    "The value is a class, a flag, options as name=value, and a semicolon; values that are not a"
+    " single word must be in double quotes. The key accepts one module.",
     wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b"',
     right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
 )
@@ -221,7 +220,7 @@ def _modules(node: Node) -> Iterator[tuple[str, Module]]:
 @rule(
     "C307",
     ERROR,
-    "A login module that Kafka does not have",
+    "A login module that does not exist",
     "The class is loaded when the node starts. Those of Kafka are PlainLoginModule,"
     " ScramLoginModule and OAuthBearerLoginModule; GSSAPI uses Java's Krb5LoginModule.",
     wrong="listener.name.sasl.plain.sasl.jaas.config="
@@ -237,7 +236,7 @@ def unknown_module(node: Node) -> Iterator[Hit]:
             if login.name not in _CLASSES and known:
                 yield node.at(
                     module.entry or module.where,
-                    f"there is no class {login.name}; did you mean {min(known)}?",
+                    f"no class {login.name}; did you mean {min(known)}?",
                 )
 
 
@@ -249,8 +248,8 @@ def _near(name: str) -> bool:
     "C308",
     WARNING,
     "A login module of another mechanism",
-    "A mechanism looks for its options in the modules of its own class. With another one it starts"
-    " and refuses every user.",
+    "A mechanism reads only the options of its own login module class. With another class it"
+    " starts and rejects every user.",
     wrong=f'listener.name.sasl.plain.sasl.jaas.config={_SCRAM} required username="a" password="b";',
     right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="a" password="b"'
     ' user_a="b";',
@@ -269,9 +268,9 @@ def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
 @rule(
     "C309",
     WARNING,
-    "A login between nodes without a name",
-    "The node logs in to other nodes with username and password of its login module. user_NAME"
-    " options are the users that it accepts.",
+    "An inter-node login without a user name",
+    "The node authenticates to other nodes with username and password of its login module. The"
+    " options user_NAME are the users that it accepts.",
     wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_admin="a";',
     right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
     ' password="a" user_admin="a";',
@@ -288,16 +287,16 @@ def login_without_name(node: Node) -> Iterator[Hit]:
         if missing:
             yield node.at(
                 module.entry or module.where,
-                f"the login to other nodes over {listener} has no {' and no '.join(missing)}",
+                f"the inter-node login with {listener} has no {' and no '.join(missing)}",
             )
 
 
 @rule(
     "C310",
     WARNING,
-    "A login between nodes that the nodes refuse",
+    "An inter-node login that would be rejected",
     "With PLAIN the user of username must be among the options user_NAME, with the same password;"
-    " the other nodes have the same file.",
+    " the other nodes usually have the same file.",
     wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
     ' password="a" user_admin="b";',
     right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
@@ -318,17 +317,17 @@ def login_that_is_refused(node: Node) -> Iterator[Hit]:
         if expected is None:
             near = [key for key in login.options if key.lower() == f"user_{name}".lower()]
             hint = f"; found {near[0]}" if near else ""
-            yield node.at(where, f"there is no user_{name} for username={name}{hint}")
+            yield node.at(where, f"no option user_{name} for username={name}{hint}")
         elif expected != login.options.get("password"):
-            yield node.at(where, f"password is not the one of user_{name}")
+            yield node.at(where, f"password differs from user_{name}")
 
 
 @rule(
     "C311",
     ERROR,
-    "No login to the controllers",
-    "A node connects to the controllers with sasl.mechanism.controller.protocol, GSSAPI by default,"
-    " and needs a login module for it under the controllers' listener.",
+    "No login for the controllers",
+    "A node connects to the controllers with sasl.mechanism.controller.protocol, by default"
+    " GSSAPI, and requires a login module for it under the controller listener.",
     wrong="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
     f'listener.name.controller.plain.sasl.jaas.config={_PLAIN} required username="a"'
     ' password="b" user_a="b";',
@@ -352,7 +351,7 @@ def login_to_controllers(node: Node) -> Iterator[Hit]:
     if listener in node.listeners and offered and mechanism not in offered:
         yield node.at(
             TO_CONTROLLERS,
-            f"found {mechanism}{default} which listener {listener} does not offer"
+            f"found {mechanism}{default} which listener {listener} does not enable"
             f" ({', '.join(offered)})",
         )
     elif offered and _is_missing(node, listener, mechanism):
@@ -366,9 +365,8 @@ def login_to_controllers(node: Node) -> Iterator[Hit]:
     "C312",
     WARNING,
     "A key of a mechanism without its mechanism",
-    "A node reads the callback handlers and the login class with listener and mechanism before"
-    " them: listener.name.NAME.MECHANISM.KEY. Without the mechanism they are ignored, and the"
-    " handler is Kafka's own.",
+    "Callback handlers and the login class are read as listener.name.NAME.MECHANISM.KEY. Without"
+    " the mechanism they are ignored, and Kafka's default handler is used.",
     wrong=f"listener.name.sasl.{HANDLER}=com.example.Passwords",
     right=f"listener.name.sasl.plain.{HANDLER}=com.example.Passwords",
 )
@@ -387,9 +385,9 @@ def handler_without_mechanism(node: Node) -> Iterator[Hit]:
 @rule(
     "C313",
     WARNING,
-    "OAUTHBEARER accepts tokens that nobody signed",
-    "Without a callback handler Kafka's own is for development: it accepts unsigned tokens with any"
-    " name.",
+    "OAUTHBEARER accepts unsigned tokens",
+    "Without a callback handler, Kafka's default handler is for development only: it accepts"
+    " unsigned tokens with any name.",
     wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
     f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;",
     right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
@@ -413,7 +411,7 @@ def unsigned_tokens(node: Node) -> Iterator[Hit]:
 @rule(
     "C314",
     WARNING,
-    "Tokens for others are accepted",
+    "Tokens for other services are accepted",
     "Set sasl.oauthbearer.expected.audience: without it every token that has an aud is refused, and"
     " any token of this provider without aud is accepted, also one for another service. Without the"
     " expected issuer, the iss of a token is not checked.",
@@ -440,9 +438,9 @@ def tokens_for_others(node: Node) -> Iterator[Hit]:
 @rule(
     "C315",
     ERROR,
-    "GSSAPI without the name of its service",
+    "GSSAPI without a service name",
     "The node takes the first part of its Kerberos name from sasl.kerberos.service.name, or from"
-    " serviceName in the login module; both must not differ.",
+    " serviceName in the login module; if both are set, they must be equal.",
     wrong="sasl.enabled.mechanisms=PLAIN,GSSAPI\n"
     f"listener.name.sasl.gssapi.sasl.jaas.config={_KERBEROS} required useKeyTab=true"
     ' keyTab="/etc/kafka/kafka.keytab" principal="kafka/localhost@EXAMPLE.COM";',
@@ -465,7 +463,7 @@ def kerberos_service(node: Node) -> Iterator[Hit]:
             "",
         )
         if not named and not in_module:
-            yield node.at(SERVICE, f"absent, and listener {listener} offers GSSAPI")
+            yield node.at(SERVICE, f"not set, but listener {listener} enables GSSAPI")
         elif named and in_module and named != in_module:
             yield node.at(SERVICE, f"found {named}, and serviceName={in_module} in the module")
 
@@ -473,7 +471,7 @@ def kerberos_service(node: Node) -> Iterator[Hit]:
 @rule(
     "C316",
     WARNING,
-    "A section of the JAAS file that nobody reads",
+    "An unused section of the JAAS file",
     "A node reads the section KafkaServer, and before it NAME.KafkaServer with the listener's name"
     " in lower case. KafkaClient is for clients.",
     wrong={"server.properties": "", "jaas.conf": f"SASL.KafkaServer {{ {_PLAIN} required; }};"},
@@ -490,14 +488,14 @@ def unread_section(node: Node) -> Iterator[Hit]:
             continue
         near = listener.lower() if listener.lower() in names else similar(listener.lower(), names)
         hint = f"; write {near}.KafkaServer" if near else ""
-        yield Hit(node.file.jaas.path, "", f"nobody reads the section {section}{hint}")
+        yield Hit(node.file.jaas.path, "", f"the section {section} is not used{hint}")
 
 
 @rule(
     "C317",
     WARNING,
-    "Delegation tokens that nobody can use",
-    "Clients log in with a delegation token over SCRAM only.",
+    "Delegation tokens that cannot be used",
+    "Clients authenticate with a delegation token over SCRAM only.",
     wrong="delegation.token.secret.key=0123456789",
     right="delegation.token.secret.key=0123456789\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
     f"listener.name.sasl.scram-sha-256.sasl.jaas.config={_SCRAM} required;",
@@ -511,7 +509,7 @@ def tokens_without_scram(node: Node) -> Iterator[Hit]:
     if not any(mechanism.startswith("SCRAM-") for _, mechanism in node.logins):
         yield node.at(
             key,
-            "is given, but no listener offers SCRAM: nobody can log in with a delegation token; add"
+            "set, but no listener enables SCRAM, which delegation tokens require; add"
             " SCRAM-SHA-256 or SCRAM-SHA-512 to sasl.enabled.mechanisms",
         )
 
@@ -519,7 +517,7 @@ def tokens_without_scram(node: Node) -> Iterator[Hit]:
 @rule(
     "C318",
     WARNING,
-    "The older name of the secret of delegation tokens",
+    "The old name of the delegation token secret",
     "delegation.token.master.key was renamed in 3.0, and Kafka 4.0 and later do not read it.",
     wrong="delegation.token.master.key=0123456789",
     right="",
@@ -536,7 +534,7 @@ def older_secret(node: Node) -> Iterator[Hit]:
     WARNING,
     "PLAIN without a user",
     "The users of PLAIN are the options user_NAME of its login module, unless a callback handler"
-    " has them. Without them everybody is refused.",
+    " provides them. Without users, every login is rejected.",
     wrong=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
     ' username="admin" password="a";',
     right=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
@@ -552,14 +550,14 @@ def plain_without_users(node: Node) -> Iterator[Hit]:
         if not any(name.startswith("user_") for name in login.options):
             yield node.at(
                 module.entry or module.where,
-                f'listener {listener} offers PLAIN and has no user: add user_NAME="PASSWORD"',
+                f'listener {listener} enables PLAIN but has no users: add user_NAME="PASSWORD"',
             )
 
 
 @rule(
     "C320",
     WARNING,
-    "An option that no login module reads",
+    "An unknown login module option",
     'A user of PLAIN is user_NAME="PASSWORD". Other options that begin with user are ignored.',
     wrong=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
     ' username="admin" password="a" user_admin="a" user.bob="b";',
@@ -582,9 +580,9 @@ def unread_option(node: Node) -> Iterator[Hit]:
 @rule(
     "C321",
     ERROR,
-    "A token of development without a name",
-    "With Kafka's own login handler the node makes its token from the options"
-    " unsecuredLogin..., of which unsecuredLoginStringClaim_sub, its name, is required.",
+    "A development token without a name",
+    "Kafka's default login handler creates a token from the options unsecuredLogin...;"
+    " unsecuredLoginStringClaim_sub, the name, is required.",
     wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
     f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required"
     ' unsecuredLoginLifetimeSeconds="3600";',
@@ -608,9 +606,8 @@ def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
     "C322",
     WARNING,
     "Login modules that were not checked",
-    "A configuration with SASL and without sasl.jaas.config has its login modules in the JAAS file"
-    " of its JVM, and a node without one does not start. Give the file with --jaas-file, or say"
-    " --no-jaas-file.",
+    "With SASL but without sasl.jaas.config, the login modules must be in the JAAS file of the"
+    " JVM, or the node does not start. Pass the file with --jaas-file, or give --no-jaas-file.",
     wrong={"server.properties": "listener.name.sasl.plain.sasl.jaas.config=", "jaas.conf": ""},
     right={
         "server.properties": "listener.name.sasl.plain.sasl.jaas.config=",

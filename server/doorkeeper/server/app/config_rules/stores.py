@@ -33,7 +33,7 @@ def fault_of(
         return ""
     if data.startswith(_JKS):
         opened = password is None or _is_jks_password(data, password)
-        return "" if opened else "is not opened by its password"
+        return "" if opened else "cannot be opened with its password"
     if data.startswith(_SEQUENCE):
         return _fault_in_pkcs12(data, password, key_password)
     what = "PEM" if b"-----BEGIN" in data else "neither JKS nor PKCS12"
@@ -70,7 +70,7 @@ def _fault_in_pkcs12(data: bytes, password: str | None, key_password: str | None
     try:
         pkcs12.load_pkcs12(data, password.encode())
     except ValueError as error:
-        return "is not opened by its password" if "password" in str(error) else ""
+        return "cannot be opened with its password" if "password" in str(error) else ""
     # In PKCS12 the key has the password of the store.
     if key_password is not None and key_password != password:
         return "has a key whose password is not ssl.key.password"

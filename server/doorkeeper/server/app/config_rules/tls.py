@@ -59,7 +59,7 @@ def _is_pem(node: Node, kind: str, listener: str) -> bool:
 @rule(
     "C401",
     ERROR,
-    "A key store without its password",
+    "A key store without a password",
     "The password of the key store is required, except for PEM.",
     wrong=_SECURE.replace("ssl.keystore.password=secret\n", ""),
     right=_SECURE,
@@ -70,14 +70,15 @@ def store_without_password(node: Node) -> Iterator[Hit]:
         password = node.entry("ssl.keystore.password", name)
         if has_store and password is None and not _is_pem(node, "keystore", name):
             key = "ssl.keystore.password"
-            yield node.at(key, f"absent, and listener {name} has a key store")
+            yield node.at(key, f"not set, but listener {name} has a key store")
 
 
 @rule(
     "C402",
     ERROR,
-    "A password without its store",
-    "A password alone is refused. The location may be misspelled, or under another prefix.",
+    "A password without a store",
+    "A password without a location is rejected. The location may be misspelled or have another"
+    " prefix.",
     wrong=_SECURE.replace("ssl.truststore.location=/etc/kafka/trust.p12\n", ""),
     right=_SECURE,
 )
@@ -94,9 +95,10 @@ def password_without_store(node: Node) -> Iterator[Hit]:
 @rule(
     "C403",
     ERROR,
-    "PEM with what other stores need",
-    "A PEM store has no password of its own, only ssl.key.password for an encrypted key. A key and"
-    " certificates in the configuration itself need the type PEM, each other, and no location.",
+    "A PEM store with settings of other store types",
+    "A PEM store has no store password, only ssl.key.password for an encrypted key. A key and"
+    " certificates in the configuration itself require the type PEM and each other, and exclude a"
+    " location.",
     wrong=_SECURE.replace("keystore.type=PKCS12", "keystore.type=PEM"),
     right=_SECURE,
 )
@@ -119,7 +121,7 @@ def pem_and_others(node: Node) -> Iterator[Hit]:
 @rule(
     "C404",
     ERROR,
-    "A key without its certificate",
+    "A key without a certificate",
     "ssl.keystore.key and ssl.keystore.certificate.chain are given together.",
     wrong=f"{_SSL}ssl.keystore.type=PEM\nssl.keystore.key=KEY\n",
     right=f"{_SSL}ssl.keystore.type=PEM\nssl.keystore.key=KEY\n"
@@ -133,14 +135,14 @@ def key_without_certificate(node: Node) -> Iterator[Hit]:
             zip(names, entries, strict=True), reversed(entries), strict=True
         ):
             if entry is None and other is not None:
-                yield node.at(key, f"absent, and {other.key} is given")
+                yield node.at(key, f"not set, but {other.key} is set")
 
 
 @rule(
     "C405",
     ERROR,
-    "A type of store that Java does not have",
-    f"The types are {', '.join(stores.TYPES)}; of these PEM is written in upper case.",
+    "An unknown store type",
+    f"The types are {', '.join(stores.TYPES)}; PEM must be in upper case.",
     wrong=_SECURE.replace("keystore.type=PKCS12", "keystore.type=P12"),
     right=_SECURE,
 )
@@ -162,9 +164,9 @@ def unknown_store_type(node: Node) -> Iterator[Hit]:
     "C406",
     ERROR,
     "A store that cannot be opened",
-    "The files are opened when the node starts. This is checked only where the file, or at least"
-    " its folder, is on the machine of the check. The file's ending says nothing: its content must"
-    " be of the type.",
+    "The files are opened when the node starts. This is checked only if the file, or at least its"
+    " folder, exists on this machine. The content must match the type; the file extension is not"
+    " used.",
     wrong={
         "server.properties": f"{_SSL}ssl.keystore.location=kafka.pem\nssl.keystore.password=x\n",
         "kafka.pem": "-----BEGIN CERTIFICATE-----\n",
@@ -201,14 +203,14 @@ def store_cannot_be_opened(node: Node) -> Iterator[Hit]:
     "C407",
     ERROR,
     "TLS between brokers without a key store",
-    "The inter-broker listener tries a handshake with itself at the start, which needs a"
+    "The inter-broker listener performs a handshake with itself at startup, which requires a"
     " certificate.",
     wrong=f"{_SSL}{_TRUST}",
     right=_SECURE,
 )
 def inter_broker_without_store(node: Node) -> Iterator[Hit]:
     if node.inter_broker in _tls(node) and not _has_identity(node, node.inter_broker):
-        yield node.at("ssl.keystore.location", f"absent, and {node.inter_broker} uses TLS")
+        yield node.at("ssl.keystore.location", f"not set, but {node.inter_broker} uses TLS")
 
 
 def _has_identity(node: Node, listener: str) -> bool:
@@ -220,7 +222,7 @@ def _has_identity(node: Node, listener: str) -> bool:
     "C408",
     WARNING,
     "TLS without a key store",
-    "A listener without a certificate starts, and every handshake fails: no cipher suites in"
+    "Without a certificate the listener starts, but every handshake fails: no cipher suites in"
     " common.",
     wrong="listeners=SASL://localhost:9092,WEB://localhost:9094,CONTROLLER://localhost:9093\n"
     "listener.security.protocol.map=SASL:SASL_PLAINTEXT,WEB:SSL,CONTROLLER:PLAINTEXT\n",
@@ -230,14 +232,14 @@ def _has_identity(node: Node, listener: str) -> bool:
 def listener_without_store(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         if name in node.listeners and name != node.inter_broker and not _has_identity(node, name):
-            yield node.at("ssl.keystore.location", f"absent, and listener {name} uses TLS")
+            yield node.at("ssl.keystore.location", f"not set, but listener {name} uses TLS")
 
 
 @rule(
     "C409",
     ERROR,
-    "A version of TLS that Java does not have",
-    "ssl.protocol and ssl.enabled.protocols have Java's names: TLSv1.3, TLSv1.2.",
+    "An unknown TLS version",
+    "ssl.protocol and ssl.enabled.protocols use Java's names: TLSv1.3, TLSv1.2.",
     wrong=f"{_SECURE}ssl.enabled.protocols=TLS1.2\n",
     right=f"{_SECURE}ssl.enabled.protocols=TLSv1.2\n",
 )
@@ -258,9 +260,9 @@ def unknown_version(node: Node) -> Iterator[Hit]:
 @rule(
     "C410",
     WARNING,
-    "A version of TLS that is too old",
-    "TLS 1.1 and before are disabled in Java 17, and on other listeners than that between brokers"
-    " an unknown name fails each connection.",
+    "A TLS version that is too old",
+    "TLS 1.1 and earlier are disabled in Java 17. On listeners other than the inter-broker"
+    " listener, an unknown name makes every connection fail.",
     wrong=f"{_SECURE}ssl.enabled.protocols=TLSv1.1,TLSv1.2\n",
     right=f"{_SECURE}ssl.enabled.protocols=TLSv1.2,TLSv1.3\n",
 )
@@ -278,7 +280,7 @@ def old_version(node: Node) -> Iterator[Hit]:
 @rule(
     "C411",
     ERROR,
-    "A cipher suite that is not Java's",
+    "An unknown cipher suite",
     "The names are Java's, such as TLS_AES_256_GCM_SHA384; OpenSSL's have hyphens. The inter-broker"
     " listener refuses them when it starts.",
     wrong=f"{_SECURE}ssl.cipher.suites=ECDHE-RSA-AES256-GCM-SHA384\n",
@@ -290,7 +292,7 @@ def foreign_suite(node: Node) -> Iterator[Hit]:
     for word in node.of("ssl.cipher.suites", node.inter_broker).split(","):
         if word.strip() and not _SUITE.fullmatch(word.strip()):
             where = _where(node, "ssl.cipher.suites", node.inter_broker)
-            yield node.at(where, f"found {word.strip()!r}; allowed: Java's names, TLS_...")
+            yield node.at(where, f"found {word.strip()!r}; expected: Java's names, TLS_...")
 
 
 @rule(
@@ -315,8 +317,8 @@ def certificate_requested(node: Node) -> Iterator[Hit]:
     "C413",
     WARNING,
     "TLS without names",
-    "An SSL listener that asks for no certificate makes every client User:ANONYMOUS, to whom ACLs"
-    " on names never apply.",
+    "On an SSL listener that does not request certificates, every client is User:ANONYMOUS, to"
+    " whom ACLs for user names do not apply.",
     wrong=_SECURE.replace("ssl.client.auth=required\n", ""),
     right=_SECURE,
 )
@@ -354,8 +356,8 @@ def client_auth_without_prefix(node: Node) -> Iterator[Hit]:
     "C415",
     WARNING,
     "Every public authority is trusted",
-    "Without a trust store Java's own list of public authorities decides whose certificates are"
-    " accepted. A certificate that one of them signed for anybody logs in.",
+    "Without a trust store, Java's list of public authorities is used. A client can authenticate"
+    " with any certificate signed by one of them.",
     wrong=_SECURE.replace(_TRUST, ""),
     right=_SECURE,
 )
@@ -370,16 +372,16 @@ def no_trust_store(node: Node) -> Iterator[Hit]:
         if name in _tls(node) and asks and not is_set and not node.file.is_image:
             yield node.at(
                 "ssl.truststore.location",
-                f"absent: listener {name} accepts certificates of every public authority",
+                f"not set: listener {name} accepts certificates of every public authority",
             )
 
 
 @rule(
     "C416",
     WARNING,
-    "The names of the other nodes are not checked",
-    "With an empty ssl.endpoint.identification.algorithm a node accepts any trusted certificate"
-    " from another one, whatever host it is for.",
+    "Host names of other nodes are not verified",
+    "With an empty ssl.endpoint.identification.algorithm, a node accepts any trusted certificate"
+    " from another node, whatever host it was issued for.",
     wrong=f"{_SECURE}ssl.endpoint.identification.algorithm=\n",
     right=_SECURE,
 )
@@ -388,7 +390,9 @@ def names_not_checked(node: Node) -> Iterator[Hit]:
     for name in dict.fromkeys(name for name, _ in node.outgoing):
         entry = node.entry(key, name)
         if name in _tls(node) and entry is not None and not entry.value.strip():
-            yield node.at(entry, "empty: the host in the certificate of other nodes is not checked")
+            yield node.at(
+                entry, "empty: the host name in certificates of other nodes is not verified"
+            )
 
 
 @rule(
@@ -396,7 +400,7 @@ def names_not_checked(node: Node) -> Iterator[Hit]:
     WARNING,
     "Mapping rules without certificates",
     "ssl.principal.mapping.rules maps the names of client certificates, on SSL listeners only. On"
-    " SASL_SSL the name comes from the login.",
+    " SASL_SSL the name comes from SASL.",
     wrong="ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
     right=f"{_SECURE}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
 )
@@ -409,4 +413,4 @@ def rules_without_certificates(node: Node) -> Iterator[Hit]:
         if node.of(CLIENT_AUTH, name).lower() in ("required", "requested")
     ]
     if entries and not asking:
-        yield node.at(entries[0], "has no effect: no SSL listener asks clients for a certificate")
+        yield node.at(entries[0], "has no effect: no SSL listener requests client certificates")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.conversation import Conversation
     from doorkeeper_wire.framing import RequestHeader
 
-NO_PRINCIPAL: Final = "no principal could be made"
+NO_PRINCIPAL: Final = "cannot build the principal"
 
 
 def close_unadmitted(conversation: Conversation, header: RequestHeader, now_s: float) -> Closed:
@@ -145,4 +145,4 @@ def login(
 
 
 def principal_fault(error: BaseException) -> LogEvent:
-    return LogEvent("no principal could be made for a connection", {"cause": one_line(error)})
+    return LogEvent("cannot build the principal for a connection", {"cause": one_line(error)})

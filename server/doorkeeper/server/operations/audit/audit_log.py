@@ -53,7 +53,7 @@ CLOSE_TIMEOUT_S: Final = 10.0
 PROBLEM_S: Final = 1.0
 """For how long changes are answered with an error after one that was not recorded."""
 
-STALLED: Final = "the disk does not answer"
+STALLED: Final = "the disk does not respond"
 
 
 class AuditLog:
@@ -94,7 +94,7 @@ class AuditLog:
         self.records_decisions = settings[AUDIT_DECISIONS] is not Recorded.NONE
         for file in recovered:
             logger.info(
-                "a file of the audit log was completed",
+                "audit log file closed",
                 file=file.name,
                 lines=file.lines,
                 torn_bytes=file.torn_bytes,

@@ -58,7 +58,7 @@ def lines_of(file: AuditFile) -> Iterator[Line]:
     except OSError as error:
         raise UnreadableFile(error.strerror or str(error)) from error
     except _zstd_error() as error:
-        raise UnreadableFile(f"behind line {number}: {error}") from error
+        raise UnreadableFile(f"after line {number}: {error}") from error
 
 
 def event_of(line: bytes) -> dict[str, Any] | None:

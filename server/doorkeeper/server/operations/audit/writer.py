@@ -219,7 +219,7 @@ class Writer:
         self._seq += count
         self._meter.written.add(count)
         for item, fault in faults:
-            self._log.error("events could not be made for the audit log", cause=repr(fault))
+            self._log.error("audit events could not be created", cause=repr(fault))
             self._lose((item,))
             self._notify([] if item.waiter is None else [item.waiter], repr(fault))
         if self._unsynced_since_s is None:
@@ -335,7 +335,7 @@ class Writer:
 
     def _recover(self) -> None:
         self.failing = None
-        self._log.info("the audit log is written again", dir=str(self._folder.path))
+        self._log.info("the audit log can be written again", dir=str(self._folder.path))
 
     def _give_up(self, items: list[QueuedEvents]) -> None:
         """Lose items; with strict hold back those that must be kept, for the next attempt."""

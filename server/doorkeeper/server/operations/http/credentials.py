@@ -60,10 +60,10 @@ def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Crede
     for number, user in users:
         name, colon, password = user.partition(":")
         if not (name and colon and password):
-            raise ValueError(f"{users_file}: line {number}: allowed: name:password")
+            raise ValueError(f"{users_file}: line {number}: expected: name:password")
     for file, entries in ((tokens_file, tokens), (users_file, users)):
         if file is not None and not entries:
-            raise ValueError(f"{file}: found no entry; allowed: at least one line")
+            raise ValueError(f"{file}: found no entries; expected: at least one line")
     return Credentials((token for _, token in tokens), (user for _, user in users))
 
 
@@ -76,7 +76,7 @@ def _lines(file: Path) -> list[tuple[int, str]]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"{file}: found bytes that are not UTF-8") from None
+        raise ValueError(f"{file}: found invalid UTF-8") from None
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 

@@ -143,8 +143,8 @@ class HttpPort:
         ):
             await self._listener.close()
             raise BindError(
-                f"{HTTP_LISTENER}: {self._settings.host} is {address}, which is not loopback: it"
-                " needs https and a login"
+                f"{HTTP_LISTENER}: {self._settings.host} is {address}, which is not a loopback"
+                " address: it requires https and a login"
             )
         self._listener.open()
 
@@ -224,7 +224,7 @@ async def _send(request: web.Request, stream: Stream) -> None:
             async with asyncio.timeout(WRITE_S):
                 await stream.write(part)
     except TimeoutError:
-        request.protocol.abort("the reader does not read")
+        request.protocol.abort("the client does not read")
     except ConnectionError:
         pass  # the reader has left
 
@@ -279,7 +279,7 @@ class _Connection(web.RequestHandler, Accepted):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(REQUEST_S, self.abort, "it takes too long")
+        self._deadline = loop.call_later(REQUEST_S, self.abort, "timed out")
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:

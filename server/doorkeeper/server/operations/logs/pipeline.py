@@ -139,7 +139,7 @@ class Logs:
     def lost_line(self, count: int) -> bytes:
         """Return the line with the number of dropped lines."""
         event: EventDict = {
-            "event": "log lines were lost because nobody read them",
+            "event": "log lines were lost because standard output was not read",
             "level": "WARN",
             "logger": "doorkeeper.logs",
             "timestamp_ns": self._now_ns(),

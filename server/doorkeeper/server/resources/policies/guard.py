@@ -77,7 +77,7 @@ class Policies:
             took_s = self._slow.clock() - began_s
             if self._slow.must_log("validate", took_s):
                 _LOG.warning(
-                    "the policy %s blocked the event loop for %d ms: it must not wait",
+                    "the policy %s blocked the event loop for %d ms; policies must not block",
                     name_of(policy),
                     took_s * 1000,
                 )

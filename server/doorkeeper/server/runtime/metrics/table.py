@@ -93,41 +93,42 @@ REMOTE_SECONDS: Final = _histogram(
 )
 HELD_BYTES: Final = _gauge(
     "doorkeeper_held_bytes",
-    "Bytes that connections hold: received and not answered (in), not taken by peers (out).",
+    "Bytes buffered by connections: received but not yet answered (in), not yet read by clients"
+    " (out).",
     "direction",
 )
 TRAILING_BYTES: Final = _counter(
     "doorkeeper_request_trailing_bytes_total",
-    "Bytes behind the end of requests, which are ignored, as a broker ignores them.",
+    "Trailing bytes after the end of requests, which are ignored, as in Kafka.",
 )
 
 # --- updates that wait
 
 DELAYED_OPERATIONS: Final = _gauge(
     "doorkeeper_delayed_operations",
-    "Requests that wait for what they change, also those whose clients have left. An update of"
-    ' ACLs is an "acl-update".',
+    "Requests that wait for a change to complete, including those of disconnected clients. ACL"
+    ' changes are counted as "acl-update".',
     "operation",
     kafka=_PURGATORY.format("NumDelayedOperations"),
 )
 PURGATORY_SIZE: Final = _gauge(
     "doorkeeper_purgatory_size",
-    "Items of those requests: what is watched until it is complete.",
+    "Items in waiting requests.",
     "operation",
     kafka=_PURGATORY.format("PurgatorySize"),
 )
 PURGATORY_SIZE_MAX: Final = _gauge(
     "doorkeeper_purgatory_size_max",
-    "How many items may wait: doorkeeper.update.waiting.max, for updates of ACLs.",
+    "The maximum number of waiting items; for ACL changes, doorkeeper.update.waiting.max.",
     "operation",
 )
 UPDATES_REFUSED: Final = _counter(
     "doorkeeper_updates_refused_total",
-    "Updates of ACLs that were refused because too many items waited.",
+    "ACL changes rejected because too many items were waiting.",
 )
 ITEMS_TIMED_OUT: Final = _counter(
     "doorkeeper_update_items_timed_out_total",
-    "Items of updates that were not complete after doorkeeper.update.timeout.ms.",
+    "Items of ACL changes that timed out after doorkeeper.update.timeout.ms.",
     "operation",
 )
 
@@ -141,11 +142,11 @@ DECISIONS: Final = _counter(
 )
 SLOW_DECISIONS: Final = _counter(
     "doorkeeper_authorizer_slow_calls_total",
-    "Calls of the authorizer that took longer than doorkeeper.authorizer.slow.ms.",
+    "Authorizer calls that took longer than doorkeeper.authorizer.slow.ms.",
 )
 AUTHORIZER_FAULTS: Final = _counter(
     "doorkeeper_authorizer_faults_total",
-    "Calls in which the authorizer raised or broke its contract. They allowed nothing.",
+    "Authorizer calls that raised an exception or violated the contract. They were denied.",
 )
 ACLS: Final = _gauge(
     "doorkeeper_acls",
@@ -157,7 +158,7 @@ ACLS: Final = _gauge(
 
 CONNECTIONS: Final = _gauge(
     "doorkeeper_connections",
-    "Open connections of clients.",
+    "Open client connections.",
     "listener",
     kafka=_SOCKETS.format("connection-count"),
 )
@@ -176,8 +177,8 @@ HANDSHAKES: Final = _counter(
 )
 AUTHENTICATIONS: Final = _counter(
     "doorkeeper_authentications_total",
-    "SASL authentications and re-authentications that succeeded or failed. The mechanism is"
-    ' "none" if none was chosen.',
+    'SASL authentications and re-authentications by result. The mechanism is "none" if the client'
+    " chose none.",
     "mechanism",
     "result",
     kafka=_SOCKETS.format("{successful,failed}-{authentication,reauthentication}-total"),
@@ -204,13 +205,15 @@ SNAPSHOT_AGE: Final = _gauge(
     "Time since this node last confirmed that it has the newest revision; 0 for an embedded store.",
     kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-lag-ms",
 )
-STORE_REACHABLE: Final = _gauge("doorkeeper_store_reachable", "Whether the store answers: 1 or 0.")
+STORE_REACHABLE: Final = _gauge(
+    "doorkeeper_store_reachable", "Whether the store is available: 1 or 0."
+)
 STORE_COMMITS: Final = _counter(
-    "doorkeeper_store_commits_total", "Transactions of the store: stored or failed.", "result"
+    "doorkeeper_store_commits_total", "Store transactions by result.", "result"
 )
 STORE_CHANGES: Final = _counter(
     "doorkeeper_store_changes_total",
-    "Changes that these transactions stored; several share one commit.",
+    "Changes committed to the store; a transaction may contain several.",
 )
 COMMIT_SECONDS: Final = _histogram(
     "doorkeeper_store_commit_seconds",
@@ -238,12 +241,12 @@ IS_CONTROLLER: Final = _gauge(
 
 CLUSTER_REVISION: Final = _gauge(
     "doorkeeper_cluster_revision",
-    "The last revision that all brokers of a cluster enforced; none before the first.",
+    "The last revision enforced by all brokers of a cluster; absent before the first.",
     "cluster",
 )
 CLUSTER_DRIFT: Final = _gauge(
     "doorkeeper_cluster_drift",
-    "ACLs of the scope that a cluster lacks (missing) or has too many (extra).",
+    "ACLs in the scope that a cluster lacks (missing) or has in addition (extra).",
     "cluster",
     "kind",
 )
@@ -260,31 +263,29 @@ CLUSTER_REACHABLE: Final = _gauge(
 )
 CLUSTER_FOLLOWS_LOG: Final = _gauge(
     "doorkeeper_cluster_follows_log",
-    "Whether this node follows the metadata log of a cluster (1), or polls it (0).",
+    "Whether this node follows the metadata log of a cluster (1) or polls its ACLs (0).",
     "cluster",
 )
 CLUSTER_READS: Final = _counter(
     "doorkeeper_cluster_reads_total",
-    "Descriptions of all ACLs that the brokers of a cluster were asked for.",
+    "Full DescribeAcls requests sent to the brokers of a cluster.",
     "cluster",
 )
 
 # --- the audit log
 
 AUDIT_QUEUED: Final = _gauge(
-    "doorkeeper_audit_queued_events", "Events of the audit log that wait to be written."
+    "doorkeeper_audit_queued_events", "Audit events waiting to be written."
 )
-AUDIT_WRITTEN: Final = _counter(
-    "doorkeeper_audit_written_events_total", "Events of the audit log that were written."
-)
+AUDIT_WRITTEN: Final = _counter("doorkeeper_audit_written_events_total", "Audit events written.")
 AUDIT_DROPPED: Final = _counter(
     "doorkeeper_audit_dropped_events_total",
-    "Events that the audit log lost: its queue was full, or they could not be written.",
+    "Audit events lost, because the queue was full or they could not be written.",
     "reason",
 )
 AUDIT_SYNC_SECONDS: Final = _histogram(
     "doorkeeper_audit_sync_seconds",
-    "How long the audit log's sync to the disk took.",
+    "Duration of syncing the audit log to disk.",
     buckets=SLOW_S,
 )
 
@@ -292,12 +293,12 @@ AUDIT_SYNC_SECONDS: Final = _histogram(
 
 RELOADS: Final = _counter(
     "doorkeeper_reloads_total",
-    "Reloads of the configuration (SIGHUP): applied or refused.",
+    "Configuration reloads (SIGHUP) by result: applied or refused.",
     "result",
 )
 LAST_RELOAD: Final = _gauge(
     "doorkeeper_last_reload_successful",
-    "Whether the last reload was applied, 1 or 0; 1 before the first.",
+    "Whether the last reload was applied: 1 or 0; 1 before the first reload.",
 )
 LOOP_LAG: Final = _gauge(
     "doorkeeper_loop_lag_seconds",
@@ -310,7 +311,7 @@ METRIC_FAULTS: Final = _counter(
 )
 BUILD_INFO: Final = _gauge(
     "doorkeeper_build_info",
-    "Always 1; the labels say what runs.",
+    "Always 1; the labels have the version.",
     "version",
     "python",
     kafka="kafka.server:type=app-info",

@@ -34,7 +34,7 @@ def json_object(data: bytes) -> dict[str, object]:
     text = _text(data)
     scanned, end = _scan(_STRICT, text)
     if text[end:].strip(_WHITE_SPACE):
-        raise InvalidJson("something follows the JSON object")
+        raise InvalidJson("found data after the JSON object")
     return scanned
 
 
@@ -75,7 +75,7 @@ def _scan(decoder: json.JSONDecoder, text: str) -> tuple[dict[str, object], int]
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise InvalidJson("a name stands twice in a JSON object")
+        raise InvalidJson("duplicate name in a JSON object")
     return members
 
 

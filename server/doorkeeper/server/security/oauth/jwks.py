@@ -97,12 +97,12 @@ def parse(data: bytes) -> KeySet:
             if key.kid is not None and any(
                 key.kid == other.kid and key.algorithms & other.algorithms for other in keys
             ):
-                raise ValueError("its kid is that of an earlier key")
+                raise ValueError("its kid is a duplicate")
             keys.append(key)
         except ValueError as error:
             left_out.append(f"key {number}: {error}")
     if not keys:
-        raise ValueError("; ".join(["no key that can be used", *left_out]))
+        raise ValueError("; ".join(["no usable key", *left_out]))
     return KeySet(tuple(keys), tuple(left_out))
 
 
@@ -113,14 +113,14 @@ def _key(member: object) -> VerificationKey:
     if use not in (None, "sig"):
         raise ValueError("its use is not sig")
     if operations is not None and not (isinstance(operations, list) and "verify" in operations):
-        raise ValueError("its key_ops do not have verify")
+        raise ValueError("its key_ops do not contain verify")
     if kid is not None and not isinstance(kid, str):
         raise ValueError("its kid is not a string")
     algorithms, key = _key_of_type(member)
     if "alg" in member and member["alg"] is not None:
         algorithms &= {str(member["alg"])}
     if not algorithms:
-        raise ValueError("its alg does not fit its kty and crv")
+        raise ValueError("its alg does not match its kty and crv")
     return VerificationKey(kid, algorithms, key)
 
 

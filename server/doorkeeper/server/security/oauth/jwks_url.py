@@ -98,7 +98,9 @@ class UrlKeys:
     async def _fetch_and_log(self) -> None:
         problem = await self._join_fetch()
         if problem is not None:
-            self._logger.warning("keys for tokens not fetched", url=self._shown, problem=problem)
+            self._logger.warning(
+                "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
+            )
 
     async def _run(self) -> None:
         wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
@@ -108,7 +110,9 @@ class UrlKeys:
             if problem is None:
                 wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
                 continue
-            self._logger.warning("keys for tokens not fetched", url=self._shown, problem=problem)
+            self._logger.warning(
+                "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
+            )
             wait_s, failed_s = failed_s, self._longer(failed_s)
 
     def _longer(self, wait_s: float) -> float:
@@ -125,7 +129,7 @@ class UrlKeys:
         try:
             self.keys = parse(await self._read())
         except TimeoutError:
-            return f"{self._shown}: no answer in {FETCH_S:g} s"
+            return f"{self._shown}: no response within {FETCH_S:g} s"
         except (aiohttp.ClientError, OSError) as error:
             # Before ValueError: some of aiohttp's errors are of both kinds.
             return f"{self._shown}: {_cause(error)}"
@@ -167,7 +171,7 @@ def _cause(error: Exception) -> str:
     """Return the cause of a network error; the text of some errors contains the whole URL."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = getattr(error.certificate_error, "verify_message", "unknown reason")
-        return f"its certificate is not trusted: {reason}"
+        return f"the server's certificate is not trusted: {reason}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return type(error).__name__

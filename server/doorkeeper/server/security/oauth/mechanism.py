@@ -39,7 +39,9 @@ class OAuthBearerMechanism:
         if self._refusal is not None:
             if token == ACKNOWLEDGED:
                 return self._refusal
-            return Failure(None, f"{self._refusal.reason}; the client did not acknowledge it")
+            return Failure(
+                None, f"{self._refusal.reason}; the client did not acknowledge the error"
+            )
         try:
             first = parse(token)
             validated = self._validate(first.token)

@@ -111,8 +111,8 @@ class SignedProvider(Provider):
         if validator not in VALIDATORS:
             key = settings.full_name(SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS)
             raise ValueError(
-                f"{key}: found {validator}; allowed: {', '.join(VALIDATORS)}; a check of your own"
-                f" is named by {SASL_SERVER_CALLBACK_HANDLER_CLASS}"
+                f"{key}: found {validator}; allowed: {', '.join(VALIDATORS)}; for custom"
+                f" validation set {SASL_SERVER_CALLBACK_HANDLER_CLASS}"
             )
         self._settings = settings
         self._sources = sources
@@ -139,7 +139,7 @@ class SignedProvider(Provider):
             self._warn("a key of the key set is not used", why=text)
         if not self._rules.audiences:
             self._warn(
-                "tokens without an audience are accepted, and all that have one are refused: set"
+                "tokens without an audience are accepted and tokens with one are rejected: set"
                 " the key",
                 key=SASL_OAUTHBEARER_EXPECTED_AUDIENCE.name,
             )
@@ -209,21 +209,22 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
     if not url:
         listener = settings.listener_name
         raise ValueError(
-            f"{SASL_OAUTHBEARER_JWKS_ENDPOINT_URL}: listener {listener} offers OAUTHBEARER, and no"
-            " key says how to verify its tokens: set the URL of the identity provider's keys, or,"
-            f" to accept unsigned tokens, listener.name.{listener.lower()}.oauthbearer."
-            f"{SASL_SERVER_CALLBACK_HANDLER_CLASS}={UNSECURED_HANDLER}"
+            f"{SASL_OAUTHBEARER_JWKS_ENDPOINT_URL}: listener {listener} offers OAUTHBEARER, but"
+            " nothing is configured to verify its tokens. Set the URL of the identity provider's"
+            " keys, or, to accept unsigned tokens,"
+            f" listener.name.{listener.lower()}.oauthbearer.{SASL_SERVER_CALLBACK_HANDLER_CLASS}"
+            f"={UNSECURED_HANDLER}"
         )
     key = settings.full_name(SASL_OAUTHBEARER_JWKS_ENDPOINT_URL)
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise ValueError(f"{key}: it is no URL") from None
+        raise ValueError(f"{key}: not a URL") from None
     if parts.scheme == "file":
         from doorkeeper.server.security.oauth.jwks_file import FileKeys
 
         if not parts.path.startswith("/"):
-            raise ValueError(f"{key}: a URL of a file has a whole path: file:///etc/keys.json")
+            raise ValueError(f"{key}: a file URL requires an absolute path: file:///etc/keys.json")
         # Kafka takes the path as it is written, without resolving percent signs.
         return FileKeys(Path(parts.path), sources.logger)
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -89,7 +89,7 @@ class SignedTokens:
         """Return the principal of a valid token; later if its key must be fetched first."""
         parts = token.split(".")
         if len(parts) != 3 or not all(parts):
-            raise TokenRefused("a signed token has three parts with dots between them")
+            raise TokenRefused("expected a signed token: three parts separated by dots")
         kid, algorithm = _header(parts[0])
         keys = self._keys(kid, algorithm)
         # Only a named key can be missing for now: the provider may have rotated its keys since.
@@ -110,7 +110,7 @@ class SignedTokens:
 
     def _validate(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:
         if not keys:
-            raise TokenRefused("there is no key for the token")
+            raise TokenRefused("no key matches the token")
         for key in keys:
             payload = _verify(token, key)
             if payload is not None:
@@ -128,7 +128,7 @@ def validate_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Validated
     _check_audience(claims.get("aud"), rules.audiences)
     issuer = text_claim(claims, "iss")
     if rules.issuer is not None and issuer != rules.issuer:
-        raise TokenRefused("the issuer is another one")
+        raise TokenRefused("the issuer does not match")
     for name in ("sub", "jti"):
         text_claim(claims, name)
     _check_scope(claims.get(rules.scope_claim))
@@ -150,7 +150,7 @@ def _header(part: str) -> tuple[str | None, str]:
         raise TokenRefused("the token has a critical header")
     # A header of encrypted tokens (RFC 7516): whoever set it expects another payload.
     if "zip" in header:
-        raise TokenRefused("the token has the header zip, which a signed one cannot have")
+        raise TokenRefused("the token has the header zip, which is not allowed in a signed token")
     return kid, algorithm
 
 
@@ -180,11 +180,11 @@ def _check_times(claims: Mapping[str, object], skew_s: int, now_s: int) -> int:
     """Return the expiry in seconds."""
     expiry_s, issued_s, not_before_s = (_seconds(claims, name) for name in ("exp", "iat", "nbf"))
     if expiry_s is None or issued_s is None:
-        raise TokenRefused(f"no claim {'exp' if expiry_s is None else 'iat'}")
+        raise TokenRefused(f"the claim {'exp' if expiry_s is None else 'iat'} is missing")
     if now_s - skew_s >= expiry_s:
         raise TokenRefused("the token has expired")
     if expiry_s < issued_s or (not_before_s is not None and expiry_s < not_before_s):
-        raise TokenRefused("it expires before it is valid")
+        raise TokenRefused("the token expires before it becomes valid")
     if not_before_s is not None and now_s + skew_s < not_before_s:
         raise TokenRefused("the token is not valid yet")
     if issued_s < 0:
@@ -215,13 +215,15 @@ def _check_audience(value: object, expected: frozenset[str]) -> None:
         return
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise TokenRefused("the audience is neither a text nor a list of texts")
+        raise TokenRefused("the audience is neither a string nor a list of strings")
     if not expected:
         raise TokenRefused(
             "the token has an audience, and sasl.oauthbearer.expected.audience is not set"
         )
     if expected.isdisjoint(items):
-        raise TokenRefused("no audience of it is one of sasl.oauthbearer.expected.audience")
+        raise TokenRefused(
+            "the audience does not contain any of sasl.oauthbearer.expected.audience"
+        )
 
 
 def _check_scope(value: object) -> None:
@@ -231,4 +233,4 @@ def _check_scope(value: object) -> None:
     items = [value] if isinstance(value, str) else value
     names = [trim(item) for item in items if isinstance(item, str)]
     if len(names) != len(items) or not all(names) or len(set(names)) != len(names):
-        raise TokenRefused("the scope has something that is not a name, or a name twice")
+        raise TokenRefused("the scope contains an invalid or duplicate name")

@@ -37,7 +37,7 @@ def unsigned_subject(claims: Mapping[str, object], claim: str) -> str:
     """
     name = claims.get(claim)
     if not isinstance(name, str) or not trim(name):
-        raise TokenRefused("the claim for the principal is missing, blank or no text")
+        raise TokenRefused("the claim for the principal is missing, blank or not a string")
     return name
 
 

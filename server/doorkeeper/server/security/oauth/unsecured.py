@@ -81,7 +81,7 @@ class UnsecuredTokens:
         if now_ms - self._skew_ms >= expiry_s * 1000:
             raise TokenRefused("the token has expired")
         if issued_s is not None and expiry_s <= issued_s:
-            raise TokenRefused("it expires before it was issued")
+            raise TokenRefused("the token expires before it was issued")
 
 
 def unsigned_claims(token: str) -> dict[str, object]:
@@ -93,14 +93,14 @@ def unsigned_claims(token: str) -> dict[str, object]:
     parts = token.split(".")
     # Two dots in a row would be an empty claims part, or an empty header.
     if len(parts) != 3 or ".." in token:
-        raise TokenRefused("an unsigned token has two parts, each followed by a dot")
+        raise TokenRefused("expected an unsigned token: two parts, each followed by a dot")
     try:
         header, claims = (lenient_json_object(decode_base64url(part)) for part in parts[:2])
     except InvalidJson as error:
         raise TokenRefused(str(error)) from None
     # The third part is the signature, which stays empty.
     if _convert(header.get("alg")) != "none" or parts[2]:
-        raise TokenRefused("the token has a signature; allowed here: none")
+        raise TokenRefused("found a signed token; expected: an unsigned token")
     return {name: _convert(value) for name, value in claims.items()}
 
 
@@ -155,7 +155,7 @@ def _scope_of(value: object) -> frozenset[str]:
     elif value is None:
         items = ()
     else:
-        raise TokenRefused("the claim for the scope is neither a text nor a list")
+        raise TokenRefused("the claim for the scope is neither a string nor a list")
     return frozenset(filter(None, (trim(item) for item in items)))
 
 
@@ -173,8 +173,8 @@ def _scope(text: str) -> tuple[str, ...]:
     # RFC 6749, 3.3: the characters of a scope token.
     if not all(map(_SCOPE_ITEM.fullmatch, items)):
         raise ValueError(
-            f"{REQUIRED_SCOPE}: found a scope with a character that is not allowed; allowed are"
-            " printable ASCII characters but quote and backslash, and spaces between scopes"
+            f"{REQUIRED_SCOPE}: found an invalid character in a scope; allowed: printable ASCII"
+            " characters except quote and backslash, with spaces between scopes"
         )
     return items
 

@@ -75,8 +75,8 @@ def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> 
         if trusted is None:
             raise settings.problem(
                 SSL_TRUSTSTORE_LOCATION,
-                f"listener {settings.listener_name} asks clients for certificates"
-                " (ssl.client.auth): give the file of a trust store",
+                f"listener {settings.listener_name} requests client certificates"
+                " (ssl.client.auth); set it to a trust store",
             )
         _load_trusted(settings, context, trusted)
         # Java trusts every certificate of the trust store; OpenSSL by default only roots.
@@ -147,10 +147,10 @@ def _choose_suites(
     with_suites = {"TLSv1.2": suites.older, "TLSv1.3": suites.of_1_3}
     left = [name for name in enabled if with_suites[name]]
     if not left:
-        raise settings.problem(key, f"no suite is one of {' or '.join(enabled)}")
+        raise settings.problem(key, f"no enabled cipher suite is in {' or '.join(enabled)}")
     if "TLSv1.3" in left and len(suites.of_1_3) < len(OF_TLS_1_3):
         warnings.append(
-            f"{settings.full_name(key)}: of TLS 1.3 all three suites stay on:"
+            f"{settings.full_name(key)}: all three TLS 1.3 suites stay enabled:"
             f" {', '.join(OF_TLS_1_3)}"
         )
     return left
@@ -210,7 +210,7 @@ def _load_revoked(
             context.load_verify_locations(cafile=name)
     except ssl.SSLError as error:
         raise settings.problem(
-            SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: OpenSSL rejects it: {_reason(error)}"
+            SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: rejected by OpenSSL: {_reason(error)}"
         ) from None
     # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF

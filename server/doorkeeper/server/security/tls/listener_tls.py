@@ -83,16 +83,16 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
     if names[0] != names[1] and not settings[SSL_ALLOW_DN_CHANGES]:
         raise settings.problem(
             SSL_KEYSTORE_LOCATION,
-            f"{settings[SSL_KEYSTORE_LOCATION]}: the certificate is for {names[1]!r}, the one"
-            f" before was for {names[0]!r}; ssl.allow.dn.changes=true allows that",
+            f"{settings[SSL_KEYSTORE_LOCATION]}: the certificate is for {names[1]!r}, the"
+            f" previous one was for {names[0]!r}; to allow this, set ssl.allow.dn.changes=true",
         )
     missing = _alternative_names(old) - _alternative_names(new)
     if missing and not settings[SSL_ALLOW_SAN_CHANGES]:
         raise settings.problem(
             SSL_KEYSTORE_LOCATION,
             f"{settings[SSL_KEYSTORE_LOCATION]}: the certificate lacks the alternative names"
-            f" {', '.join(sorted(missing))} of the one before; ssl.allow.san.changes=true"
-            " allows that",
+            f" {', '.join(sorted(missing))} of the previous one; to allow this, set"
+            " ssl.allow.san.changes=true",
         )
 
 
@@ -106,7 +106,7 @@ def _build(settings: TlsSettings) -> BuiltContext:
     except TlsError:
         raise
     except Exception as error:
-        what = f"a certificate or key cannot be used ({type(error).__name__})"
+        what = f"the certificate or key cannot be used ({type(error).__name__})"
         raise settings.problem(
             SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {what}"
         ) from error

@@ -47,11 +47,11 @@ async def revision_at(store: Portable, moment: Moment) -> int:
     if moment.revision is not None:
         if moment.revision < base.revision:
             raise BeforeHistory(
-                f"{store.name}: {moment} is before the history that was kept: {earliest}"
+                f"{store.name}: {moment} is before the start of the history: {earliest}"
             )
         if moment.revision > position.revision:
             raise BeforeHistory(
-                f"{store.name}: there is no {moment}: the newest is {position.revision}"
+                f"{store.name}: {moment} does not exist; the newest is {position.revision}"
             )
         return moment.revision
     assert moment.time_ms is not None
@@ -71,7 +71,7 @@ async def revision_at(store: Portable, moment: Moment) -> int:
         until = after
     if moment.time_ms < base.time_ms:
         raise BeforeHistory(
-            f"{store.name}: {moment} is before the history that was kept: {earliest}"
+            f"{store.name}: {moment} is before the start of the history: {earliest}"
         )
     return base.revision
 
@@ -137,4 +137,6 @@ def state_of(rows: Rows, revision: int) -> State:
         state = state_without_acls(revision, decode)
         return with_acls(state, load_snapshot(decode(ACL), lambda: False))
     except (KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"the history has what this version cannot read: {error}") from error
+        raise StorageError(
+            f"the history contains data that this version cannot read: {error}"
+        ) from error

@@ -83,7 +83,7 @@ async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Veri
     if position.revision != check.last and check.last:
         check.note(f"the newest revision is {position.revision}; the log ends with {check.last}")
     for number in sorted(check.recorded):
-        check.note(f"revision {number}, whose hash was recorded, is not in the log")
+        check.note(f"revision {number} has a recorded hash but is not in the log")
     return Verification(
         check.first,
         check.last,
@@ -116,7 +116,7 @@ class _Chain:
 
     def _compare(self, number: int, hash_: str) -> None:
         if self.recorded.pop(number, set()) - {hash_}:
-            self.note(f"revision {number} does not have the hash that was recorded for it")
+            self.note(f"revision {number} does not match its recorded hash")
 
     def take(self, revision: Revision) -> None:
         number = revision.revision
@@ -133,6 +133,6 @@ class _Chain:
         hash_ = revision_hash(self.previous, number, revision.time_ms, revision.author, runs)
         if hash_ != revision.hash:
             self.note(
-                f"revision {number} was modified, or one before it is missing or was inserted"
+                f"revision {number} was modified, or an earlier one is missing or was inserted"
             )
         self.previous = revision.hash

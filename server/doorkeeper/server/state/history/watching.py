@@ -28,7 +28,7 @@ async def next_revisions(store: Portable, after: int) -> list[Revision]:
     newest = position.revision
     if after > newest:
         raise BeforeHistory(
-            f"{store.name}: there is no revision {after + 1} yet: the newest is {newest}"
+            f"{store.name}: revision {after + 1} does not exist yet; the newest is {newest}"
         )
     revisions = await read_revisions(store, after, min(newest, after + AT_ONCE))
     whole = [
@@ -39,7 +39,7 @@ async def next_revisions(store: Portable, after: int) -> list[Revision]:
     if after < newest and not whole:
         first = revisions[0].revision if revisions else newest
         what = (
-            f"is not in the log any more: the oldest is {first}"
+            f"was pruned from the log; the oldest is {first}"
             if after < position.base.revision
             else "is missing from the log; see doorkeeper history verify"
         )

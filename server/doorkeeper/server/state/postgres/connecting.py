@@ -40,7 +40,7 @@ async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]
         text = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, TimeoutError) and not str(error):
             within_s = store.statement_timeout_ms / 1000
-            text = f"no answer within {within_s:g} s; another session may have locked the tables"
+            text = f"no response within {within_s:g} s; another session may have locked the tables"
         raise StorageError(f"{store.display_name}: {text}") from error
 
 

@@ -55,7 +55,7 @@ async def prepare(
         return False
     if not create:
         raise StorageError(
-            "there is no store in this database; create it with doorkeeper store create"
+            "found no store in this database; create it with doorkeeper store create"
         )
     async with connection.transaction():
         # Released at the end of the transaction.

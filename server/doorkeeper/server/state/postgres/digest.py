@@ -29,8 +29,8 @@ async def finding(connection: asyncpg.Connection) -> str | None:
     if actual == expected:
         return None
     return (
-        f"the rows are not those of revision {revision}:"
-        f" digest {int(actual):031x}, expected {int(expected):031x}"
+        f"the rows do not match revision {revision}: found digest {int(actual):031x}, expected"
+        f" {int(expected):031x}"
     )
 
 

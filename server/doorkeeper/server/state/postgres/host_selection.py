@@ -35,7 +35,7 @@ DURABLE: Final = (
     " WHERE current_setting('synchronous_commit') <> 'remote_apply'"
 )
 
-READ_ONLY: Final = "it accepts no writes: a standby or a read-only database"
+READ_ONLY: Final = "it is read-only: a standby or a read-only database"
 
 NEXT: Final = (
     OSError,  # TimeoutError too
@@ -83,7 +83,7 @@ async def _within(share_s: float, opening: Awaitable[asyncpg.Connection]) -> asy
             return await opening
     except TimeoutError as error:
         if limit.expired():
-            raise TimeoutError(f"no answer within {share_s:g} s") from error
+            raise TimeoutError(f"no response within {share_s:g} s") from error
         raise
 
 

@@ -78,7 +78,7 @@ async def check_store(connection: asyncpg.Connection, store_id: str) -> None:
         actual_id = None
     if actual_id != store_id:
         raise StoreReplaced(
-            f"this is store {actual_id}" if actual_id else "no store is in this database"
+            f"this is store {actual_id}" if actual_id else "found no store in this database"
         )
 
 
@@ -167,7 +167,7 @@ class Membership:
                 await self._take_place(connection)
                 self._take(await registered(connection))
         except (*LOST, asyncpg.PostgresError) as error:
-            raise StorageError(f"the nodes of the store cannot be read: {reason(error)}") from error
+            raise StorageError(f"cannot read the nodes of the store: {reason(error)}") from error
         self._task = asyncio.get_running_loop().create_task(self._beat_always())
 
     async def leave(self) -> None:
@@ -193,7 +193,7 @@ class Membership:
                 # The caller shall not see the node again.
                 self._take(await registered(connection))
         except (*LOST, asyncpg.PostgresError) as error:
-            text = f"the nodes of the store cannot be changed: {reason(error)}"
+            text = f"cannot change the nodes of the store: {reason(error)}"
             raise StorageError(text) from error
         return was_registered
 
@@ -213,7 +213,8 @@ class Membership:
                 )
             elif other is not None and other != before:
                 raise StorageError(
-                    f"node.id={own.node_id}: another process is node {own.node_id} of this cluster"
+                    f"node.id={own.node_id}: another process has the id {own.node_id} in this"
+                    " cluster"
                 )
             # The other process is silent, although its row has not expired: the database's clock
             # was set back.
@@ -264,7 +265,7 @@ class Membership:
         has_place = await beat(connection, own, self._run, self._timeout_s)
         if self._has_place and not has_place:
             self._log.error(
-                "another process has taken over this node id: clients connect to it",
+                "another process has taken over this node id; clients now connect to it",
                 node_id=own.node_id,
             )
         self._has_place = has_place
@@ -275,7 +276,7 @@ class Membership:
         if members == self._members:
             return
         if _live_ids(members) != _live_ids(self._members):
-            self._log.info("nodes that live", nodes=", ".join(map(str, _live_ids(members))))
+            self._log.info("live nodes changed", nodes=", ".join(map(str, _live_ids(members))))
         self._members = members
         self._compare_secrets(self._own())
         self._on_members(members)
@@ -289,8 +290,8 @@ class Membership:
         }
         for node_id, _, _ in sorted(strange - self._strange):
             self._log.error(
-                "delegation.token.secret.key differs from that of this node: delegation tokens of"
-                " one node do not authenticate on the other",
+                "delegation.token.secret.key differs from that of this node: tokens created by"
+                " one cannot authenticate on the other",
                 node_id=node_id,
             )
         self._strange = strange

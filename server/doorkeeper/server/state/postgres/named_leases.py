@@ -57,7 +57,7 @@ class NamedLeases:
                     self._held.add(name)
                 self._sign_s = asyncio.get_running_loop().time()
             except _FAILED as error:
-                self._log.warning("a lease cannot be taken", lease=name, cause=reason(error))
+                self._log.warning("cannot acquire a lease", lease=name, cause=reason(error))
                 self._lose()
             return name in self._held
 

@@ -119,7 +119,7 @@ async def reading(
         try:
             state = await schema_state(connection)
             if state is None:
-                raise StorageError("there is no store in this database")
+                raise StorageError("found no store in this database")
             check_usable(state)
         except StorageError as error:
             raise StorageError(f"{name}: {error}") from error
@@ -132,7 +132,7 @@ async def _refuse_nodes(connection: asyncpg.Connection, name: str) -> None:
     live = await membership.live_ids(connection)
     if live:
         nodes = ", ".join(map(str, live))
-        raise StorageError(f"{name}: the store is in use by the nodes {nodes}: stop them first")
+        raise StorageError(f"{name}: the store is in use by the nodes {nodes}; stop them first")
 
 
 async def write(
@@ -155,7 +155,7 @@ async def write(
         await _refuse_nodes(connection, name)
         present = await SharedPortable(connection, name).header()
         if not present.empty and not overwrite:
-            raise StorageError(f"{name}: the store is not empty (--overwrite replaces it)")
+            raise StorageError(f"{name}: the store is not empty; to replace it, add --overwrite")
         await _fill(connection, header, rows)
 
 

@@ -173,7 +173,9 @@ async def read_log(connection: asyncpg.Connection, after: int, rows_max: int) ->
             for revision, some in groupby(rows, key=lambda row: row["revision"])
         ]
     except ValueError as error:
-        raise StorageError(f"the log has what this version cannot read: {error}") from error
+        raise StorageError(
+            f"the log contains data that this version cannot read: {error}"
+        ) from error
 
 
 def _revision_of(revision: int, rows: Sequence[asyncpg.Record]) -> Logged:
@@ -218,7 +220,9 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
                     if kind != ACL.name:
                         rows[kind].append(_decode_row(KINDS[kind], key, value, secret))
     except (KeyError, ValueError) as error:
-        raise StorageError(f"the store holds what this version cannot read: {error}") from error
+        raise StorageError(
+            f"the store contains data that this version cannot read: {error}"
+        ) from error
     return StoredState(revision, None if writer is None else writer[0], rows)
 
 

@@ -135,7 +135,7 @@ async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
     """Return the schema of a database; None if it has no store."""
     encoding = connection.get_settings().server_encoding
     if encoding != ENCODING:
-        raise StorageError(f"the database has the encoding {encoding}; allowed: {ENCODING}")
+        raise StorageError(f"found the encoding {encoding}; the database must use {ENCODING}")
     if not await connection.fetchval(_HAS_META):
         return None
     values = await meta(connection)
@@ -152,8 +152,8 @@ def check_usable(state: SchemaState) -> None:
     needed = max(state.min_reader, state.min_writer)
     if needed > VERSION:
         raise StorageError(
-            f"the store has schema version {state.version}, which asks for a Doorkeeper of schema"
-            f" version {needed} or later; {__version__} knows {VERSION}"
+            f"the store has schema version {state.version}, which requires a Doorkeeper with"
+            f" schema version {needed} or later; {__version__} supports {VERSION}"
         )
 
 
@@ -185,7 +185,7 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
     """
     state = await schema_state(connection)
     if state is None:
-        raise StoreReplaced("no store is in this database")
+        raise StoreReplaced("found no store in this database")
     check_usable(state)
     actual = await identity(connection)
     if actual[:2] != expected[:2]:

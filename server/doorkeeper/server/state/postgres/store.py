@@ -108,8 +108,8 @@ _ENDED: Final = (
 _DROPPED: Final = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
 
 _WHAT_TO_DO: Final = (
-    "let doorkeeper.store lead to that database again, or restore it; to use this one as it is,"
-    " stop the node and run doorkeeper store accept"
+    "point doorkeeper.store to that database again, or restore it. To use this one as it is, stop"
+    " the node and run doorkeeper store accept"
 )
 
 

@@ -57,13 +57,13 @@ class Timelines:
         if newest is not None and newest.system == current.system:
             if current.number < newest.number:
                 raise StoreReplaced(
-                    f"this is timeline {current.number} of the database, a primary from before a"
-                    f" promotion: this node has used timeline {newest.number}"
+                    f"this is timeline {current.number} of the database, an old primary; this"
+                    f" node has used timeline {newest.number}"
                 )
             if current.number > newest.number:
                 self._log.warning(
-                    "the database was promoted: make sure that the primary from before accepts no"
-                    " writes, since other nodes may be connected to it",
+                    "the database was promoted; make sure that the old primary accepts no writes,"
+                    " because other nodes may be connected to it",
                     store=self._name,
                     timeline=current.number,
                     before=newest.number,

@@ -52,7 +52,7 @@ def backup(
     """
     path = data_dir / DATABASE_NAME
     if not path.is_file():
-        raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
+        raise StorageError(f"{data_dir}: found no store ({DATABASE_NAME}) in this folder")
     _check_target(path, target, overwrite=overwrite)
     partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     with closing(connect_readonly(path)) as source:
@@ -72,15 +72,15 @@ def backup(
 
 def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
     if target.is_dir():
-        raise StorageError(f"{target}: this is a folder; give the name of a file")
+        raise StorageError(f"{target}: found a folder; expected: a file name")
     if not target.parent.is_dir():
-        raise StorageError(f"{target.parent}: there is no such folder")
+        raise StorageError(f"{target.parent}: no such folder")
     if not target.exists():
         return
     if target.samefile(path):
         raise StorageError(f"{target}: this is the store itself")
     if not overwrite:
-        raise StorageError(f"{target}: the file exists (--overwrite replaces it)")
+        raise StorageError(f"{target}: the file exists; to replace it, add --overwrite")
 
 
 def restore(

@@ -67,13 +67,13 @@ def _configure(connection: apsw.Connection, path: Path) -> None:
         pass  # apsw runs the next PRAGMA only after the row of the one before was read
     mode = connection.pragma("journal_mode", "wal")
     if mode != "wal":
-        raise StorageError(f"{path}: the file system allows no WAL (journal mode {mode})")
+        raise StorageError(f"{path}: the file system does not support WAL (journal mode {mode})")
 
 
 def connect_readonly(path: Path) -> apsw.Connection:
     """Open an existing database for reading; a server may be writing to it."""
     if not path.is_file():
-        raise StorageError(f"{path}: there is no such file")
+        raise StorageError(f"{path}: no such file")
     with sqlite_errors(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:

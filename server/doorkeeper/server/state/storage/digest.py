@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import apsw
 
 WHAT_TO_DO: Final = (
-    "doorkeeper store check names the rows; restore a backup, or use the rows as they are"
+    "find the rows with doorkeeper store check; restore a backup, or accept the rows as they are"
     " (doorkeeper store accept)"
 )
 
@@ -46,7 +46,7 @@ def finding(connection: apsw.Connection) -> str | None:
     actual = digest_of(connection)
     if actual == expected:
         return None
-    return f"the rows are not those of revision {revision}: digest {actual}, expected {expected}"
+    return f"the rows do not match revision {revision}: found digest {actual}, expected {expected}"
 
 
 def check(connection: apsw.Connection, path: Path) -> None:

@@ -35,9 +35,9 @@ def prepare_folder(folder: Path) -> None:
     try:
         made = make_folder(folder)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StorageError(f"{folder}: the data folder is not a folder") from error
+        raise StorageError(f"{folder}: not a folder") from error
     except OSError as error:
-        raise StorageError(f"{folder}: cannot make the data folder: {error.strerror}") from error
+        raise StorageError(f"{folder}: cannot create the data folder: {error.strerror}") from error
     if made:
         sync_folder(folder.parent)
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 IDENTITY_NAME: Final = "doorkeeper.identity"
 
 WHAT_TO_DO: Final = (
-    "put the store back, restore a backup (doorkeeper store restore FILE), use the store as it is"
-    " (doorkeeper store accept), or begin an empty cluster (doorkeeper store create --overwrite)"
+    "put the store back, restore a backup (doorkeeper store restore FILE), accept the store as it"
+    " is (doorkeeper store accept), or create an empty cluster (doorkeeper store create"
+    " --overwrite)"
 )
 
 _BYTES_MAX: Final = 1024
@@ -107,8 +108,8 @@ def read_expected_store(path: Path) -> ExpectedStore | None:
         raise StorageError(f"{path}: cannot read: {error.strerror}") from error
     except (KeyError, ValueError) as error:
         raise StorageError(
-            f"{path}: this is not the identity file of a store; doorkeeper store accept writes it"
-            " anew, for the store as it is"
+            f"{path}: not a valid identity file; to recreate it for the present store, run"
+            " doorkeeper store accept"
         ) from error
 
 

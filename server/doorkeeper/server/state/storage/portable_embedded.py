@@ -104,7 +104,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
     """Open the store in a folder for reading; ``alone`` rejects one that a server uses."""
     path = data_dir / DATABASE_NAME
     if not path.is_file():
-        raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
+        raise StorageError(f"{data_dir}: found no store ({DATABASE_NAME}) in this folder")
     with DataLock.acquire(data_dir) if alone else nullcontext():
         async with reading_file(path, str(data_dir)) as store:
             yield store
@@ -137,7 +137,9 @@ async def write(
     if path.is_file() and not overwrite:
         async with reading(data_dir, alone=True) as present:
             if not (await present.header()).empty:
-                raise StorageError(f"{data_dir}: the store is not empty (--overwrite replaces it)")
+                raise StorageError(
+                    f"{data_dir}: the store is not empty; to replace it, add --overwrite"
+                )
     prepare_folder(data_dir)
     DataLock.acquire(data_dir).release()  # fail early if a server uses the folder
     partial = path.with_name(f".{path.name}.copied-{os.getpid()}")

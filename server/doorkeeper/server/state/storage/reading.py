@@ -73,7 +73,8 @@ def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
             yield kind.decode(Item(*cells))
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(
-            f"{connection.filename}: the store is damaged: an {kind.name} cannot be read: {error}"
+            f"{connection.filename}: the store is damaged: cannot read an item of kind"
+            f" {kind.name}: {error}"
         ) from error
 
 

@@ -113,7 +113,7 @@ def is_new(connection: apsw.Connection) -> bool:
 def check_ours(connection: apsw.Connection, path: Path) -> None:
     """Reject the database of another program; an empty one passes."""
     if not is_new(connection) and connection.pragma("application_id") != APPLICATION_ID:
-        raise StorageError(f"{path}: this is a database, but not a store of Doorkeeper")
+        raise StorageError(f"{path}: not a Doorkeeper store")
 
 
 def check_readable(connection: apsw.Connection, path: Path) -> None:

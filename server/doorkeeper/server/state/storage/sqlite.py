@@ -441,8 +441,9 @@ class _Writer(Lease):
     def _lose(self, problem: str) -> None:
         if self.problem is None:
             self.problem = (
-                f"{problem}: the store was removed, replaced or damaged while the server runs, and"
-                f" takes no changes until it is started again. Stop it and {WHAT_TO_DO}"
+                f"{problem}: the store was removed, replaced or damaged while the server was"
+                " running; no changes are possible until a restart. Stop the server and"
+                f" {WHAT_TO_DO}"
             )
             self._log.error("store_replaced", problem=self.problem)
 
@@ -595,8 +596,8 @@ def _check_there(
     for beside in companions(path):
         if beside.stat().st_size and beside.name.endswith("-wal"):
             raise StoreReplaced(
-                f"{path}: the database {what}, but {beside.name} is there: put it back, or restore"
-                " a backup (doorkeeper store restore FILE)"
+                f"{path}: the database {what}, but {beside.name} exists: put the database back,"
+                " or restore a backup (doorkeeper store restore FILE)"
             )
     if not create:
-        raise StorageError(f"{path}: there is no store; create it with doorkeeper store create")
+        raise StorageError(f"{path}: found no store; create it with doorkeeper store create")

@@ -69,13 +69,13 @@ async def compare(
     copied = await target.header()
     for what in ("cluster_id", "salt_key", "revision", "base"):
         if getattr(copied, what) != getattr(header, what):
-            raise StorageError(f"{target.name}: its {what} is not that of {source}")
+            raise StorageError(f"{target.name}: its {what} differs from that of {source}")
     reader = Reader(target, sum(header.rows.values()), progress)
     await reader.read_all()
     for table, before in sums.items():
         after = reader.sums[table]
         if after != before:
             raise StorageError(
-                f"{target.name}: {table} has {after.rows} rows, {source} has {before.rows};"
-                " they are not the same"
+                f"{target.name}: {table} has {after.rows} rows, but {source} has {before.rows};"
+                " the contents differ"
             )

@@ -291,9 +291,9 @@ def test_read_unquoted_commas_of_kafka_ui() -> None:
     row = "User:CN=a,OU=b,GROUP,PREFIXED,c,d,READ,ALLOW,*"
 
     assert read(f"{header}\n{row}\n") == [allow("User:CN=a,OU=b", READ, group("c,d", PREFIXED))]
-    with pytest.raises(FormatError, match="line 2: found 10 cells; expected: 7"):
+    with pytest.raises(FormatError, match="line 2: found 10 fields; expected: 7"):
         read(f"{header}\nUser:a,TOPIC,LITERAL,TOPIC,LITERAL,x,y,READ,ALLOW,*\n")
-    with pytest.raises(FormatError, match="line 2: found 9 cells; expected: 7"):
+    with pytest.raises(FormatError, match="line 2: found 9 fields; expected: 7"):
         read(f"Kafka{header}\n{row}\n")
 
 
@@ -334,12 +334,12 @@ REFUSED = [
     (
         "another provider",
         json.dumps(_state(_resource("aiven_kafka_acl", {}))),
-        "not read; read are",
+        "not supported; supported",
     ),
-    ("values to come", _confluent({"principal": None}), "not known: principal"),
+    ("values to come", _confluent({"principal": None}), "no value for principal"),
     ("two clusters", _confluent({}, {"kafka_cluster": [{"id": "lkc-2"}]}), "after ACLs of 'lkc-1'"),
     ("ANY", _confluent({"operation": "ANY"}), r"line \d+: .*operation: found 'ANY'"),
-    ("a number", _confluent({"resource_name": 7}), r"name: found 7; expected: a text"),
+    ("a number", _confluent({"resource_name": 7}), r"name: found 7; expected: a string"),
     ("operation in v1", _user(operation="Read"), "line 19: .*unknown: operation"),
     ("a typing error", _user(hosts="*"), "unknown: hosts; .*did you mean host"),
     ("no operations", _user(operations=None), "operations: expected a list"),
@@ -348,7 +348,7 @@ REFUSED = [
     (
         "no columns",
         RPK.replace("*         TOPIC", "* TOPIC", 1),
-        "line 2: row: its columns do not stand",
+        "line 2: row: the columns are not aligned",
     ),
     (
         "a refusal",
@@ -404,7 +404,7 @@ def test_nested_aliases_do_not_exhaust_memory(monkeypatch: pytest.MonkeyPatch) -
     tracemalloc.start()
     with pytest.raises(NoAcls):
         read(lists)
-    with pytest.raises(FormatError, match="there are more than 1000 ACLs"):
+    with pytest.raises(FormatError, match="found more than 1000 ACLs"):
         read(operations)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -140,7 +140,7 @@ def test_array_elements_are_limited() -> None:
 
     assert found.reason == "Error getting request for apiKey: CreateAcls, apiVersion: 3"
     assert found.fields["field"] == "creations"
-    assert found.fields["cause"] == "101 more elements are more than allowed in all"
+    assert found.fields["cause"] == "101 more elements exceed the limit for a request"
 
 
 @pytest.mark.parametrize(("tags", "is_served"), [(32, True), (33, False)])

@@ -120,12 +120,12 @@ async def test_hanging_disk_blocks_nobody(tmp_path: Path, monkeypatch: pytest.Mo
             patched.setattr(trail._queue, "put_events", lambda item: waiters.append(item.waiter))
             trail.record_commit(CHANGE)
 
-    assert await strict.wait_until_recorded(0) == "the disk does not answer"
+    assert await strict.wait_until_recorded(0) == "the disk does not respond"
     refused = strict.refusal()
     assert refused is not None
     assert refused.message == (
         "Nothing was changed: the audit log cannot be written, and doorkeeper.audit.sync is"
-        " strict: the disk does not answer"
+        " strict: the disk does not respond"
     )
     assert (await usual.wait_until_recorded(0), usual.refusal()) == (None, None)
     waiters[0].set_result(None)

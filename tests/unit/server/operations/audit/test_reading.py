@@ -39,7 +39,7 @@ def test_truncated_compressed_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile):
         list(lines_of(file_at(path)))
     path.write_bytes(b"no zstd at all")
-    with pytest.raises(UnreadableFile, match="behind line 0"):
+    with pytest.raises(UnreadableFile, match="after line 0"):
         list(lines_of(file_at(path)))
 
 

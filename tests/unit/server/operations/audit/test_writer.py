@@ -245,7 +245,7 @@ def test_full_disk_without_strict_sync(world: Make, monkeypatch: pytest.MonkeyPa
     assert w.problem() is None
     assert w.log.texts == [
         "the audit log cannot be written",
-        "the audit log is written again",
+        "the audit log can be written again",
     ]
 
 
@@ -342,7 +342,7 @@ def test_unbuildable_event_does_not_affect_others(world: Make) -> None:
 
     assert w.reasons == ["a", "b"]
     assert (told[0], w.told) == ("ValueError('odd')", [None])
-    assert w.log.texts == ["events could not be made for the audit log"]
+    assert w.log.texts == ["audit events could not be created"]
     w.put("c")
     w.turn()
     assert [(line["kind"], line.get("changes")) for line in w.lines[2:]] == [
@@ -383,5 +383,5 @@ def test_thread_survives_errors(world: Make) -> None:
         [whole_name(1, 1, 1, compressed=False)],
         [whole_name(1, 1, 2, compressed=False)],
     )
-    assert w.log.texts == ["events could not be made for the audit log"]
+    assert w.log.texts == ["audit events could not be created"]
     assert w.queue.size == 0

@@ -60,8 +60,8 @@ def test_credential_files_have_one_entry_per_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "found no entry"),
-        ("# only a comment\n", "found no entry"),
+        ("", "found no entries"),
+        ("# only a comment\n", "found no entries"),
         ("short\n", "line 1: found 5 characters; allowed: a token of 16"),
         (f"{TOKEN}\nwith a space in the middle\n", "line 2"),
         ("x" * (FILE_BYTES_MAX + 1), f"found more than {FILE_BYTES_MAX} bytes"),
@@ -83,5 +83,5 @@ def test_invalid_user_file_is_rejected(tmp_path: Path, line: str) -> None:
     file = tmp_path / "users"
     file.write_text(f"ops:right\n{line}\n")
 
-    with pytest.raises(ValueError, match="line 2: allowed: name:password"):
+    with pytest.raises(ValueError, match="line 2: expected: name:password"):
         read_credentials(None, file)

@@ -83,7 +83,7 @@ async def test_untrusted_provider_is_rejected(tmp_path: Path) -> None:
 
     try:
         await right.start()
-        with pytest.raises(ValueError, match="its certificate is not trusted"):
+        with pytest.raises(ValueError, match="the server's certificate is not trusted"):
             await wrong.start()
         mechanism = right.begin(AuthenticationContext("A", "SASL_PLAINTEXT", "127.0.0.1"))
         token = signed({"sub": "alice", "iat": NOW_S, "exp": NOW_S + 9}, KEY, "ES256")

@@ -45,7 +45,7 @@ LEFT_OUT: dict[str, Any] = {
     "a member that is missing": {"kty": "RSA", "e": "AQAB"},
     "a member that is no base64": public(key_of("RSA"), n="!"),
     "a key of the curve X25519": public(key_of("Ed25519"), crv="X25519"),
-    "no object": "key",
+    "not an object": "key",
 }
 
 
@@ -68,7 +68,7 @@ def test_first_key_of_an_id_is_used() -> None:
     found = parse(json.dumps({"keys": members}).encode())
 
     assert [each.kid for each in found.keys] == ["k", "k", None, None]
-    assert found.left_out == ("key 2: its kid is that of an earlier key",)
+    assert found.left_out == ("key 2: its kid is a duplicate",)
     alone = parse(json.dumps({"keys": [first]}).encode())
     assert found.keys[0].key.as_dict() == alone.keys[0].key.as_dict()
 

@@ -160,7 +160,7 @@ async def test_silent_provider_times_out(monkeypatch: pytest.MonkeyPatch) -> Non
     async with provider() as found:
         found.held = asyncio.Event()
 
-        with pytest.raises(ValueError, match=r"no answer in 0\.05 s"):
+        with pytest.raises(ValueError, match=r"no response within 0\.05 s"):
             await keys_at(found.url, RecordingLogger()).start()
         found.held.set()
 

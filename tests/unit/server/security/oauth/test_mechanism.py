@@ -48,7 +48,7 @@ def test_rejection_is_final() -> None:
     step = mechanism.step(first_message("good"))
 
     assert step == Failure(
-        None, '{"status":"invalid_token"}: it is not good; the client did not acknowledge it'
+        None, '{"status":"invalid_token"}: it is not good; the client did not acknowledge the error'
     )
 
 

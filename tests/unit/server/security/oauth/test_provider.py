@@ -157,8 +157,8 @@ WRONG = {
     "ftp://idp/keys": "a URL with http, https or file",
     "https:///keys": "a URL with http, https or file",
     "keys.json": "a URL with http, https or file",
-    "file:keys.json": "a whole path",
-    "http://[": "no URL",
+    "file:keys.json": "requires an absolute path",
+    "http://[": "not a URL",
 }
 
 

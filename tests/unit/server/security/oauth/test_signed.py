@@ -132,7 +132,7 @@ CLAIM_FAULTS: dict[str, dict[str, Any]] = {
     "a time of issue that is negative": {"iat": -1},
     "expired": {"exp": NOW_S - 30},
     "expired before it was issued": {"iat": NOW_S + 11},
-    "expired before it is valid": {"nbf": NOW_S + 11},
+    "expired before it becomes valid": {"nbf": NOW_S + 11},
     "not valid yet": {"nbf": NOW_S + 31, "exp": NOW_S + 99},
     "no principal": {"sub": None},
     "a blank principal": {"sub": " "},
@@ -179,7 +179,7 @@ ONLY_DOORKEEPER = frozenset({"doorkeeper"})
     [
         ("orders", frozenset(), KEY_IS_UNSET),
         (["orders"], frozenset(), KEY_IS_UNSET),
-        ("orders", ONLY_DOORKEEPER, "is one of sasl.oauthbearer.expected.audience"),
+        ("orders", ONLY_DOORKEEPER, "does not contain any of sasl.oauthbearer.expected.audience"),
         (None, ONLY_DOORKEEPER, "has no audience, and sasl.oauthbearer.expected.audience is set"),
     ],
 )

@@ -194,7 +194,7 @@ def test_enabled_protocols(tmp_path: Path) -> None:
         ({"ssl_cipher_suites": "X"}, "ssl.cipher.suites: found 'X'; allowed: TLS_AES_256_GCM"),
         (
             {"ssl_cipher_suites": OLDER, "ssl_enabled_protocols": "TLSv1.3"},
-            "ssl.cipher.suites: no suite is one of TLSv1.3",
+            "ssl.cipher.suites: no enabled cipher suite is in TLSv1.3",
         ),
         ({"doorkeeper_ssl_crl_file": "server.pem"}, "allowed: PEM with a block X509 CRL"),
     ],
@@ -212,7 +212,7 @@ def test_invalid_values_are_rejected(tmp_path: Path, values: dict[str, str], sai
 def test_client_authentication_requires_a_trust_store(tmp_path: Path) -> None:
     server = world().server.write_pem(tmp_path / "server.pem")
 
-    with pytest.raises(TlsError, match="asks clients for certificates"):
+    with pytest.raises(TlsError, match="requests client certificates"):
         made(
             settings(
                 ssl_keystore_type="PEM",

@@ -43,7 +43,7 @@ async def test_watcher_receives_every_revision_once(
 async def test_watcher_resumes_from_a_revision(store: Portable) -> None:
     assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
     assert await next_revisions(store, 4) == []
-    with pytest.raises(BeforeHistory, match="there is no revision 6 yet: the newest is 4"):
+    with pytest.raises(BeforeHistory, match="revision 6 does not exist yet; the newest is 4"):
         await next_revisions(store, 5)
 
 

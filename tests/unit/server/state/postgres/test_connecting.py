@@ -75,7 +75,7 @@ async def test_connection_failure_is_explained(database: Database) -> None:
     database.execute(f'ALTER DATABASE "{database.name}" SET default_transaction_read_only = on')
 
     with pytest.raises(
-        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: it accepts no writes"
+        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: it is read-only"
     ):
         async with connection_to(store_of(database.url())):
             pass
@@ -86,7 +86,7 @@ async def test_timeout_is_explained(database: Database) -> None:
     """For a lock of another session, say: that is no word of PostgreSQL's."""
     store = store_of(database.url(), "doorkeeper.store.statement.timeout.ms=100")
 
-    with pytest.raises(StorageError, match=r"no answer within 0\.1 s; another session may"):
+    with pytest.raises(StorageError, match=r"no response within 0\.1 s; another session may"):
         async with connection_to(store) as connection:
             await connection.execute("SELECT pg_sleep(10)")
 

@@ -95,7 +95,7 @@ async def test_incompatible_schema_is_rejected(database: Database) -> None:
     await connection.execute(CONTRACT)
     before = await meta(connection)
 
-    with pytest.raises(StorageError, match=f"asks for a Doorkeeper of schema version {NEXT}"):
+    with pytest.raises(StorageError, match=f"requires a Doorkeeper with schema version {NEXT}"):
         await prepare(connection, os.urandom)
 
     assert await meta(connection) == before

@@ -47,10 +47,10 @@ async def test_modified_rows_are_not_served(connection: asyncpg.Connection, case
     await write(connection, *CHANGES)
     await connection.execute(DIFFERENCES[case])
 
-    with pytest.raises(StateDiffers, match=r"not those of revision 5: digest .* expected"):
+    with pytest.raises(StateDiffers, match=r"not match revision 5: found digest .* expected"):
         await read_state(connection)
     async with reading(connection, "db", alone=False) as store:
-        assert str(*await store.findings()).startswith("digest: the rows are not those of")
+        assert str(*await store.findings()).startswith("digest: the rows do not match")
     await digest.write_anew(connection)
 
     await write(connection, adding(10))
@@ -82,11 +82,11 @@ async def test_nodes_reject_modified_rows(database: Database) -> None:
             assert await one.create(each) is None
         database.execute(DIFFERENCES["all ACLs deleted"])
 
-        with pytest.raises(StateDiffers, match="the rows are not those of revision 3"):
+        with pytest.raises(StateDiffers, match="the rows do not match revision 3"):
             async with node(database.url()):
                 pass
         database.terminate_backends()
-        await comes(lambda: "the rows are not those" in (one.store.unavailable or ""))
+        await comes(lambda: "the rows do not match" in (one.store.unavailable or ""))
         assert isinstance(await one.create(bindings[3]), StateDiffers)
         assert one.seen() == bindings[:3]
 

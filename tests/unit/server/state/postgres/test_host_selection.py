@@ -108,7 +108,7 @@ async def test_each_failed_host_is_reported() -> None:
     with pytest.raises(ConnectionError) as caught:
         await connect_to_primary(hosts(live=standby), two(timeout_ms=100), {})
 
-    told = f"dead:1: no answer within 0.05 s; live:2: {READ_ONLY}"
+    told = f"dead:1: no response within 0.05 s; live:2: {READ_ONLY}"
     assert str(caught.value) == told
 
 
@@ -117,7 +117,7 @@ async def test_failed_attempts_leave_no_cycle() -> None:
         port = server.getsockname()[1]
         store = store_of(f"postgresql://u@127.0.0.1:{port}/d", CONNECT_MS.format(50))
         connect = connector(store)
-        with pytest.raises(OSError, match="no answer within"):
+        with pytest.raises(OSError, match="no response within"):
             await connect()
         with left_in_cycles() as found, suppress(OSError):
             await connect()

@@ -138,7 +138,7 @@ async def test_second_node_with_the_id_is_rejected(database: Database) -> None:
     await prepared(database)
     async with entered(database.url(), member(1)):
         second = Seen(database.url(), member(1))
-        with pytest.raises(StorageError, match=r"node\.id=1: another process is node 1"):
+        with pytest.raises(StorageError, match=r"node\.id=1: another process has the id 1"):
             await second.membership.enter()
         await second.membership.leave()
 
@@ -176,7 +176,7 @@ async def test_unavailable_store_keeps_the_member_list(database: Database) -> No
 async def test_unavailable_store_stops_the_start() -> None:
     away = Seen("postgresql://u@127.0.0.1:1/d", member(1))
 
-    with pytest.raises(StorageError, match="the nodes of the store cannot be read"):
+    with pytest.raises(StorageError, match="the nodes of the store"):
         await away.membership.enter()
 
 
@@ -188,7 +188,7 @@ async def test_replaced_node_is_logged(database: Database) -> None:
                 "UPDATE doorkeeper.node SET run = gen_random_uuid(),"
                 " leaves_at = now() + interval '1 second'"
             )
-            told = "another process has taken over this node id: clients connect to it"
+            told = "another process has taken over this node id; clients now connect to it"
             await becomes(lambda: [each["event"] for each in lines].count(told), 1)
             await asyncio.sleep(3 * BEAT_S)
             assert [each["event"] for each in lines].count(told) == 1

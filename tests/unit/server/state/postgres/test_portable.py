@@ -85,7 +85,7 @@ async def test_copy_overwrites_only_on_request(
 async def test_store_in_use_is_not_copied(connection: asyncpg.Connection, source: Held) -> None:
     await connection.execute(LIVES)
 
-    with pytest.raises(StorageError, match="in use by the nodes 5: stop them first"):
+    with pytest.raises(StorageError, match="in use by the nodes 5; stop them first"):
         await held(connection)
     with pytest.raises(StorageError, match="in use by the nodes 5"):
         await write(connection, NAME, source.kept, source.rows, overwrite=True)
@@ -102,6 +102,6 @@ async def test_failed_copy_leaves_nothing(database: Database, source: Held) -> N
     with pytest.raises(asyncpg.ExclusionViolationError):
         await write(connection, NAME, source.kept, source.rows, overwrite=False)
 
-    with pytest.raises(StorageError, match="there is no store in this database"):
+    with pytest.raises(StorageError, match="found no store in this database"):
         await held(connection)
     await connection.close()

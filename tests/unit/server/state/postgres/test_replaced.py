@@ -54,7 +54,7 @@ async def other(postgres_server: Postgres) -> AsyncIterator[Database]:
 
 
 async def empty(_database: Database, _other: Database) -> str:
-    return "no store is in this database"
+    return "found no store in this database"
 
 
 async def of_another_cluster(_database: Database, other: Database) -> str:
@@ -73,7 +73,7 @@ async def with_another_past(database: Database, other: Database) -> str:
     """Give a copy that went on without the node: its revision is another one there."""
     await prepared(other)
     await like(database, other, 2)
-    return "revision 2 in the store is not the one that this node has"
+    return "revision 2 in the store differs from that of this node: the store was replaced"
 
 
 async def like(database: Database, other: Database, revisions: int) -> None:

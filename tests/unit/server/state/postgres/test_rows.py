@@ -261,9 +261,9 @@ async def test_unreadable_rows_are_an_error(connection: asyncpg.Connection, valu
     await connection.execute("UPDATE doorkeeper.item SET value = $1", value)
     await digest.write_anew(connection)
 
-    with pytest.raises(StorageError, match="the log has what this version cannot read"):
+    with pytest.raises(StorageError, match="the log contains data that this version cannot read"):
         await rows.read_log(connection, 0, 10)
-    with pytest.raises(StorageError, match="the store holds what this version cannot read"):
+    with pytest.raises(StorageError, match="the store contains data that this version cannot read"):
         await read_state(connection)
 
 

@@ -82,9 +82,9 @@ async def test_backup_requires_a_store_and_a_file_name(data_dir: Path, tmp_path:
     assert not data_dir.exists()
     await fill(data_dir, adding(1))
 
-    with pytest.raises(StorageError, match="this is a folder; give the name of a file"):
+    with pytest.raises(StorageError, match="found a folder; expected: a file"):
         backup(data_dir, tmp_path)
-    with pytest.raises(StorageError, match="nowhere: there is no such folder"):
+    with pytest.raises(StorageError, match="nowhere: no such folder"):
         backup(data_dir, tmp_path / "nowhere" / "backup")
 
 

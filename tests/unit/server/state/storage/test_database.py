@@ -78,7 +78,7 @@ def test_database_of_another_program_is_unchanged(tmp_path: Path) -> None:
     other.close()
     before = path.read_bytes()
 
-    with pytest.raises(StorageError, match="not a store of Doorkeeper"):
+    with pytest.raises(StorageError, match="not a Doorkeeper store"):
         connect(path)
 
     assert path.read_bytes() == before

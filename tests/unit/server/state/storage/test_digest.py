@@ -71,12 +71,12 @@ async def test_modified_rows_are_not_served(data_dir: Path, case: str) -> None:
     (data_dir / "doorkeeper.identity").unlink()
     change_by_hand(data_dir, DIFFERENCES[case])
 
-    with pytest.raises(StateDiffers, match=r"doorkeeper\.db: the rows are not those of") as caught:
+    with pytest.raises(StateDiffers, match=r"doorkeeper\.db: the rows do not match") as caught:
         numbers_in(data_dir)
     with pytest.raises(StateDiffers):
         read_acls(data_dir / DATABASE_NAME)
     async with reading(data_dir, alone=False) as store:
-        assert str(*await store.findings()).startswith("digest: the rows are not those of")
+        assert str(*await store.findings()).startswith("digest: the rows do not match")
     for words in ("expected ", "doorkeeper store check", "doorkeeper store accept"):
         assert words in str(caught.value)
 
@@ -93,7 +93,7 @@ async def test_write_by_another_process_fails_the_next_change(
     store = started_store(data_dir)
     change_by_hand(data_dir, DIFFERENCES["an ACL deleted"])
 
-    with pytest.raises(StorageError, match="the rows are not those of revision 5"):
+    with pytest.raises(StorageError, match="the rows do not match revision 5"):
         await commit(store, adding(10))
 
     assert store.unavailable is not None

@@ -37,14 +37,14 @@ def test_file_instead_of_folder_is_rejected(tmp_path: Path) -> None:
     for folder in (tmp_path / "file", tmp_path / "file" / "data"):
         with pytest.raises(StorageError) as raised:
             prepare_folder(folder)
-        assert str(raised.value) == f"{folder}: the data folder is not a folder"
+        assert str(raised.value) == f"{folder}: not a folder"
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a /proc where nothing can be made")
 def test_uncreatable_folder_is_rejected() -> None:
     folder = Path("/proc/doorkeeper-data")
 
-    with pytest.raises(StorageError, match="cannot make the data folder: No such file"):
+    with pytest.raises(StorageError, match="cannot create the data folder: No such file"):
         prepare_folder(folder)
 
 

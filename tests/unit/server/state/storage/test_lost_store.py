@@ -148,7 +148,7 @@ def test_wal_without_database_is_rejected(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / WAL_NAME).write_bytes(b"x" * 4096)
 
-    with pytest.raises(StoreReplaced, match=r"is missing, but doorkeeper\.db-wal is there"):
+    with pytest.raises(StoreReplaced, match=r"is missing, but doorkeeper\.db-wal exists"):
         open_store(data_dir)
 
     assert (data_dir / WAL_NAME).exists()

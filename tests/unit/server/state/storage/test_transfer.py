@@ -54,7 +54,7 @@ async def test_differing_cell_is_found(store: Held, table: str) -> None:
 
     for wrong in (changed(rows, 0, 2, "x"), rows[1:], [*rows, rows[0]]):
         store.tables[table] = wrong
-        with pytest.raises(StorageError, match=f"held: {table} has {len(wrong)} rows, source has"):
+        with pytest.raises(StorageError, match=f"held: {table} has {len(wrong)} rows, but source"):
             await compare("source", sums, store.kept, store, None)
 
 
@@ -64,7 +64,7 @@ async def test_differing_identity_is_found(store: Held, what: str) -> None:
     other: dict[str, Any] = {what: b"secret" if what == "salt_key" else 99}
     store.kept = replace(header, **other)
 
-    with pytest.raises(StorageError, match=f"its {what} is not that of source") as caught:
+    with pytest.raises(StorageError, match=f"its {what} differs from that of source") as caught:
         await compare("source", sums, header, store, None)
 
     assert "secret" not in str(caught.value)
