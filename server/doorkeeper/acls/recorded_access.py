@@ -218,4 +218,4 @@ def reasons_text(reasons: Iterable[RecordedAccess]) -> str:
         for (api, what), count in counts.items()
     ]
     first = min(times).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{', '.join(parts)}; first in {first}"
+    return f"{', '.join(parts)}; first at {first}"

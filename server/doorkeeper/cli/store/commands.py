@@ -113,7 +113,7 @@ def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> Non
         record: Backup = {"backup": str(target), "store": str(folder)}
         show_json(record)
     else:
-        click.echo(f"{target}: a backup of the store in {folder}")
+        click.echo(f"{target}: backup of the store in {folder}")
 
 
 @command.command(

@@ -75,7 +75,7 @@ def test_minimal_acls_from_logs(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (
         0,
         (
-            "# Produce: WRITE (2 times); first in"
+            "# Produce: WRITE (2 times); first at"
             " 2026-11-26T10:11:12Z\nUser:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*\n"
         ),
         (
