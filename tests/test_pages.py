@@ -98,6 +98,19 @@ def test_decisions_are_short_and_in_their_index() -> None:
     assert {name: number for name, number in words.items() if number > 300} == {}
 
 
+def test_pages_stay_small_enough_to_be_read() -> None:
+    """Whoever adds to a page cuts elsewhere: 126,000 words were more than anybody kept true."""
+    words = {
+        str(page.relative_to(ROOT / "docs")): len(page.read_text(encoding="utf-8").split())
+        for page in (ROOT / "docs").rglob("*.md")
+    }
+    generated = words["reference/configuration.md"]
+    decisions = sum(number for name, number in words.items() if name.startswith("decisions/"))
+
+    assert sum(words.values()) <= 60_000
+    assert sum(words.values()) - generated - decisions <= 45_000
+
+
 def test_documented_commands_and_options_exist() -> None:
     lines = command_lines.lines()
     faults = {line.text: command_lines.fault(line.text) for line in lines}

@@ -145,7 +145,7 @@ def read_batches(data: bytes) -> Iterator[RecordBatch]:
     while at + HEADER_BYTES <= len(data):
         magic = data[at + MAGIC_AT]
         if magic != MAGIC:
-            text = f"a batch of format {magic}; known is 2, of Kafka 0.11 and later"
+            text = f"a batch of format {magic}; supported: 2, of Kafka 0.11 and later"
             raise Malformed("records", at, text)
         length = int.from_bytes(data[at + 8 : at + PREFIX_BYTES], signed=True)
         end = at + PREFIX_BYTES + length

@@ -130,7 +130,7 @@ def _wrong_verdicts(cluster: Cluster, out: Path) -> Iterator[str]:
         if grant.label not in GOING:
             yield f"REMOVE, though {grant.label.value} ({grant.use}): {text_of(binding)}: {why}"
         is_super = binding.entry.principal in cluster.policy.super_users
-        if is_super and "only while super.users" not in why:
+        if is_super and "only while the principal is in super.users" not in why:
             yield f"REMOVE without its condition: {text_of(binding)}: {why}"
 
 

@@ -80,7 +80,7 @@ def command(
         raise click.UsageError("--since requires --ocsf")
     for file in (target, events):
         if file is not None and not file.parent.is_dir():
-            raise PipelineError(f"{file}: there is no folder {file.parent}")
+            raise PipelineError(f"{file}: no folder {file.parent}")
     written = None if events is None else _write_events(out, events, cluster, since)
     if written is not None and output == "text":
         counts = f"{written['decisions']:,} decisions (6003), {written['changes']:,} changes (3005)"

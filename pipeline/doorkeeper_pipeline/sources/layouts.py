@@ -119,7 +119,7 @@ def compile_pattern(pattern: str) -> Layout:
         found = _TOKEN.match(pattern, at) if pattern[at] == "%" else None
         if pattern[at] == "%" and found is None:
             raise PipelineError(
-                f"--pattern {pattern!r}: found {pattern[at : at + 6]!r}; known are %d, %p, %m, %c,"
+                f"--pattern {pattern!r}: found {pattern[at : at + 6]!r}; allowed: %d, %p, %m, %c,"
                 " %t, %L, %n and their long names"
             )
         if found is None or found["percent"]:

@@ -37,7 +37,9 @@ def decompress(kind: int, data: bytes) -> bytes:
         4: ("zstd", lambda packed: _stream("zstd", packed)),
     }
     if kind not in known:
-        raise Unreadable(f"compression {kind}: known are gzip, snappy, lz4 and zstd (1 to 4)")
+        raise Unreadable(
+            f"found compression {kind}; supported: gzip, snappy, lz4 and zstd (1 to 4)"
+        )
     name, unpack = known[kind]
     try:
         found = unpack(data)

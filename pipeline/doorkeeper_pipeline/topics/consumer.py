@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MEANINGS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "no such topic",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
         "not authorized; READ and DESCRIBE on the topic are required"
     ),

@@ -71,7 +71,7 @@ class Password:
             return _Plain(self)
         if self.mechanism in DIGESTS:
             return ScramExchange(self, base_36(os.urandom(_NONCE_BYTES)).decode())
-        raise LoginRefused(f"{self.mechanism}: a password requires PLAIN, {' and '.join(DIGESTS)}")
+        raise LoginRefused(f"{self.mechanism}: a password requires PLAIN, {' or '.join(DIGESTS)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ FILE_BYTES_MAX: Final = 16 * 1024 * 1024
 
 _REQUIRED: Final = ("name", "bootstrap", "scope")
 _STORE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
-_STORE_TEXT: Final = "the id that doorkeeper clusters adopt prints"
+_STORE_TEXT: Final = "the id printed by doorkeeper clusters adopt"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _SECRET_KEY: Final = re.compile(r".*\.password|ssl\.keystore\.key|.*\.secret")
 _SECRET_OPTION: Final = re.compile(r"""(?:password|secret)\s*=(?!\s*["']?\$\{)""", re.IGNORECASE)

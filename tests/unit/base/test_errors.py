@@ -16,5 +16,5 @@ def test_error_requires_an_error_code(code: Any) -> None:
 
 
 def test_error_message_must_be_a_string() -> None:
-    with pytest.raises(TypeError, match="expected: a text"):
+    with pytest.raises(TypeError, match="expected: a string"):
         ApiError(ErrorCode.POLICY_VIOLATION, OSError("no"))  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ def test_adopt_prints_the_required_line(config: Path, kafka: DoorkeeperServer) -
     code, text, _ = run(*ADOPT, f"config:{config}")
     *rows, sentence, line = text.splitlines()
     assert (code, rows) == (0, CHANGES)
-    assert "would add 1 ACLs, remove 1, and leave 1 outside the scope alone" in sentence
+    assert "would add 1 ACLs, remove 1, and keep 1 outside the scope" in sentence
     assert set(kafka.acls()) == {BOB, CAROL}
 
     store_id = adopt(config, kafka)
@@ -126,7 +126,7 @@ def test_adopt_prints_the_required_line(config: Path, kafka: DoorkeeperServer) -
     asyncio.run(fill(config.parent / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
     code, text, _ = run("clusters", "status", f"config:{config}")
     assert code == 3
-    assert f"the cluster belongs to store {store_id}, and this is store " in text
+    assert f"the cluster belongs to store {store_id}, but this is store " in text
 
 
 def test_applied_store_is_enforced_by_all_brokers(config: Path, kafka: DoorkeeperServer) -> None:

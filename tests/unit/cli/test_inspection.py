@@ -161,9 +161,7 @@ TABLE: Final = {
         ),
     ),
     run.command: Answers(
-        Answer(
-            f"--log empty.log {ACLS} --tables t1", 4, "the files that were read have no decision"
-        ),
+        Answer(f"--log empty.log {ACLS} --tables t1", 4, "the files contain no decisions"),
         Answer(f"--log none.log {ACLS} --tables t2", 3, "none.log: no such file or folder"),
         Answer("--log good.log --acls bad.yaml --tables t3", 3, "bad.yaml: "),
         Answer(f"--log part.log {ACLS} --tables t4 --super-user User:alice", 0, "1 in quarantine"),

@@ -17,7 +17,7 @@ def test_addresses_are_separated_by_commas() -> None:
 
 @pytest.mark.parametrize("text", ["a", "a:", ":1", "a:x", "a:0", "a:65536", "a:\u0661", "[]:1"])
 def test_invalid_address_is_rejected(text: str) -> None:
-    with pytest.raises(ValueError, match="an address is host:port") as raised:
+    with pytest.raises(ValueError, match="expected: host:port") as raised:
         address_of(text)
 
     assert repr(text) in str(raised.value)

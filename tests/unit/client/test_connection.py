@@ -118,7 +118,7 @@ async def test_cancelled_call_does_not_affect_others() -> None:
         (None, "the server closed the connection; perhaps the listener requires a login"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not a Kafka server"),
         (
-            struct.pack(">ii", 4, 99),
+            struct.pack(">iib", 5, 99, 0),
             "malformed response: the correlation id belongs to another request",
         ),
         (struct.pack(">iib", 5, 2, 0), "malformed response: "),
@@ -132,7 +132,7 @@ async def test_malformed_response_ends_the_connection(answer: bytes | None, text
             await describe(connection)
 
         assert str(raised.value).startswith(f"{server.address}: ")
-        assert text in str(raised.value) or "cannot be read" in str(raised.value)
+        assert text in str(raised.value)
         assert not connection.alive
         with pytest.raises(ConnectionLost):
             await describe(connection)

@@ -75,7 +75,7 @@ def test_invalid_scram_iterations_are_rejected(first: bytes) -> None:
 
 
 async def test_password_requires_a_password_mechanism() -> None:
-    with pytest.raises(LoginRefused, match="GSSAPI: a password is for PLAIN, SCRAM-SHA-256 and"):
+    with pytest.raises(LoginRefused, match="GSSAPI: a password requires PLAIN, SCRAM-SHA-256 or"):
         await Password("GSSAPI", "a", "b").exchange()
     assert (await SCRAM.exchange()).first().startswith(b"n,,n=a=3D=2Cb,r=")
 

@@ -140,5 +140,5 @@ async def test_missing_controller_is_awaited() -> None:
 
 
 def test_address_is_required() -> None:
-    with pytest.raises(ValueError, match="no address is given"):
+    with pytest.raises(ValueError, match="no address given"):
         nodes(" , ")

@@ -142,7 +142,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         ),
         (
             "clusters:\n  - {name: a, bootstrap: k, scope: everything}",
-            "2: clusters[0].bootstrap: found 'k'; expected an address: host:port",
+            "2: clusters[0].bootstrap: found 'k'; expected: host:port",
         ),
         (
             "clusters:\n  - name: a b\n    bootstrap: k:1\n    scope: everything",
@@ -238,8 +238,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with large.open("wb") as file:
         file.truncate(FILE_BYTES_MAX + 1)
 
-    assert fault_of(absent) == " cannot be read: No such file or directory"
-    assert fault_of(folder) == " cannot be read: Is a directory"
+    assert fault_of(absent) == " cannot read: No such file or directory"
+    assert fault_of(folder) == " cannot read: Is a directory"
     assert fault_of(wrong).startswith("2: not YAML: ")
     assert fault_of(latin) == " byte 11 is not UTF-8"
     assert fault_of(large) == f" {FILE_BYTES_MAX + 1} bytes; at most {FILE_BYTES_MAX}"

@@ -164,10 +164,8 @@ def lint(
         _write(fix_file, state.snapshot, findings)
     for position, past in state.accepted:
         if past.until < today:
-            say(
-                f"note: {position}: the acceptance of {past.code} expired on {past.until}:"
-                f" {past.reason}"
-            )
+            code, until, reason = past.code, past.until, past.reason
+            say(f"note: {position}: the acceptance of {code} expired on {until}: {reason}")
     certain = sum(finding.severity is Severity.ERROR for finding in findings)
     state.examined.fail_if_nothing(FAILED)
     say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")

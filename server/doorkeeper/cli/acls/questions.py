@@ -118,6 +118,8 @@ allow.everyone.if.no.acl.found. For files and live clusters, give them with --co
 {ADDRESSES}"""
 """The part of help texts that explains addresses and the policy."""
 
+# Begins the note on a row of --without that is not in the set; the console shows such rows apart.
+ABSENT: Final = "--without: no such ACL: "
 _TASKS_HELP: Final = f"""
 Tasks of --task: {", ".join(TASKS)}. Roles: {", ".join(BUILT_IN)}.
 """
@@ -377,7 +379,7 @@ def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) ->
     # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
     for binding in old:
         if binding not in snapshot:
-            say(f"--without: no such ACL: {row(binding)}")
+            say(f"{ABSENT}{row(binding)}")
     return apply_change(snapshot, new, old)
 
 

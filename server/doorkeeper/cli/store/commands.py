@@ -313,8 +313,8 @@ def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> N
         show_json(record)
         return
     click.echo(
-        f"{places[1].display_name}: {sum(header.rows.values())} rows of"
-        f" {places[0].display_name}, revision {header.revision}; compared{_previous(aside)}"
+        f"{places[1].display_name}: copied and verified {sum(header.rows.values())} rows of"
+        f" {places[0].display_name}, revision {header.revision}{_previous(aside)}"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from doorkeeper.acls.formats.csv import binding_of_row, row_of
 from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.cli.acls.questions import ABSENT
 from doorkeeper.console.page import Asked, Page, Wrong
 from doorkeeper.console.rendering import Rows, row_of_record
 from doorkeeper.console.runs import Answer, Command
@@ -16,7 +17,6 @@ _COLUMNS: Final = (
 )
 _SIGNS: Final = (("add", "--with"), ("remove", "--without"))
 _FORM: Final = ("does", "permission", "principal", "operation", "kind", "name", "host")
-_ABSENT: Final = "--without: there is no ACL "
 
 
 def commands(asked: Asked) -> Sequence[Command]:
@@ -87,8 +87,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if answers:
         effective = answers[0].record["effective"]
         texts = answers[0].messages
-        values["absent"] = [one.removeprefix(_ABSENT) for one in texts if one.startswith(_ABSENT)]
-        values["messages"] = [one for one in texts if not one.startswith(_ABSENT)]
+        values["absent"] = [one.removeprefix(ABSENT) for one in texts if one.startswith(ABSENT)]
+        values["messages"] = [one for one in texts if not one.startswith(ABSENT)]
         values["effects"] = Rows(effective, asked.number)
         values["allowed"] = sum(one["allowed"] for one in effective)
     return values

@@ -234,7 +234,7 @@ def _protocols(
         if protocol:
             protocols[address.name] = protocol
         else:
-            raw.problem(key, f"there is no entry for listener {address.name}")
+            raw.problem(key, f"no entry for listener {address.name}")
     return protocols
 
 

@@ -213,7 +213,7 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
     if module is None or module.name != LOGIN_MODULE:
         module_name = "none" if module is None else module.name
         raise ValueError(
-            f"{key}: found the login module {module_name}; GSSAPI needs {LOGIN_MODULE}"
+            f"{key}: found the login module {module_name}; GSSAPI requires {LOGIN_MODULE}"
         )
     options = module.options
     if options.get("useKeyTab", "false").lower() != "true":

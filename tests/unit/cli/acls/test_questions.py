@@ -266,7 +266,7 @@ def test_group_names_and_prefixes_are_not_restricted(run: Run) -> None:
 
 
 def test_name_that_looks_like_a_prefix_is_noted(run: Run) -> None:
-    note = "note: the answer is about the name 'ord-' alone; for all names that begin with it:"
+    note = "note: the answer is for the name 'ord-' only; for all names that begin with it, add"
 
     assert note in run("who-can --operation Read --topic ord-").stderr
     assert run("who-can --operation Read --topic orders").stderr == ""

@@ -168,4 +168,4 @@ def test_unreachable_servers_are_listed() -> None:
     assert found.stderr == (
         "doorkeeper: 127.0.0.1:1: Connection refused; 127.0.0.1:2: Connection refused\n"
     )
-    assert wrong.stderr == "doorkeeper: found 'nonsense'; expected an address: host:port\n"
+    assert wrong.stderr == "doorkeeper: found 'nonsense'; expected: host:port\n"

@@ -79,7 +79,7 @@ def test_a_claim_gives_a_role(
         ({"aud": None}, "audience"),
         ({"aud": [CLIENT, "another"], "azp": "another"}, "issued for another client"),
         ({"iat": 1, "exp": 2}, "the token has expired"),
-        ({"exp": None}, "no claim exp"),
+        ({"exp": None}, "the claim exp is missing"),
         ({"sub": None, "preferred_username": None}, "the claim for the principal"),
     ],
 )

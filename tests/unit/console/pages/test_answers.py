@@ -161,7 +161,7 @@ def test_wrong_options_are_explained(console: TestClient) -> None:
     """What the command refuses is on the page, with the command."""
     page = console.get("/who-can", params={"name": "orders", "operation": "CreateTokens"})
 
-    assert "no request has the operation CreateTokens on a TOPIC" in unescape(page.text)
+    assert "found CreateTokens; allowed for TOPIC: Read, Write" in unescape(page.text)
 
 
 def test_addresses_are_those_of_the_command_line(console: TestClient, tmp_path: Path) -> None:

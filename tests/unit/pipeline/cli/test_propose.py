@@ -210,7 +210,7 @@ def test_empty_acls_make_no_proposal(tmp_path: Path, listing: str | None) -> Non
     assert made.exit_code == (0 if listing is None else 4), made.output
     refused = called(*propose)
     assert isinstance(refused.exception, Conflicting)
-    assert "--acls acls.txt" in str(refused.exception)
+    assert "with --acls" in str(refused.exception)
     assert "0 -> 1 ACLs" in called(*propose, "--method", "least-privilege").stdout
 
 

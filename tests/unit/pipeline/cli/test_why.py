@@ -197,7 +197,7 @@ def test_unknown_grant_suggests_similar_ones(out: Path) -> None:
     ("arguments", "text"),
     [
         ((), "no ACL given; give a row such"),
-        (("User:app",), "found 1 fields; expected: 7; expected a row: KafkaPrincipal,"),
+        (("User:app",), "found 1 fields; expected: 7; the columns are KafkaPrincipal,"),
         (("--operation", "Raed"), "'Raed'"),
     ],
 )

@@ -68,7 +68,7 @@ def test_sufficient_history() -> None:
 @pytest.mark.parametrize(
     ("history", "rows", "text"),
     [
-        (observed(2), [row()], "the history is 24 hours long, and 30 days are needed"),
+        (observed(2), [row()], "the history is 24 hours long; required: 30 days"),
         (
             observed(60, missing=tuple(range(10, 30))),
             [row()],

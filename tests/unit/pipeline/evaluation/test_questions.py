@@ -30,7 +30,7 @@ def test_invalid_questions_are_rejected() -> None:
     words = table.set_column(2, "operation", pa.array(["READ", "PEEK", "READ"]))
     nulls = table.set_column(1, "host", pa.array(["h", None, None], pa.string()))
 
-    with pytest.raises(BadQuestions, match="no column host; found: principal, operation"):
+    with pytest.raises(BadQuestions, match="missing column host; found: principal, operation"):
         encode(INDEX, texts_of(table.drop_columns(["host"])))
     with pytest.raises(BadQuestions, match="column host: 2 rows are null"):
         encode(INDEX, texts_of(nulls))

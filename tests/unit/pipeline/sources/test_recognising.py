@@ -68,7 +68,7 @@ def test_first_recognised_line_decides(beginning: bytes, source: str | None) -> 
         (b'{"b":1,"a":{}}\n', "the keys 'a', 'b'"),
         (b"{torn\n", "not one object per line"),
         (b"hello \x1b[2J\nyou\n", r"its first line is 'hello \x1b[2J'"),
-        (b"hello\x00", "not text"),
+        (b"hello\x00", "not a text file"),
     ],
 )
 def test_unsupported_files_are_named(beginning: bytes, told: str) -> None:

@@ -283,7 +283,7 @@ def test_contradicting_rules_are_quarantined(
     found = parsed(tmp_path, [line(message("a")), line(message("b", outcome, rule))])
 
     assert found.decisions["resource_name"].to_list() == ["a"]
-    assert "does not lead to" in found.quarantine["reason"][0]
+    assert "does not produce" in found.quarantine["reason"][0]
 
 
 def test_redelivered_events_count_once(tmp_path: Path) -> None:

@@ -95,7 +95,10 @@ def test_all_errors_are_reported_at_once() -> None:
 
 
 def test_unknown_doorkeeper_key_stops_the_start() -> None:
-    assert "unknown key; docs/reference/configuration.md" in problems_of("doorkeeper.htp.port=x")[0]
+    assert (
+        "unknown key; see docs/reference/configuration.md"
+        in problems_of("doorkeeper.htp.port=x")[0]
+    )
 
 
 @pytest.mark.parametrize("name", ["file", "env"])

@@ -41,8 +41,11 @@ def test_plain_users_are_options() -> None:
         (f"{LISTENER}sasl.enabled.mechanisms=PLAIN,DIGEST-MD5", "found DIGEST-MD5 for listener"),
         (f"{LISTENER}sasl.enabled.mechanisms=", "found nothing for listener SASL; allowed: PLAIN,"),
         (ENABLED, f"has no login module for it: give {JAAS}{PLAIN} required user_alice"),
-        (f"{ENABLED}sasl.jaas.config={PLAIN} required;", "listener SASL enables PLAIN but has no"),
-        (f"{ENABLED}{JAAS}{PLAIN}", "line 4: listener.name.sasl.plain.sasl.jaas.config: REQUIRED"),
+        (f"{ENABLED}sasl.jaas.config={PLAIN} required;", "listener SASL offers PLAIN and has no"),
+        (
+            f"{ENABLED}{JAAS}{PLAIN}",
+            "line 4: listener.name.sasl.plain.sasl.jaas.config: expected REQUIRED",
+        ),
         (f"{ENABLED}{JAAS}a required; b required;", "found 2 login modules; allowed: one"),
         (f"{ENABLED}{JAAS}com.example.Ldap required;", f"the login module is not {PLAIN}"),
     ],

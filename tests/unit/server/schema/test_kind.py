@@ -184,7 +184,7 @@ def test_binding_of_a_newer_version_is_read() -> None:
     ],
 )
 def test_invalid_item_is_rejected(kind: Kind, item: Item) -> None:
-    with pytest.raises(ValueError, match=rf"the {kind.name} .* cannot be read: .+") as caught:
+    with pytest.raises(ValueError, match=rf"cannot read the {kind.name} .*: .+") as caught:
         kind.decode(item)
 
     assert repr(item.key) in str(caught.value)

@@ -58,7 +58,8 @@ def test_handler_of_another_mechanism_is_rejected() -> None:
 
     assert handler_of(settings(name, prefixed=False), PlainPasswords, RecordingLogger()) is None  # type: ignore[type-abstract]
     with pytest.raises(
-        ValueError, match=f"^{PREFIXED}={name}: this handler serves SCRAM-SHA-256 and SCRAM-SHA-512"
+        ValueError,
+        match=f"^{PREFIXED}={name}: this handler supports SCRAM-SHA-256 and SCRAM-SHA-512",
     ):
         loaded(settings(name))
 

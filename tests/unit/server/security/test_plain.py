@@ -144,7 +144,7 @@ async def test_world_readable_file_is_warned_about(tmp_path: Path) -> None:
 
 
 def test_invalid_file_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"^listener.name.a.{USERS_FILE_KEY}: .* cannot be read"):
+    with pytest.raises(ValueError, match=f"^listener.name.a.{USERS_FILE_KEY}: .* cannot read"):
         provider(settings(file=str(tmp_path / "gone")), NO_SOURCES)
 
 

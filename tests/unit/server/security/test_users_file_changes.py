@@ -60,5 +60,5 @@ def test_invalid_names_and_passwords_are_rejected(tmp_path: Path, name: str, pas
 
 
 def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be written: No such file or directory"):
+    with pytest.raises(ValueError, match="cannot write: No such file or directory"):
         set_user(tmp_path / "gone" / "users.txt", "a", "b", SALT)

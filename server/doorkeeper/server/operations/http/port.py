@@ -143,8 +143,8 @@ class HttpPort:
         ):
             await self._listener.close()
             raise BindError(
-                f"{HTTP_LISTENER}: {self._settings.host} is {address}, which is not a loopback"
-                " address: it requires https and a login"
+                f"{HTTP_LISTENER}: {address} is not a loopback address, so https and a login"
+                " are required"
             )
         self._listener.open()
 

@@ -54,7 +54,8 @@ def trust_context(settings: MechanismSettings) -> SSLContext:
         return _client_context(options.get(LOCATION), options.get(CERTIFICATES))
     except (ssl.SSLError, TypeError):
         # Non-ASCII PEM raises TypeError.
-        raise ValueError(f"{key}: {options.get(LOCATION, CERTIFICATES)}: expected: PEM") from None
+        source = options.get(LOCATION, CERTIFICATES)
+        raise ValueError(f"{key}: {source}: contains no PEM certificate") from None
     except OSError as error:
         raise ValueError(f"{key}: {options[LOCATION]}: {error.strerror}") from None
 

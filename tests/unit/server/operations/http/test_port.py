@@ -243,6 +243,6 @@ def test_unusable_files_stop_the_start(tmp_path: Path, wrong: str) -> None:
 
 
 async def test_bound_address_decides_about_loopback() -> None:
-    with pytest.raises(BindError, match=r"0\.0\.0\.0, which is not loopback"):
+    with pytest.raises(BindError, match=r"0\.0\.0\.0 is not a loopback address"):
         async with running(host="0.0.0.0"):
             pass

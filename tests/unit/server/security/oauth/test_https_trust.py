@@ -107,7 +107,7 @@ WRONG = {
         {"truststore_type": "PEM", "truststore_location": "none.pem"},
         "none.pem: No such file",
     ),
-    "no PEM": ({"truststore_type": "PEM", "truststore_certificates": "hush"}, "no PEM"),
+    "no PEM": ({"truststore_type": "PEM", "truststore_certificates": "hush"}, "contains no PEM"),
 }
 
 

@@ -26,7 +26,7 @@ def test_next_schema_version_is_compatible() -> None:
     "state", [SchemaState(3, 1, 3), SchemaState(3, 3, 1)], ids=["writers", "readers"]
 )
 def test_incompatible_schema_version_is_rejected(state: SchemaState) -> None:
-    with pytest.raises(StorageError, match="asks for a Doorkeeper of schema version 3 or later"):
+    with pytest.raises(StorageError, match="requires a Doorkeeper with schema version 3 or later"):
         check_usable(state)
 
 

@@ -77,7 +77,7 @@ async def test_backup_overwrites_only_on_request(data_dir: Path, target: Path) -
 
 
 async def test_backup_requires_a_store_and_a_file_name(data_dir: Path, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="data: there is no store"):
+    with pytest.raises(StorageError, match="data: found no store"):
         backup(data_dir, tmp_path / "backup")
     assert not data_dir.exists()
     await fill(data_dir, adding(1))
@@ -198,7 +198,7 @@ def test_backup_of_a_newer_version_is_rejected(data_dir: Path, target: Path) -> 
 
 
 def test_restore_requires_a_backup(data_dir: Path, target: Path) -> None:
-    with pytest.raises(StorageError, match="there is no such file"):
+    with pytest.raises(StorageError, match="no such file"):
         restore(target, data_dir, now_ms=now_ms)
     target.touch()
     with pytest.raises(StorageError, match="the store is empty"):

@@ -97,7 +97,7 @@ async def test_failed_copy_keeps_the_store(data_dir: Path, tmp_path: Path) -> No
 
 
 async def test_unreadable_store_is_an_error(data_dir: Path) -> None:
-    with pytest.raises(StorageError, match="there is no store"):
+    with pytest.raises(StorageError, match="found no store"):
         await held(data_dir)
     open_store(data_dir).close()
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
