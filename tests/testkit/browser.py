@@ -59,6 +59,8 @@ async def opened(
             viewport={"width": width, "height": height},
             is_mobile=phone,
             has_touch=phone,
+            # The certificates of tests are those of an authority that the browser does not know.
+            ignore_https_errors=True,
         )
         tab = Tab(await context.new_page(), [], [], [])
 

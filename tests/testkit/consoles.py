@@ -60,15 +60,17 @@ def console_over(
 
 
 @contextmanager
-def served_over(sets: Sets, settings: Settings | None = None) -> Iterator[str]:
-    """Serve a console at a free port, for browsers, and return its address."""
+def served_over(sets: Sets, settings: Settings | None = None, *words: str) -> Iterator[str]:
+    """Serve a console with these options at a free port, for browsers; return its address."""
     with socket() as opened:
         opened.bind(("127.0.0.1", 0))
-        exposure = exposure_of(options(f"--port={opened.getsockname()[1]}"))
+        exposure = exposure_of(options(f"--port={opened.getsockname()[1]}", *words))
         sets.start()
         sets.wait()
         console = Console(sets, settings or Settings())
         config = uvicorn.Config(console.app(exposure), log_level="warning", lifespan="off")
+        config.load()
+        config.ssl = exposure.tls
         server = uvicorn.Server(config)
         thread = Thread(target=server.run, args=([opened],))
         thread.start()
