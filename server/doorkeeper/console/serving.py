@@ -31,7 +31,6 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     except OSError as error:
         fail([f"port {exposure.port}: {error.strerror}; --port chooses another"])
     sets = Sets(locations)
-    sets.start()
     console = Console(sets, settings_of(options))
     config = uvicorn.Config(
         console.app(exposure),
@@ -46,6 +45,8 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     config.load()
     config.ssl = exposure.tls
     say(f"the console is at {exposure.url}; Ctrl-C stops it")
+    # Not earlier: reading large sets would delay the start.
+    sets.start()
     try:
         uvicorn.Server(config).run(sockets)
     finally:

@@ -88,7 +88,7 @@ def test_wrong_options_are_refused(tls: list[str], tmp_path: Path) -> None:
             exposure_of(options(*words))
     with pytest.raises(ValueError, match="line 1: not a password hash"):
         exposure_of(options(f"--viewers={file}"))
-    with pytest.raises(ValueError, match="no certificate, or an encrypted key|no start line|not"):
+    with pytest.raises(ValueError, match="no certificate, or an encrypted key"):
         exposure_of(options(f"--tls-certificate={file}", f"--tls-key={file}"))
 
 
