@@ -25,7 +25,9 @@ def commands(asked: Asked) -> Sequence[Command]:
         found.append(asked.command("clusters", "drift", asked.address_word(wanted)))
     if asked.get("with") and (histories := _histories(asked, wanted)):
         record = run(found[0], asked.sets.reading_of, "--output", "json").record
-        names = [f"--resource={row['name']}" for _, row in _rows(asked, record or {}).items]
+        names = [
+            f"--resource={row['name']}" for _, row in Rows(signed(record or {}), asked.number).items
+        ]
         words = ["--kind=acl", f"--limit={CHANGES}", *dict.fromkeys(names)]
         found += [
             asked.command("history", "list", asked.address_word(state), *words)
@@ -49,11 +51,6 @@ def _histories(asked: Asked, wanted: SetState) -> list[SetState]:
     return [one for one in (wanted, *others(asked, wanted)) if one.has_history]
 
 
-def _rows(asked: Asked, record: Mapping[str, Any]) -> Rows:
-    """Return the ACLs that an address lacks, then those that it has too many."""
-    return Rows(signed(record), asked.number)
-
-
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the addresses with their differences; the rows of the one that was chosen."""
     wanted = asked.set_state() if asked.sets.states else None
@@ -66,7 +63,10 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if asked.get("clusters") and len(answers) > len(compared):
         values["clusters"] = answers[len(compared)].record["clusters"]
     if asked.get("with") and compared:
-        rows, histories = _rows(asked, compared[0][1].record), _histories(asked, wanted)
+        rows, histories = (
+            Rows(signed(compared[0][1].record), asked.number),
+            _histories(asked, wanted),
+        )
         pairs = zip(reversed(histories), reversed(answers), strict=False)
         changes = {str(state.address): _changes(answer) for state, answer in pairs}
         values["rows"] = rows
