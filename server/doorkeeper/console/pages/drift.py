@@ -25,15 +25,11 @@ def commands(asked: Asked) -> Sequence[Command]:
         found.append(asked.command("clusters", "drift", asked.address_word(wanted)))
     if asked.get("with") and (histories := _histories(asked, wanted)):
         record = run(found[0], asked.sets.reading_of, "--output", "json").record
-        names = [
-            f"--resource={row['name']}" for _, row in Rows(signed(record or {}), asked.number).items
-        ]
-        words = ["--kind=acl", f"--limit={CHANGES}", *dict.fromkeys(names)]
-        found += [
-            asked.command("history", "list", asked.address_word(state), *words)
-            for state in histories
-            if names
-        ]
+        rows = Rows(signed(record or {}), asked.number).items
+        names = dict.fromkeys(f"--resource={row['name']}" for _, row in rows)
+        words = ["--kind=acl", f"--limit={CHANGES}", *names]
+        places = [asked.address_word(state) for state in histories if rows]
+        found += [asked.command("history", "list", place, *words) for place in places]
     return found
 
 
@@ -63,10 +59,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if asked.get("clusters") and len(answers) > len(compared):
         values["clusters"] = answers[len(compared)].record["clusters"]
     if asked.get("with") and compared:
-        rows, histories = (
-            Rows(signed(compared[0][1].record), asked.number),
-            _histories(asked, wanted),
-        )
+        rows = Rows(signed(answers[0].record), asked.number)
+        histories = _histories(asked, wanted)
         pairs = zip(reversed(histories), reversed(answers), strict=False)
         changes = {str(state.address): _changes(answer) for state, answer in pairs}
         values["rows"] = rows
