@@ -111,9 +111,10 @@ def _cell(
     kind, does = "none", "no ACL"
     if cell is not None:
         kind = "all" if name == "*" else how.lower()
-        does = ", ".join(cell["operations"]) or "nothing"
+        does = ", ".join(cell["operations"]) or "depends on the host"
         if cell["denied"]:
-            kind, does = "deny", f"denied {', '.join(cell['denied'])}; allowed {does}"
+            allowed = ", ".join(cell["operations"]) or "nothing"
+            kind, does = "deny", f"denied {', '.join(cell['denied'])}; allowed {allowed}"
     title = f"{_short(principal)}, {_short(_words(how, name))}: {does}"
     return Markup(
         '<rect class="cell {}" x="{}" y="{}" width="{}" height="{}" rx="4"><title>{}</title></rect>'

@@ -252,3 +252,15 @@ def test_grants_say_how_old_their_evidence_is(asked: TestClient) -> None:
 
     assert "Evidence: decisions" in page
     assert "The evidence ends" in page
+
+
+def test_a_permission_from_some_hosts_is_not_called_none(console: TestClient) -> None:
+    """Without a host the command answers for one that no ACL names."""
+    whole = console.get("/what-can", params={"principal": "User:dave"}).text
+    host = console.get("/what-can", params={"principal": "User:dave", "host": "10.1.2.3"}).text
+    matrix = console.get("/matrix").text
+
+    assert "depends on the host: name one above" in whole
+    assert '<span class="op yes">READ</span>' in host
+    assert "depends on the host" not in host
+    assert "User:dave, orders: depends on the host</title>" in matrix
