@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -142,13 +143,20 @@ class Runs:
 
 
 def wait_for_commits(process: subprocess.Popen[str], runs: Runs, wanted: int) -> None:
-    """Wait until a run has made so many commits, or has ended."""
+    """Wait until a run has made so many commits, or has ended.
+
+    All of them take less time than to count them, and a busy machine may not let this process
+    count: the run stands still meanwhile.
+    """
     assert process.stderr is not None
     for line in process.stderr:
         if COMMITTING in line:
             break
+    process.send_signal(signal.SIGSTOP)
     while process.poll() is None and runs.commits() < wanted:
+        process.send_signal(signal.SIGCONT)
         time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)
 
 
 @pytest.mark.timeout(7200)  # at the function: one of the module gives way to that of the folder
