@@ -7,11 +7,10 @@ from datetime import datetime
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, moment, number
-from doorkeeper_pipeline.report.decisions import NEW, PAGE, Standing, rows_of
+from doorkeeper_pipeline.report.decisions import COLUMNS, NEW, PAGE, Standing
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
-    Row,
     count_of,
     counts_by,
     first_of,
@@ -23,11 +22,9 @@ from doorkeeper_pipeline.report.model import (
     About,
     Column,
     Kind,
-    Resource,
     Section,
     Table,
     Tag,
-    Value,
 )
 
 _GONE = Tag("gone", "not found by the last run")
@@ -74,18 +71,22 @@ def _findings_sentence(standing: Standing, before: datetime) -> str:
 
 
 def _findings(standing: Standing, about: About) -> Table:
-    rows = [*rows_of(standing.came(), NEW), *rows_of(standing.went(), _GONE)]
+    came = standing.came()
+    new, found = frozenset(came), [*came, *standing.went()]
     return Table(
         id="findings-changed",
         title="New and resolved findings",
         columns=(
-            Column(title="Change", kind=Kind.TAG, choice=True),
-            Column(title="Severity", kind=Kind.TAG, choice=True),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Finding", kind=Kind.STATEMENT),
+            Column(
+                title="Change",
+                kind=Kind.TAG,
+                of=lambda each: NEW if each in new else _GONE,
+                choice=True,
+            ),
+            *COLUMNS,
         ),
-        rows=tuple(rows[: about.rows_max]),
-        total=len(rows),
+        found=found[: about.rows_max],
+        total=len(found),
         page=PAGE,
         whole=place_of("findings"),
         empty="No finding is new or resolved.",
@@ -124,15 +125,24 @@ def _new_access(frame: pl.LazyFrame, about: About) -> Table:
         id="new-access",
         title="Seen for the first time",
         columns=(
-            Column(title="New", kind=Kind.TAG, choice=True),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Host", kind=Kind.HOST),
-            Column(title="Resource", kind=Kind.RESOURCE),
-            Column(title="Decisions", kind=Kind.NUMBER),
-            Column(title="Refused", kind=Kind.NUMBER),
-            Column(title="First", kind=Kind.TIME),
+            Column(
+                title="New",
+                kind=Kind.TAG,
+                of=lambda row: _KINDS.get(row["kind"], Tag(row["kind"])),
+                choice=True,
+            ),
+            Column(title="Principal", kind=Kind.NAME, of="principal"),
+            Column(title="Host", kind=Kind.HOST, of=lambda row: row["host"] or None),
+            Column(
+                title="Resource",
+                kind=Kind.RESOURCE,
+                of=lambda row: resource_of(row) if row["kind"] == "RESOURCE" else None,
+            ),
+            Column(title="Decisions", kind=Kind.NUMBER, of="count"),
+            Column(title="Refused", kind=Kind.NUMBER, of="denied"),
+            Column(title="First", kind=Kind.TIME, of="first_ts"),
         ),
-        rows=tuple(_new_row(row) for row in first_of(frame, order, about.rows_max)),
+        found=first_of(frame, order, about.rows_max),
         total=count_of(frame),
         whole=place_of("new_access"),
         empty="No principal, address or resource was new.",
@@ -148,43 +158,22 @@ def _drift(frame: pl.LazyFrame, about: About) -> Table:
         id="drift",
         title="Grants that changed",
         columns=(
-            Column(title="Change", kind=Kind.TAG, choice=True),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Does", kind=Kind.TAG, choice=True),
-            Column(title="Operation", kind=Kind.TEXT, choice=True),
-            Column(title="Resource", kind=Kind.RESOURCE),
-            Column(title="Host", kind=Kind.HOST),
-            Column(title="When", kind=Kind.TIME),
-            Column(title="By", kind=Kind.NAME),
+            Column(
+                title="Change",
+                kind=Kind.TAG,
+                of=lambda row: _CHANGES.get(row["change"], Tag(row["change"])),
+                choice=True,
+            ),
+            Column(title="Principal", kind=Kind.NAME, of="principal"),
+            Column(title="Does", kind=Kind.TAG, of=permission_of, choice=True),
+            Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
+            Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
+            Column(title="Host", kind=Kind.HOST, of="host"),
+            Column(title="When", kind=Kind.TIME, of="at"),
+            Column(title="By", kind=Kind.NAME, of="by"),
         ),
-        rows=tuple(_drift_row(row) for row in first_of(frame, order, about.rows_max)),
+        found=first_of(frame, order, about.rows_max),
         total=count_of(frame),
         whole=place_of("drift"),
         empty="No grant changed.",
-    )
-
-
-def _new_row(row: Row) -> tuple[Value, ...]:
-    resource = Resource(row["resource_type"], row["resource_name"])
-    return (
-        _KINDS.get(row["kind"], Tag(row["kind"])),
-        row["principal"],
-        row["host"] or None,
-        resource if row["kind"] == "RESOURCE" else None,
-        row["count"],
-        row["denied"],
-        row["first_ts"],
-    )
-
-
-def _drift_row(row: Row) -> tuple[Value, ...]:
-    return (
-        _CHANGES.get(row["change"], Tag(row["change"])),
-        row["principal"],
-        permission_of(row),
-        row["operation"],
-        resource_of(row),
-        row["host"],
-        row["at"],
-        row["by"],
     )

@@ -21,7 +21,6 @@ from doorkeeper_pipeline.report.model import (
     Statement,
     Table,
     Tag,
-    Value,
 )
 
 if TYPE_CHECKING:
@@ -152,17 +151,16 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
     )
 
 
-def rows_of(groups: Sequence[Group], state: Tag | None = None) -> list[tuple[Value, ...]]:
-    """Return severity, principal and finding of groups."""
-    return [
-        (
-            *(() if state is None else (state,)),
-            severity_of(each.severity),
-            each.who,
-            Statement(each.text, each.subjects),
-        )
-        for each in groups
-    ]
+COLUMNS = (
+    Column(
+        title="Severity", kind=Kind.TAG, of=lambda each: severity_of(each.severity), choice=True
+    ),
+    Column(title="Principal", kind=Kind.NAME, of=lambda each: each.who),
+    Column(
+        title="Finding", kind=Kind.STATEMENT, of=lambda each: Statement(each.text, each.subjects)
+    ),
+)
+"""The columns of a group of findings."""
 
 
 def _groups(standing: Standing | None, action: str) -> list[Group]:
@@ -185,32 +183,27 @@ def _table(
     """Return a table of groups; columns in which nothing would stand are left out."""
     shown = groups[: about.rows_max]
     known = standing.register.findings if standing and standing.register else {}
-    more: dict[str, tuple[Kind, list[Value]]] = {
-        "What to do": (Kind.TEXT, [each.why if each.asks else each.advice for each in shown]),
-        "State": (Kind.TAG, [_state(each, standing, known, about) for each in shown]),
-        "Owner": (Kind.NAME, [_owner(each, known) for each in shown]),
-        "First reported": (Kind.DAY, [each.first_seen for each in shown]),
-    }
-    if name == "removals":
-        del more["What to do"]
-    more = {title: each for title, each in more.items() if any(each[1])}
+    more = (
+        Column(
+            title="What to do",
+            kind=Kind.TEXT,
+            of=lambda each: each.why if each.asks else each.advice,
+        ),
+        Column(
+            title="State",
+            kind=Kind.TAG,
+            of=lambda each: _state(each, standing, known, about),
+            choice=True,
+        ),
+        Column(title="Owner", kind=Kind.NAME, of=lambda each: _owner(each, known)),
+        Column(title="First reported", kind=Kind.DAY, of=lambda each: each.first_seen),
+    )[name == "removals" :]
     return Table(
         id=name,
         title=title,
         note=_SEVERITY if name == "decisions" else "",
-        columns=(
-            Column(title="Severity", kind=Kind.TAG, choice=True),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Finding", kind=Kind.STATEMENT),
-            *(
-                Column(title=title, kind=kind, choice=kind is Kind.TAG)
-                for title, (kind, _) in more.items()
-            ),
-        ),
-        rows=tuple(
-            (*row, *(values[place] for _, values in more.values()))
-            for place, row in enumerate(rows_of(shown))
-        ),
+        columns=(*COLUMNS, *(each for each in more if any(map(each.value, shown)))),
+        found=shown,
         total=len(groups),
         page=PAGE,
         whole=place_of("findings"),

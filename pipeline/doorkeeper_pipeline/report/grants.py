@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import polars as pl
 
@@ -32,7 +32,6 @@ from doorkeeper_pipeline.report.model import (
     Statement,
     Table,
     Tag,
-    Value,
     Whole,
 )
 
@@ -97,18 +96,35 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
         note="Since: when it was created, or the first listing with it. Days: days of history"
         " since then. Covered by: other ACLs that allow its uses; one of them is kept.",
         columns=(
-            Column(title="Severity", kind=Kind.TAG, choice=True),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Grant", kind=Kind.STATEMENT),
-            Column(title="Verdict", kind=Kind.TAG, choice=True),
-            Column(title="Reason", kind=Kind.STATEMENT),
-            Column(title="There since", kind=Kind.DAY),
-            Column(title="Days", kind=Kind.NUMBER),
-            Column(title="Last used", kind=Kind.TIME),
-            Column(title="Covered by", kind=Kind.NAMES),
-            Column(title="Command", kind=Kind.COMMANDS),
+            Column(title="Severity", kind=Kind.TAG, of=_severity, choice=True),
+            Column(title="Principal", kind=Kind.NAME, of="principal"),
+            Column(
+                title="Grant",
+                kind=Kind.STATEMENT,
+                of=lambda row: Statement(row["subject"], (row["opens"],) if row["opens"] else ()),
+            ),
+            Column(
+                title="Verdict",
+                kind=Kind.TAG,
+                of=lambda row: _VERDICTS.get(row["verdict"]),
+                choice=True,
+            ),
+            Column(title="Reason", kind=Kind.STATEMENT, of=lambda row: Statement(row["why"] or "")),
+            Column(title="There since", kind=Kind.DAY, of="known_from"),
+            Column(title="Days", kind=Kind.NUMBER, of="days_known"),
+            Column(title="Last used", kind=Kind.TIME, of="last_used"),
+            Column(
+                title="Covered by",
+                kind=Kind.NAMES,
+                of=lambda row: names_of(names.get(each, each) for each in row["covered_by"] or ()),
+            ),
+            Column(
+                title="Command",
+                kind=Kind.COMMANDS,
+                of=lambda row: Commands("remove", (row["command"],)) if row["command"] else None,
+            ),
         ),
-        rows=tuple(_grant_row(row, names) for row in rows),
+        found=rows,
         total=total,
         whole=place_of("grant_usage"),
         empty="No ACL allows anything.",
@@ -151,18 +167,35 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 title="Over-broad grants",
                 note="Names used are of the names in the history that the grant covers.",
                 columns=(
-                    Column(title="Severity", kind=Kind.TAG, choice=True),
-                    Column(title="Principal", kind=Kind.NAME),
-                    Column(title="Operation", kind=Kind.TEXT, choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE),
-                    Column(title="Host", kind=Kind.HOST),
-                    Column(title="Too wide", kind=Kind.TAGS, choice=True),
-                    Column(title="Uses", kind=Kind.NUMBER),
-                    Column(title="Names used", kind=Kind.SHARE),
-                    Column(title="Used by", kind=Kind.NAMES),
-                    Column(title="Instead", kind=Kind.COMMANDS),
+                    Column(title="Severity", kind=Kind.TAG, of=_severity, choice=True),
+                    Column(title="Principal", kind=Kind.NAME, of="principal"),
+                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
+                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
+                    Column(title="Host", kind=Kind.HOST, of="host"),
+                    Column(
+                        title="Too wide",
+                        kind=Kind.TAGS,
+                        of=lambda row: tuple(
+                            _EXCESS.get(each, Tag(each)) for each in row["excess"]
+                        ),
+                        choice=True,
+                    ),
+                    Column(title="Uses", kind=Kind.NUMBER, of="uses"),
+                    Column(
+                        title="Names used",
+                        kind=Kind.SHARE,
+                        of=lambda row: Share(
+                            row["touched_resource_count"], row["covered_resource_count"]
+                        ),
+                    ),
+                    Column(
+                        title="Used by",
+                        kind=Kind.NAMES,
+                        of=lambda row: names_of(row["touched_principals"]),
+                    ),
+                    Column(title="Instead", kind=Kind.COMMANDS, of=_instead),
                 ),
-                rows=tuple(_overbroad_row(row) for row in first_of(wide, order, about.rows_max)),
+                found=first_of(wide, order, about.rows_max),
                 total=total,
                 whole=place_of("overbroad_grants"),
             ),
@@ -199,35 +232,12 @@ _IDENTITY = (
 )
 
 
-def _grant_row(row: Row, names: Mapping[str, str]) -> tuple[Value, ...]:
-    covered = [names.get(each, each) for each in row["covered_by"] or ()]
-    return (
-        severity_of(row["severity"]),
-        row["principal"],
-        Statement(row["subject"], (row["opens"],) if row["opens"] else ()),
-        _VERDICTS.get(row["verdict"]),
-        Statement(row["why"] or ""),
-        row["known_from"],
-        row["days_known"],
-        row["last_used"],
-        names_of(covered),
-        Commands("remove", (row["command"],)) if row["command"] else None,
-    )
+def _severity(row: Row) -> Tag | None:
+    return severity_of(row["severity"])
 
 
-def _overbroad_row(row: Row) -> tuple[Value, ...]:
+def _instead(row: Row) -> Commands | None:
     count = len(row["proposal"])
-    return (
-        severity_of(row["severity"]),
-        row["principal"],
-        row["operation"],
-        resource_of(row),
-        row["host"],
-        tuple(_EXCESS.get(each, Tag(each)) for each in row["excess"]),
-        row["uses"],
-        Share(row["touched_resource_count"], row["covered_resource_count"]),
-        names_of(row["touched_principals"]),
-        Commands(amount(count, "grant"), tuple(row["commands"]), "; ".join(row["proposal"]))
-        if count
-        else None,
-    )
+    if not count:
+        return None
+    return Commands(amount(count, "grant"), tuple(row["commands"]), "; ".join(row["proposal"]))

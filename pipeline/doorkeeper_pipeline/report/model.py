@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper_pipeline.jobs.left_out import NOTHING, LeftOut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 UNKNOWN = "\u2013"
 """The text in place of a number that was not computed."""
@@ -101,16 +104,25 @@ Value = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column: its title, how its values are shown, and whether one may choose among them."""
+    """A column: its title, how its values are shown, and whether one may choose among them.
+
+    ``of`` is what makes a value of a row: the name of a column of the row, or a function.
+    """
 
     title: str
     kind: Kind
+    of: str | Callable[[Any], Value]
     choice: bool = False
+
+    def value(self, row: Any) -> Value:  # noqa: ANN401  of the table's own kind
+        """Return the value of a row."""
+        value: Value = row[self.of] if isinstance(self.of, str) else self.of(row)
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table. ``rows`` are the first of ``total``; ``whole`` says where all of them are.
+    """A table. ``found`` are the first of ``total`` rows; ``whole`` says where all of them are.
 
     ``page`` is how many stand on the page at a time.
     """
@@ -120,10 +132,15 @@ class Table:
     note: str = ""
     page: int = 25
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Value, ...], ...]
+    found: Sequence[Any]
     total: int
     whole: str = ""
     empty: str = "Nothing."
+
+    @property
+    def rows(self) -> tuple[tuple[Value, ...], ...]:
+        """Return the values of the rows, in the order of the columns."""
+        return tuple(tuple(column.value(row) for column in self.columns) for row in self.found)
 
     @property
     def words(self) -> tuple[Tag, ...]:

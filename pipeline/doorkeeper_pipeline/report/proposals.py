@@ -11,19 +11,17 @@ from doorkeeper_pipeline.report.amounts import amount
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
-    Row,
     first_of,
     place_of,
+    resource_of,
 )
 from doorkeeper_pipeline.report.model import (
     Column,
     Commands,
     Kind,
-    Resource,
     Section,
     Table,
     Tag,
-    Value,
 )
 
 if TYPE_CHECKING:
@@ -81,17 +79,32 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
                 id="backtest-turns",
                 title="Decisions that would change",
                 columns=(
-                    Column(title="Change", kind=Kind.TAG, choice=True),
-                    Column(title="Decisions", kind=Kind.NUMBER),
-                    Column(title="Principal", kind=Kind.NAME),
-                    Column(title="Operation", kind=Kind.TEXT, choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE),
-                    Column(title="Host", kind=Kind.HOST),
-                    Column(title="Last", kind=Kind.TIME),
-                    Column(title="Rule before", kind=Kind.COMMANDS),
-                    Column(title="Rule after", kind=Kind.COMMANDS),
+                    Column(
+                        title="Change",
+                        kind=Kind.TAG,
+                        of=lambda row: _TURNS.get(row["turn"], Tag(row["turn"])),
+                        choice=True,
+                    ),
+                    Column(title="Decisions", kind=Kind.NUMBER, of="count"),
+                    Column(title="Principal", kind=Kind.NAME, of="principal"),
+                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
+                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
+                    Column(title="Host", kind=Kind.HOST, of="host"),
+                    Column(title="Last", kind=Kind.TIME, of="last_ts"),
+                    Column(
+                        title="Rule before",
+                        kind=Kind.COMMANDS,
+                        of=lambda row: Commands(
+                            row["rule_before"], (), row["binding_before"] or ""
+                        ),
+                    ),
+                    Column(
+                        title="Rule after",
+                        kind=Kind.COMMANDS,
+                        of=lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
+                    ),
                 ),
-                rows=tuple(_turn_row(row) for row in first_of(frame, order, about.rows_max)),
+                found=first_of(frame, order, about.rows_max),
                 total=lost[0] + won[0],
                 whole=place_of("backtest"),
                 empty="No decision of the history would change.",
@@ -104,21 +117,3 @@ def _gain_text(count: int) -> str:
     if not count:
         return "No denied request would be allowed."
     return f"{amount(count, 'decision')} would be allowed in place of denied."
-
-
-def _rule(rule: str, binding: str | None) -> Commands:
-    return Commands(rule, (), binding or "")
-
-
-def _turn_row(row: Row) -> tuple[Value, ...]:
-    return (
-        _TURNS.get(row["turn"], Tag(row["turn"])),
-        row["count"],
-        row["principal"],
-        row["operation"],
-        Resource(row["resource_type"], row["resource_name"]),
-        row["host"],
-        row["last_ts"],
-        _rule(row["rule_before"], row["binding_before"]),
-        _rule(row["rule_after"], row["binding_after"]),
-    )

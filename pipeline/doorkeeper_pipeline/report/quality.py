@@ -8,8 +8,8 @@ import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, day, number, percent
 from doorkeeper_pipeline.report.basis import AGREEING
-from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of, place_of
-from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag, Value
+from doorkeeper_pipeline.report.frames import Frames, count_of, first_of, place_of
+from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
 
 if TYPE_CHECKING:
     from datetime import date
@@ -121,22 +121,16 @@ def _agreement(frame: pl.LazyFrame, about: About) -> Table:
         " from another cluster or time, super users are missing, or a log was modified."
         " Nothing is recommended for these principals.",
         columns=(
-            Column(title="Decisions", kind=Kind.NUMBER),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Recorded", kind=Kind.TEXT, choice=True),
-            Column(title="Recorded rule", kind=Kind.TEXT, choice=True),
-            Column(title="By the ACLs", kind=Kind.TEXT, choice=True),
-            Column(title="Rule", kind=Kind.TEXT, choice=True),
-            Column(title="From", kind=Kind.TIME),
-            Column(title="To", kind=Kind.TIME),
+            Column(title="Decisions", kind=Kind.NUMBER, of="disagreeing"),
+            Column(title="Principal", kind=Kind.NAME, of="principal"),
+            Column(title="Recorded", kind=Kind.TEXT, of="outcome", choice=True),
+            Column(title="Recorded rule", kind=Kind.TEXT, of="rule", choice=True),
+            Column(title="By the ACLs", kind=Kind.TEXT, of="outcome_now", choice=True),
+            Column(title="Rule", kind=Kind.TEXT, of="rule_now", choice=True),
+            Column(title="From", kind=Kind.TIME, of="first_ts"),
+            Column(title="To", kind=Kind.TIME, of="last_ts"),
         ),
-        rows=tuple(
-            (
-                *(row["disagreeing"], row["principal"], row["outcome"], row["rule"]),
-                *(row["outcome_now"], row["rule_now"], row["first_ts"], row["last_ts"]),
-            )
-            for row in first_of(different, [-pl.col("disagreeing"), "principal"], about.rows_max)
-        ),
+        found=first_of(different, [-pl.col("disagreeing"), "principal"], about.rows_max),
         total=count_of(different),
         whole=place_of("agreement"),
         empty="Every recorded decision follows from the ACLs.",
@@ -148,15 +142,12 @@ def _quarantine(frame: pl.LazyFrame, about: About) -> Table:
         id="quarantine",
         title="What could not be read",
         columns=(
-            Column(title="File", kind=Kind.NAME),
-            Column(title="At byte", kind=Kind.NUMBER),
-            Column(title="Reason", kind=Kind.TEXT, choice=True),
-            Column(title="Begins with", kind=Kind.NAME),
+            Column(title="File", kind=Kind.NAME, of="file"),
+            Column(title="At byte", kind=Kind.NUMBER, of="byte_offset"),
+            Column(title="Reason", kind=Kind.TEXT, of="reason", choice=True),
+            Column(title="Begins with", kind=Kind.NAME, of="text"),
         ),
-        rows=tuple(
-            (row["file"], row["byte_offset"], row["reason"], row["text"])
-            for row in first_of(frame, ["file", "byte_offset"], about.rows_max)
-        ),
+        found=first_of(frame, ["file", "byte_offset"], about.rows_max),
         total=count_of(frame),
         whole=place_of("quarantine"),
         empty="Everything was understood.",
@@ -168,30 +159,22 @@ def _files(frame: pl.LazyFrame, about: About) -> Table:
         id="files",
         title="Files",
         columns=(
-            Column(title="File", kind=Kind.NAME),
-            Column(title="Read as", kind=Kind.TAG, choice=True),
-            Column(title="Lines", kind=Kind.NUMBER),
-            Column(title="Decisions", kind=Kind.NUMBER),
-            Column(title="No decision", kind=Kind.NUMBER),
-            Column(title="In quarantine", kind=Kind.NUMBER),
-            Column(title="From", kind=Kind.TIME),
-            Column(title="To", kind=Kind.TIME),
+            Column(title="File", kind=Kind.NAME, of="path"),
+            Column(
+                title="Read as",
+                kind=Kind.TAG,
+                of=lambda row: Tag(_SOURCES.get(row["source"]) or row["source"]),
+                choice=True,
+            ),
+            Column(title="Lines", kind=Kind.NUMBER, of="lines"),
+            Column(title="Decisions", kind=Kind.NUMBER, of="decisions"),
+            Column(title="No decision", kind=Kind.NUMBER, of="ignored"),
+            Column(title="In quarantine", kind=Kind.NUMBER, of="quarantined"),
+            Column(title="From", kind=Kind.TIME, of="first_ts"),
+            Column(title="To", kind=Kind.TIME, of="last_ts"),
         ),
-        rows=tuple(_file_row(row) for row in first_of(frame, ["first_ts", "path"], about.rows_max)),
+        found=first_of(frame, ["first_ts", "path"], about.rows_max),
         total=count_of(frame),
         whole=place_of("files"),
         empty=f"{number(0)} files were read.",
-    )
-
-
-def _file_row(row: Row) -> tuple[Value, ...]:
-    return (
-        row["path"],
-        Tag(_SOURCES.get(row["source"]) or row["source"]),
-        row["lines"],
-        row["decisions"],
-        row["ignored"],
-        row["quarantined"],
-        row["first_ts"],
-        row["last_ts"],
     )

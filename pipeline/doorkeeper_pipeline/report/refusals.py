@@ -18,18 +18,17 @@ from doorkeeper_pipeline.report.frames import (
     first_of,
     names_of,
     place_of,
+    resource_of,
 )
 from doorkeeper_pipeline.report.model import (
     About,
     Column,
     Commands,
     Kind,
-    Resource,
     Section,
     Share,
     Table,
     Tag,
-    Value,
 )
 
 _CAUSES = {
@@ -70,17 +69,23 @@ def refusals_of(frames: Frames, about: About) -> Section:
                 note="A grant is the smallest that would have let the request through; whether it"
                 " should is for you to say. Where the cause is another one, no grant is offered.",
                 columns=(
-                    Column(title="Refused", kind=Kind.NUMBER),
-                    Column(title="Principal", kind=Kind.NAME),
-                    Column(title="Operation", kind=Kind.TEXT, choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE),
-                    Column(title="Why", kind=Kind.TAG, choice=True),
-                    Column(title="By request", kind=Kind.NAMES),
-                    Column(title="From", kind=Kind.NAMES),
-                    Column(title="Last", kind=Kind.TIME),
-                    Column(title="What would help", kind=Kind.COMMANDS),
+                    Column(title="Refused", kind=Kind.NUMBER, of="count"),
+                    Column(title="Principal", kind=Kind.NAME, of="principal"),
+                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
+                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
+                    Column(title="Why", kind=Kind.TAG, of=_cause, choice=True),
+                    Column(
+                        title="By request", kind=Kind.NAMES, of=lambda row: names_of(row["apis"])
+                    ),
+                    Column(
+                        title="From",
+                        kind=Kind.NAMES,
+                        of=lambda row: names_of(row["hosts"], row["host_count"]),
+                    ),
+                    Column(title="Last", kind=Kind.TIME, of="last_ts"),
+                    Column(title="What would help", kind=Kind.COMMANDS, of=_help),
                 ),
-                rows=tuple(_row(row) for row in rows),
+                found=rows,
                 total=total,
                 whole=place_of("denied"),
                 empty="Nothing was refused.",
@@ -114,34 +119,34 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
         .with_columns(of_cause=pl.col("count").sum().over("place"))
     )
     order: Order = ["place", pl.col("count") * -1, "cause", "deny", "who"]
-    opens = _effects(frames)
-    rows = tuple(
-        (
-            _cause(row),
-            Share(row["count"], row["of_cause"]),
-            names_of(row["principals"]),
-            row["resources"],
-            _advice(row, about.left_out.accepted.get(row["id"])),
-            opens.get(row["deny"]) if row["deny"] else None,
-            row["last_ts"],
-        )
-        for row in first_of(found, order, about.rows_max)
-    )
+    opens, accepted = _effects(frames), about.left_out.accepted
     return Table(
         id="refusal-causes",
         title="Causes of refusals",
         note="The share is that of the cause. Without the DENY alone so many decisions of this"
         " history would be allowed; more that did not happen in it may be.",
         columns=(
-            Column(title="Why", kind=Kind.TAG, choice=True),
-            Column(title="Refused", kind=Kind.SHARE),
-            Column(title="Principals", kind=Kind.NAMES),
-            Column(title="Resources", kind=Kind.NUMBER),
-            Column(title="What to do", kind=Kind.COMMANDS),
-            Column(title="Allowed without it", kind=Kind.NUMBER),
-            Column(title="Last", kind=Kind.TIME),
+            Column(title="Why", kind=Kind.TAG, of=_cause, choice=True),
+            Column(
+                title="Refused",
+                kind=Kind.SHARE,
+                of=lambda row: Share(row["count"], row["of_cause"]),
+            ),
+            Column(title="Principals", kind=Kind.NAMES, of=lambda row: names_of(row["principals"])),
+            Column(title="Resources", kind=Kind.NUMBER, of="resources"),
+            Column(
+                title="What to do",
+                kind=Kind.COMMANDS,
+                of=lambda row: _advice(row, accepted.get(row["id"])),
+            ),
+            Column(
+                title="Allowed without it",
+                kind=Kind.NUMBER,
+                of=lambda row: opens.get(row["deny"] or ""),
+            ),
+            Column(title="Last", kind=Kind.TIME, of="last_ts"),
         ),
-        rows=rows,
+        found=first_of(found, order, about.rows_max),
         total=count_of(found),
         whole=place_of("denied"),
         empty="Nothing was refused.",
@@ -195,20 +200,6 @@ def _left_out(every: pl.LazyFrame, excluded: tuple[str, ...]) -> tuple[str, ...]
 
 def _sum(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.col("count").sum()).collect().item())
-
-
-def _row(row: Row) -> tuple[Value, ...]:
-    return (
-        row["count"],
-        row["principal"],
-        row["operation"],
-        Resource(row["resource_type"], row["resource_name"]),
-        _cause(row),
-        names_of(row["apis"]),
-        names_of(row["hosts"], row["host_count"]),
-        row["last_ts"],
-        _help(row),
-    )
 
 
 def _help(row: Row) -> Commands | None:
