@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, PatternType
-from doorkeeper_pipeline.evaluation.deciding import add_decisions
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from testkit.acl_worlds import networked_worlds, policies, questions, worlds
-from testkit.asked import asked
+from testkit.asked import answers_to
 from testkit.oracle_authorizer import WITH_NETWORKS, AuthorizerOracle
 from testkit.oracle_totals import Totals
 from testkit.oracle_worlds import kafka_is_lost
@@ -57,7 +56,7 @@ def test_evaluator_decides_as_kafka(
     )["questions"]
 
     index = compile_index(bindings, policy, networks=release == WITH_NETWORKS)
-    found = add_decisions(index, asked(answerable)).column("allowed").to_pylist()
+    found = [row["allowed"] for row in answers_to(answerable, index)]
     assert found == [answer[0] == "ALLOWED" for answer in answers]
     totals.compared[f"decisions of the pipeline's evaluator of {release}"] += len(answers)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acls.decision import Question
+    from doorkeeper_pipeline.evaluation.index import Index
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -41,3 +42,10 @@ def asked_table(
 ) -> DecisionTable:
     """Return distinct questions as a job is given them."""
     return DecisionTable(asked(questions, counts))
+
+
+def answers_to(questions: Sequence[Question], index: Index) -> list[dict[str, Any]]:
+    """Return what a set of ACLs decides: rows of allowed, rule and the number of the binding."""
+    found = asked_table(questions).evaluate(index).decisions
+    rows: list[dict[str, Any]] = pa.table(found.columns()).to_pylist()
+    return rows

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from doorkeeper.acls.decision import RuleKind
 from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
-from doorkeeper_pipeline.evaluation.questions import UNNAMED, encode, texts_of
+from doorkeeper_pipeline.evaluation.questions import UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,18 +58,6 @@ class Decisions(NamedTuple):
             "rule": pa.DictionaryArray.from_arrays(pa.array(self.rules), words).cast(pa.string()),
             "binding": pa.array(self.bindings, mask=self.bindings == NO_BINDING),
         }
-
-
-def add_decisions(index: Index, table: pa.Table) -> pa.Table:
-    """Return an Arrow table with the columns allowed, rule and binding added.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
-    for name, column in decisions(index, encode(index, texts_of(table))).columns().items():
-        table = table.append_column(name, column)
-    return table
 
 
 def decisions(index: Index, questions: Questions) -> Decisions:

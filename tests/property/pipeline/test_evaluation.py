@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from doorkeeper.acls.decision import Policy, Question, explain
 from doorkeeper.acls.model import AclBinding
-from doorkeeper_pipeline.evaluation.deciding import add_decisions
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit import reference
 from testkit.acl_worlds import loaded, networked_worlds, policies, questions, worlds
-from testkit.asked import asked, asked_table
+from testkit.asked import answers_to, asked_table
 
 many_questions = st.lists(questions, max_size=40, unique=True)
 
@@ -26,7 +25,7 @@ def test_decisions_agree(world: list[AclBinding], policy: Policy, asking: list[Q
     snapshot = loaded(*bindings)
     index = pickle.loads(pickle.dumps(compile_index(bindings, policy)))
 
-    rows = add_decisions(index, asked(asking)).to_pylist()
+    rows = answers_to(asking, index)
 
     for question, row in zip(asking, rows, strict=True):
         binding = None if row["binding"] is None else bindings[row["binding"]]
@@ -47,7 +46,7 @@ def test_network_decisions_agree(
     snapshot = loaded(*bindings).with_network_matching(enabled=networks)
     index = pickle.loads(pickle.dumps(compile_index(bindings, policy, networks=networks)))
 
-    rows = add_decisions(index, asked(asking)).to_pylist()
+    rows = answers_to(asking, index)
 
     for question, row in zip(asking, rows, strict=True):
         binding = None if row["binding"] is None else bindings[row["binding"]]
