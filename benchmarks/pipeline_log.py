@@ -33,6 +33,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -217,13 +218,12 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
     """Return the method that is ours, on an engine."""
 
     def job(logs: Path, out: Path) -> float:
-        from doorkeeper_pipeline.cli import starting
+        from doorkeeper_pipeline.engines.local import LocalEngine
         from doorkeeper_pipeline.engines.spark import SparkEngine
         from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
         from doorkeeper_pipeline.jobs.run import run
 
-        master = "local[*]" if engine_name == "spark" else None
-        with starting.engine(engine_name, master, lambda _: None) as engine:
+        with closing(SparkEngine() if engine_name == "spark" else LocalEngine()) as engine:
             if isinstance(engine, SparkEngine):
                 engine.session.range(1).count()  # its start is not measured
             begin_s = time.perf_counter()

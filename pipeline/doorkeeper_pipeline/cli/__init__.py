@@ -4,7 +4,8 @@ commands  the list of subcommands
 options   the options that several of them have
 failures  how a command that cannot go on says so, and the exit statuses
 json_records  the JSON that commands print
-starting  the engine that was asked for
+engine    the engine of a command: its options and its start
+starting  the policy, and the inputs of a job
 run, backtest, propose, why, report, maintain, completion
           the subcommands; they import heavy modules when they are called
 """

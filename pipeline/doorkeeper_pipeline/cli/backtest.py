@@ -12,8 +12,8 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
@@ -24,7 +24,6 @@ from doorkeeper_pipeline.cli.failures import (
     show,
 )
 from doorkeeper_pipeline.cli.json_records import show_record
-from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 
 ROWS_SHOWN = 50
@@ -39,7 +38,7 @@ ROWS_SHOWN = 50
 @named_option("--acls", multiple=True)
 @named_option("--limit", "rows", type=click.IntRange(0), default=ROWS_SHOWN, show_default=True)
 @options.last_policy
-@options.engine
+@engine_options
 @json_output(json_records.Backtest)
 @click.pass_context
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
@@ -56,11 +55,7 @@ def command(
     super_users: tuple[str, ...],
     allow_everyone: bool | None,
     release: str | None,
-    engine_name: str | None,
-    master: str | None,
-    conf: tuple[tuple[str, str], ...],
-    packages: tuple[str, ...],
-    quiet: bool,
+    chosen: ChosenEngine,
     output: str,
 ) -> None:
     """Evaluate the whole history with another set of ACLs.
@@ -83,12 +78,7 @@ def command(
     given = starting.run_options(
         out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
     )
-    with (
-        progress("starting", quiet=quiet) as shown,
-        starting.engine(
-            engine_name, master, shown.tell, Settings(conf=conf, packages=packages)
-        ) as engine,
-    ):
+    with chosen.started() as (shown, engine):
         shown.tell(f"asking the history about {len(proposed):,} proposed ACLs")
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         proof = evidence(asked, given.thresholds)

@@ -10,11 +10,10 @@ import click
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
-from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.tables.places import is_address
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def _names(
 @named_option("--keep", "keep_days", type=click.IntRange(1), default_text="keep all")
 @named_option("--forget", multiple=True, callback=_names)
 @named_option("--vacuum-hours", type=click.IntRange(0), default=VACUUM_HOURS, show_default=True)
-@options.engine
+@engine_options
 @json_output(json_records.Maintained)
 def command(
     *,
@@ -56,11 +55,7 @@ def command(
     keep_days: int | None,
     forget: tuple[str, ...],
     vacuum_hours: int,
-    engine_name: str | None,
-    master: str | None,
-    conf: tuple[tuple[str, str], ...],
-    packages: tuple[str, ...],
-    quiet: bool,
+    chosen: ChosenEngine,
     output: str,
 ) -> None:
     """Remove old days and forgotten names from the tables, merge small and delete unused files.
@@ -81,11 +76,7 @@ def command(
             f"--vacuum-hours: found {vacuum_hours}; allowed in an object store:"
             f" {VACUUM_HOURS_MIN} or more, because runs there are not locked"
         )
-    settings = Settings(conf=conf, packages=packages)
-    with (
-        progress("starting", quiet=quiet) as shown,
-        starting.engine(engine_name, master, shown.tell, settings) as engine,
-    ):
+    with chosen.started() as (shown, engine):
         done = maintain(
             MaintainRequest(out=out, keep_days=keep_days, forget=forget, vacuum_hours=vacuum_hours),
             Surroundings(

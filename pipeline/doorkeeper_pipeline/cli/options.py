@@ -170,24 +170,6 @@ class TablesPlace(LocalPath):
         return super().convert(value, param, ctx)
 
 
-def engine(function: F) -> F:
-    """Add --engine, --master, --conf, --packages and --quiet."""
-    for option in (
-        named_option("--packages", multiple=True),
-        named_option("--conf", multiple=True, type=Setting()),
-        named_option("--quiet", "-q", is_flag=True),
-        named_option("--master", default_text="local[*]"),
-        named_option(
-            "--engine",
-            "engine_name",
-            type=click.Choice(["spark", "local"]),
-            default_text="local; spark with --master",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
 def zone(function: F) -> F:
     """Add --zone."""
     option = named_option("--zone", type=Zone(), default="UTC", show_default=True)

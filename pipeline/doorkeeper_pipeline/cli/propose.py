@@ -14,11 +14,10 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
-from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
@@ -59,7 +58,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @options.last_policy
 @options.last_evidence
 @named_option("--accept-lost-access", is_flag=True)
-@options.engine
+@engine_options
 @json_output(json_records.Proposed)
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
@@ -80,11 +79,7 @@ def command(
     allow_everyone: bool | None,
     accept_lost_access: bool,
     release: str | None,
-    engine_name: str | None,
-    master: str | None,
-    conf: tuple[tuple[str, str], ...],
-    packages: tuple[str, ...],
-    quiet: bool,
+    chosen: ChosenEngine,
     output: str,
     **limits: Any,
 ) -> None:
@@ -116,11 +111,7 @@ def command(
         limits=starting.limits(limits),
         cluster=cluster,
     )
-    settings = Settings(conf=conf, packages=packages)
-    with (
-        progress("starting", quiet=quiet) as shown,
-        starting.engine(engine_name, master, shown.tell, settings) as engine,
-    ):
+    with chosen.started() as (shown, engine):
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         shown.tell("comparing recorded outcomes with the ACLs")
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))

@@ -16,8 +16,8 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
@@ -28,7 +28,6 @@ from doorkeeper_pipeline.cli.failures import (
     show,
 )
 from doorkeeper_pipeline.cli.json_records import show_record
-from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 @options.command_config
 @options.policy
 @options.evidence
-@options.engine
+@engine_options
 @json_output(json_records.Run)
 @inspects
 def command(
@@ -85,11 +84,7 @@ def command(
     super_users: tuple[str, ...],
     allow_everyone: bool,
     release: str,
-    engine_name: str | None,
-    master: str | None,
-    conf: tuple[tuple[str, str], ...],
-    packages: tuple[str, ...],
-    quiet: bool,
+    chosen: ChosenEngine,
     output: str,
     **limits: Any,
 ) -> None:
@@ -108,7 +103,7 @@ def command(
     """
     from doorkeeper_pipeline.jobs.request import RunRequest
 
-    options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
+    options.check_inputs(inputs, is_spark=chosen.is_spark)
     options.check_config(inputs, command_config)
     request = RunRequest(
         out=out,
@@ -130,12 +125,7 @@ def command(
         accepted=starting.accepted_findings(findings, cluster),
         networks=options.RELEASES[release],
     )
-    settings = Settings(conf=conf, packages=packages)
-    with (
-        progress("starting", quiet=quiet) as shown,
-        starting.engine(engine_name, master, shown.tell, settings) as engine,
-        collection_paused(),
-    ):
+    with chosen.started() as (shown, engine), collection_paused():
         _run(request, engine, shown, follow, is_json=output == "json")
 
 

@@ -1,59 +1,21 @@
-"""The chosen engine, the policy, and the inputs of a job."""
+"""The policy, and the inputs of a job."""
 
 from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
 import secrets
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.cli import options
-from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.jobs.options import RunOptions
-
-
-@contextmanager
-def engine(
-    name: str | None,
-    master: str | None,
-    tell: Callable[[str], None],
-    given: Settings | None = None,
-) -> Iterator[Engine]:
-    """Start an engine, and end it: Spark if it or a master is named, else the local one.
-
-    Raises:
-        Missing: Java or PySpark is not there.
-        UsageError: a master, or a setting of Spark, is given for the local engine.
-
-    """
-    if name == "local" and master is not None:
-        raise click.UsageError(f"--master {master} requires --engine spark")
-    if name != "spark" and master is None:
-        if given is not None and given.as_conf():
-            raise click.UsageError("--conf and --packages require --engine spark")
-        from doorkeeper_pipeline.engines.local import LocalEngine
-
-        yield LocalEngine()
-        return
-    master = master or LOCAL_MASTER
-    from doorkeeper_pipeline.engines.spark import SparkEngine
-
-    started = SparkEngine(master, given, tell=tell)
-    try:
-        yield started
-    finally:
-        started.close()
 
 
 def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:

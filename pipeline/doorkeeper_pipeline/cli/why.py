@@ -12,11 +12,10 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
-from doorkeeper_pipeline.engines.session import Settings
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -63,7 +62,7 @@ def _grant_options(function: options.F) -> options.F:
     "--examples", "most", type=click.IntRange(0), default=EXAMPLES_SHOWN, show_default=True
 )
 @json_output(json_records.ExplainedGrants)
-@options.engine
+@engine_options
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
 @inspects
@@ -74,11 +73,7 @@ def command(
     cluster: str,
     most: int,
     output: str,
-    engine_name: str | None,
-    master: str | None,
-    conf: tuple[tuple[str, str], ...],
-    packages: tuple[str, ...],
-    quiet: bool,
+    chosen: ChosenEngine,
     **grants: Any,
 ) -> None:
     """Explain the verdict about each GRANT: keep, not enough evidence, ask or remove.
@@ -99,11 +94,7 @@ def command(
 
     wanted = filters_of(rows, **grants)
     given = starting.run_options(out, (), allow_everyone=None, release=None, cluster=cluster)
-    settings = Settings(conf=conf, packages=packages)
-    with (
-        progress("starting", quiet=quiet) as shown,
-        starting.engine(engine_name, master, shown.tell, settings) as engine,
-    ):
+    with chosen.started() as (shown, engine):
         asked = history(out, engine, given.policy, networks=given.networks, cluster=cluster)
         shown.tell("looking for examples")
         found = explain(out, asked, wanted, most=most, cluster=cluster)

@@ -1,0 +1,96 @@
+"""The engine of a command: its options, and its start with the progress that it tells."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
+from doorkeeper_pipeline.cli.options import Setting
+from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from doorkeeper.cli.vocabulary.progress import Progress
+    from doorkeeper_pipeline.engines.contract import Engine
+
+
+class ChosenEngine(NamedTuple):
+    """The engine that was asked for: Spark if it or a master is named, else the local one."""
+
+    name: str | None
+    master: str | None
+    settings: Settings
+    quiet: bool
+
+    @property
+    def is_spark(self) -> bool:
+        """Return whether it is Spark."""
+        return self.name == "spark" or self.master is not None
+
+    @contextmanager
+    def started(self) -> Iterator[tuple[Progress, Engine]]:
+        """Start the engine, and end it; what it does is told.
+
+        Raises:
+            Missing: Java or PySpark is not there.
+            UsageError: a master, or a setting of Spark, is given for the local engine.
+
+        """
+        with progress("starting", quiet=self.quiet) as shown:
+            engine = self._engine(shown.tell)
+            try:
+                yield shown, engine
+            finally:
+                engine.close()
+
+    def _engine(self, tell: Callable[[str], None]) -> Engine:
+        if self.name == "local" and self.master is not None:
+            raise click.UsageError(f"--master {self.master} requires --engine spark")
+        if self.is_spark:
+            from doorkeeper_pipeline.engines.spark import SparkEngine
+
+            return SparkEngine(self.master or LOCAL_MASTER, self.settings, tell=tell)
+        if self.settings.as_conf():
+            raise click.UsageError("--conf and --packages require --engine spark")
+        from doorkeeper_pipeline.engines.local import LocalEngine
+
+        return LocalEngine()
+
+
+def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --engine, --master, --conf, --packages and --quiet: the argument ``chosen``."""
+
+    @wraps(function)
+    def command(
+        *,
+        engine_name: str | None,
+        master: str | None,
+        conf: tuple[tuple[str, str], ...],
+        packages: tuple[str, ...],
+        quiet: bool,
+        **others: Any,
+    ) -> None:
+        settings = Settings(conf=conf, packages=packages)
+        function(chosen=ChosenEngine(engine_name, master, settings, quiet), **others)
+
+    found: Callable[..., Any] = command
+    for option in (
+        named_option("--packages", multiple=True),
+        named_option("--conf", multiple=True, type=Setting()),
+        named_option("--quiet", "-q", is_flag=True),
+        named_option("--master", default_text="local[*]"),
+        named_option(
+            "--engine",
+            "engine_name",
+            type=click.Choice(["spark", "local"]),
+            default_text="local; spark with --master",
+        ),
+    ):
+        found = option(found)
+    return found
