@@ -166,35 +166,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 id="overbroad-grants",
                 title="Over-broad grants",
                 note="Names used are of the names in the history that the grant covers.",
-                columns=(
-                    Column(title="Severity", kind=Kind.TAG, of=_severity, choice=True),
-                    Column(title="Principal", kind=Kind.NAME, of="principal"),
-                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-                    Column(title="Host", kind=Kind.HOST, of="host"),
-                    Column(
-                        title="Too wide",
-                        kind=Kind.TAGS,
-                        of=lambda row: tuple(
-                            _EXCESS.get(each, Tag(each)) for each in row["excess"]
-                        ),
-                        choice=True,
-                    ),
-                    Column(title="Uses", kind=Kind.NUMBER, of="uses"),
-                    Column(
-                        title="Names used",
-                        kind=Kind.SHARE,
-                        of=lambda row: Share(
-                            row["touched_resource_count"], row["covered_resource_count"]
-                        ),
-                    ),
-                    Column(
-                        title="Used by",
-                        kind=Kind.NAMES,
-                        of=lambda row: names_of(row["touched_principals"]),
-                    ),
-                    Column(title="Instead", kind=Kind.COMMANDS, of=_instead),
-                ),
+                columns=_OVERBROAD,
                 found=first_of(wide, order, about.rows_max),
                 total=total,
                 whole=place_of("overbroad_grants"),
@@ -241,3 +213,31 @@ def _instead(row: Row) -> Commands | None:
     if not count:
         return None
     return Commands(amount(count, "grant"), tuple(row["commands"]), "; ".join(row["proposal"]))
+
+
+_OVERBROAD = (
+    Column(title="Severity", kind=Kind.TAG, of=_severity, choice=True),
+    Column(title="Principal", kind=Kind.NAME, of="principal"),
+    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
+    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
+    Column(title="Host", kind=Kind.HOST, of="host"),
+    Column(
+        title="Too wide",
+        kind=Kind.TAGS,
+        of=lambda row: tuple(_EXCESS.get(each, Tag(each)) for each in row["excess"]),
+        choice=True,
+    ),
+    Column(title="Uses", kind=Kind.NUMBER, of="uses"),
+    Column(
+        title="Names used",
+        kind=Kind.SHARE,
+        of=lambda row: Share(row["touched_resource_count"], row["covered_resource_count"]),
+    ),
+    Column(
+        title="Used by",
+        kind=Kind.NAMES,
+        of=lambda row: names_of(row["touched_principals"]),
+    ),
+    Column(title="Instead", kind=Kind.COMMANDS, of=_instead),
+)
+"""The columns of a grant that is too wide."""

@@ -78,32 +78,7 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
             Table(
                 id="backtest-turns",
                 title="Decisions that would change",
-                columns=(
-                    Column(
-                        title="Change",
-                        kind=Kind.TAG,
-                        of=lambda row: _TURNS.get(row["turn"], Tag(row["turn"])),
-                        choice=True,
-                    ),
-                    Column(title="Decisions", kind=Kind.NUMBER, of="count"),
-                    Column(title="Principal", kind=Kind.NAME, of="principal"),
-                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-                    Column(title="Host", kind=Kind.HOST, of="host"),
-                    Column(title="Last", kind=Kind.TIME, of="last_ts"),
-                    Column(
-                        title="Rule before",
-                        kind=Kind.COMMANDS,
-                        of=lambda row: Commands(
-                            row["rule_before"], (), row["binding_before"] or ""
-                        ),
-                    ),
-                    Column(
-                        title="Rule after",
-                        kind=Kind.COMMANDS,
-                        of=lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
-                    ),
-                ),
+                columns=_COLUMNS,
                 found=first_of(frame, order, about.rows_max),
                 total=lost[0] + won[0],
                 whole=place_of("backtest"),
@@ -117,3 +92,30 @@ def _gain_text(count: int) -> str:
     if not count:
         return "No denied request would be allowed."
     return f"{amount(count, 'decision')} would be allowed in place of denied."
+
+
+_COLUMNS = (
+    Column(
+        title="Change",
+        kind=Kind.TAG,
+        of=lambda row: _TURNS.get(row["turn"], Tag(row["turn"])),
+        choice=True,
+    ),
+    Column(title="Decisions", kind=Kind.NUMBER, of="count"),
+    Column(title="Principal", kind=Kind.NAME, of="principal"),
+    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
+    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
+    Column(title="Host", kind=Kind.HOST, of="host"),
+    Column(title="Last", kind=Kind.TIME, of="last_ts"),
+    Column(
+        title="Rule before",
+        kind=Kind.COMMANDS,
+        of=lambda row: Commands(row["rule_before"], (), row["binding_before"] or ""),
+    ),
+    Column(
+        title="Rule after",
+        kind=Kind.COMMANDS,
+        of=lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
+    ),
+)
+"""The columns of a decision that would change."""
