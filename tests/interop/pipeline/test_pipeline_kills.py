@@ -47,7 +47,6 @@ CONF = {
     "spark.executor.memory": "512m",
     "spark.sql.shuffle.partitions": "2",
 }
-COMMITTING = "committing the new tables"
 
 
 class Runs:
@@ -121,6 +120,10 @@ class Runs:
         """Return the number of commits to all tables."""
         return sum(1 for _ in self.out.glob("*/*/_delta_log/*.json"))
 
+    def staged(self) -> int:
+        """Return the number of files of the table runs, which a run writes before it commits."""
+        return sum(1 for _ in self.out.glob("*/runs/*.parquet"))
+
     def compare_with_undisturbed(self, folder: Path) -> None:
         """Compare silver and gold with those of one run of the local engine over all files."""
         for out in (self.out, folder):
@@ -146,12 +149,11 @@ def wait_for_commits(process: subprocess.Popen[str], runs: Runs, wanted: int) ->
     """Wait until a run has made so many commits, or has ended.
 
     All of them take less time than to count them, and a busy machine may not let this process
-    count: the run stands still meanwhile.
+    count: from its last file on the run stands still meanwhile.
     """
-    assert process.stderr is not None
-    for line in process.stderr:
-        if COMMITTING in line:
-            break
+    staged = runs.staged()
+    while process.poll() is None and runs.staged() == staged:
+        time.sleep(0.001)
     process.send_signal(signal.SIGSTOP)
     while process.poll() is None and runs.commits() < wanted:
         process.send_signal(signal.SIGCONT)
