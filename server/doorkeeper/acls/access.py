@@ -60,8 +60,8 @@ class Power(NamedTuple):
     """The operations that a principal may perform on the resources of a pattern.
 
     ``operations`` are those on a resource that the pattern covers and no narrower pattern does:
-    narrower patterns have rows of their own. ``sometimes`` are those that are allowed from some
-    clients of a network only, ``denied`` those that a DENY refuses to some of these clients.
+    narrower patterns have rows of their own. They are allowed from all hosts that were asked about,
+    ``sometimes`` from some of them only; ``denied`` are those that a DENY refuses to some of them.
     """
 
     pattern: ResourcePattern
@@ -145,8 +145,8 @@ def what_can(
     """Return the allowed operations by pattern, sorted; patterns that allow nothing are included.
 
     There is a row for each pattern on which the principal or ``User:*`` has a binding, and one for
-    the literal ``*`` if operations are allowed without any binding. ``host`` is an address or a
-    network.
+    the literal ``*`` if operations are allowed without any binding. ``host`` is an address, a
+    network, or ``*`` for all hosts.
     """
     powers: list[Power] = []
     for kind in SUPPORTED_OPERATIONS:
@@ -163,11 +163,12 @@ def _power(
     policy: Policy, snapshot: Snapshot, principal: str, host: str, pattern: ResourcePattern
 ) -> Power:
     kind, name = pattern.resource_type, probe(snapshot, pattern)
-    # ``*`` is a single client here, one that no binding names.
     clients: Sequence[str] = (host,)
-    if "/" in host:
+    if host == ANY_HOST or "/" in host:
         hosts = hosts_about(snapshot, kind, name, (principal, WILDCARD_PRINCIPAL))
-        clients = clients_within(host, hosts, networks=snapshot.matches_networks)
+        within = clients_within(host, hosts, networks=snapshot.matches_networks)
+        # As a client, ``*`` is one that no binding names.
+        clients = (host, *within) if host == ANY_HOST else within
     masks = [
         permissions_mask(policy, snapshot, principal, client, kind, name) for client in clients
     ]
@@ -182,17 +183,6 @@ def _power(
         operations_of(kind, some & ~always),
         operations_of(kind, denied),
     )
-
-
-def names_hosts(snapshot: Snapshot, principal: str) -> bool:
-    """Return whether bindings of a principal or ``User:*`` are for some hosts only."""
-    tables = (
-        index.principals.get(who)
-        for index in snapshot.types
-        for who in (principal, WILDCARD_PRINCIPAL)
-    )
-    patterns = (table.patterns() for table in tables if table is not None)
-    return any(not isinstance(cell, int) for _, _, cell in chain.from_iterable(patterns))
 
 
 def unnamed_principal(named: Collection[str]) -> str:

@@ -70,9 +70,14 @@ def pattern_matches(filter: ResourcePatternFilter, pattern: ResourcePattern) -> 
         return True
     if filter.pattern_type is not _MATCH:
         return filter.name == pattern.name
+    return covers(pattern, filter.name)
+
+
+def covers(pattern: ResourcePattern, name: str) -> bool:
+    """Say whether the pattern is for the resource of this name: the literal, ``*`` or a prefix."""
     if pattern.pattern_type is _LITERAL:
-        return pattern.name in (filter.name, WILDCARD)
-    return filter.name.startswith(pattern.name)
+        return pattern.name in (name, WILDCARD)
+    return name.startswith(pattern.name)
 
 
 def entry_matches(filter: AccessControlEntryFilter, entry: AccessControlEntry) -> bool:

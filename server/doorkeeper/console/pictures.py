@@ -111,10 +111,11 @@ def _cell(
     kind, does = "none", "no ACL"
     if cell is not None:
         kind = "all" if name == "*" else how.lower()
-        does = ", ".join(cell["operations"]) or "depends on the host"
+        does = ", ".join(cell["operations"]) or "nothing"
+        if cell["sometimes"]:
+            does += f"; from some hosts only {', '.join(cell['sometimes'])}"
         if cell["denied"]:
-            allowed = ", ".join(cell["operations"]) or "nothing"
-            kind, does = "deny", f"denied {', '.join(cell['denied'])}; allowed {allowed}"
+            kind, does = "deny", f"denied {', '.join(cell['denied'])}; allowed {does}"
     title = f"{_short(principal)}, {_short(_words(how, name))}: {does}"
     return Markup(
         '<rect class="cell {}" x="{}" y="{}" width="{}" height="{}" rx="4"><title>{}</title></rect>'

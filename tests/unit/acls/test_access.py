@@ -95,6 +95,20 @@ def test_what_can() -> None:
     ]
 
 
+def test_what_can_says_what_depends_on_the_host() -> None:
+    """A DENY for one host, and an ALLOW for one, are not lost among those of all hosts."""
+    world = loaded(
+        allow("a", READ, topic("ord", PREFIXED)),
+        deny("a", READ, topic("orders"), host="10.9.9.9"),
+        allow("a", WRITE, topic("*"), host="10.0.0.50"),
+    )
+
+    powers = {power.pattern: power for power in what_can(PLAIN, world, "User:a")}
+
+    assert powers[topic("orders")] == Power(topic("orders"), (DESCRIBE,), (READ, WRITE), (READ,))
+    assert powers[topic("*")] == Power(topic("*"), (), (WRITE, DESCRIBE))
+
+
 @settings(max_examples=30)
 @given(acl_worlds.policies, acl_worlds.worlds)
 def test_who_can_and_what_can_match_the_authorizer(policy: Policy, world: list[AclBinding]) -> None:

@@ -14,7 +14,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.acls.access import Access, Power, names_hosts
+from doorkeeper.acls.access import Access, Power
 from doorkeeper.acls.access import what_can as permissions_of
 from doorkeeper.acls.access import who_can as principals_with
 from doorkeeper.acls.bulk import load
@@ -568,8 +568,8 @@ def what_can(
     if not any(binding.entry.principal == principal for binding in find(snapshot, ANY_BINDING)):
         notes.append(f"note: no ACL names {printable(principal)}")
         notes += near_misses_in(policy, snapshot, principal).lines()
-    if host == ANY_HOST and names_hosts(snapshot, principal):
-        notes.append("not included: ACLs for specific hosts; to include them, give --host ADDRESS")
+    if any(power.sometimes for power in powers):
+        notes.append("note: for the hosts of an operation, use doorkeeper acls who-can")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])
 
 
@@ -605,7 +605,7 @@ def _power_line(power: Power) -> str:
     (kind, name, how), operations, sometimes, _ = power
     words = ", ".join(operation.name for operation in operations) or "none"
     if sometimes:
-        words += f"; from some of the hosts {', '.join(operation.name for operation in sometimes)}"
+        words += f"; from some hosts only: {', '.join(operation.name for operation in sometimes)}"
     return f"{kind.name} {how.name} {paint(printable(name), 'cyan')}  {words}"
 
 

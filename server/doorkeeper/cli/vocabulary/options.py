@@ -70,7 +70,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--user-principal": Meaning(
         QUESTION, "TYPE:NAME", "The user whose delegation tokens are the resource."
     ),
-    "--resource": Meaning(QUESTION, "NAME", "The name of the resource, of any type."),
+    "--resource": Meaning(QUESTION, "NAME", "A name that the changed ACLs cover, of any type."),
     "--resource-type": Meaning(QUESTION, "TYPE", "The type of the resource, such as topic."),
     "--resource-pattern-type": Meaning(
         QUESTION,

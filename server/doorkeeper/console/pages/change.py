@@ -81,4 +81,5 @@ PAGE = Page(
     " they change. Nothing is changed before you confirm it.",
     commands,
     show,
+    prefers=lambda state: state.is_file,
 )

@@ -35,7 +35,7 @@ def commands(asked: Asked) -> Sequence[Command]:
 
 def others(asked: Asked, wanted: SetState) -> list[SetState]:
     """Return the other addresses that have been read, or the chosen one alone."""
-    chosen = asked.get("with")
+    chosen = asked.get("with") if asked.set_state("with") is not wanted else ""
     return [
         asked.sets.fresh(name)
         for name, state in asked.sets.states.items()

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from doorkeeper.acls.filters import covers
+from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.console.page import Asked, Page
 from doorkeeper.console.pictures import timeline
 from doorkeeper.console.rendering import Rows
@@ -25,7 +27,8 @@ def commands(asked: Asked) -> Sequence[Command]:
         return []
     resource, at = asked.resource_words(), _moment(asked)
     kinds = ["--kind=acl"] if not asked.get("all") else []
-    named = asked.option("--resource", "name")
+    # The command has names; of a prefix the page selects the lines.
+    named = [] if asked.is_prefixed else asked.option("--resource", "name")
     since = [f"--since={at}"] if at else []
     words = [asked.address_word(state), *since, *named, *kinds, *asked.option("--author", "author")]
     found = [asked.command("history", "list", *words, f"--limit={CHANGES}")]
@@ -47,15 +50,31 @@ def _moment(asked: Asked) -> str:
     return today.isoformat() if at.lower() == "today" else at
 
 
-def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a revision, its lines about the resource that is asked for apart from the others."""
-    name, kind = asked.get("name"), asked.get("kind", "topic").upper().replace("-", "_")
+def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a revision, its lines about the resource that is asked for apart from the others.
+
+    None if a resource is asked for and no line is about it.
+    """
     lines = revision["changes"]
-    about = [
-        one for one in lines if one.get("name") == name and one.get("resourceType", kind) == kind
-    ]
-    first = about or lines[:8]
-    return {**revision, "first": first, "rest": [one for one in lines if one not in first]}
+    if not asked.get("name"):
+        return {**revision, "first": lines[:8], "rest": lines[8:]}
+    first = [one for one in lines if _is_about(asked, one)]
+    rest = [one for one in lines if one not in first]
+    return {**revision, "first": first, "rest": rest} if first else None
+
+
+def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
+    """Say whether a change is of an ACL whose pattern covers the name, or of what has the name."""
+    name, kind = asked.get("name"), asked.get("kind", "topic").upper().replace("-", "_")
+    if "resourceType" not in change:
+        return name in (change.get("name"), change["key"])
+    if asked.is_prefixed:
+        name = name.removesuffix("*")
+    pattern = ResourcePattern(
+        ResourceType[change["resourceType"]], change["name"], PatternType[change["patternType"]]
+    )
+    is_within = asked.is_prefixed and pattern.name.startswith(name)
+    return change["resourceType"] == kind and (is_within or covers(pattern, name))
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -68,11 +87,11 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     }
     if answers:
         page = answers[-1].record
-        revisions = [_lines_of(asked, one) for one in page["revisions"]]
+        revisions = [lines for one in page["revisions"] if (lines := _lines_of(asked, one))]
         values |= {
             "revisions": Rows(revisions, asked.number, 20),
             "older": page["before"],
-            "picture": timeline(page["revisions"]),
+            "picture": timeline(revisions),
         }
         if len(answers) > 1:
             values["then"] = answers[0].record

@@ -172,14 +172,14 @@ def test_hosts_are_escaped(tmp_path: Path) -> None:
 
 
 def test_what_can(run: Run) -> None:
-    """Pattern by pattern, from an address or from any other."""
+    """Pattern by pattern, from all hosts or from one."""
     result = run("what-can --principal User:bob")
     assert result.stdout.splitlines() == [
         "TOPIC PREFIXED ord  WRITE, DESCRIBE",
-        "TOPIC LITERAL orders  WRITE, DESCRIBE",
+        "TOPIC LITERAL orders  DESCRIBE; from some hosts only: WRITE",
         "",
         "permissions of User:bob",
-        "not included: ACLs for specific hosts; to include them, give --host ADDRESS",
+        "note: for the hosts of an operation, use doorkeeper acls who-can",
         *result.stdout.splitlines()[-3:],
     ]
     result = run("what-can --principal User:bob --host 10.0.0.1")
@@ -190,9 +190,9 @@ def test_what_can(run: Run) -> None:
         "resourceType": "TOPIC",
         "name": "orders",
         "patternType": "LITERAL",
-        "operations": ["WRITE", "DESCRIBE"],
-        "sometimes": [],
-        "denied": [],
+        "operations": ["DESCRIBE"],
+        "sometimes": ["WRITE"],
+        "denied": ["WRITE"],
     }
     nothing = run("what-can --principal User:* --resource-type transactional-id")
     assert nothing.stdout.startswith("none\n\npermissions of all principals that no ACL names\n")

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from doorkeeper.acls.filters import covers
 from doorkeeper.acls.formats.records import records
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author
@@ -124,8 +125,9 @@ class Revision(Struct, frozen=True):
 class RevisionFilter(Struct, frozen=True, kw_only=True):
     """The revisions to list: those that meet each condition; an empty one is met by all.
 
-    ``principals`` and ``resources`` are those of changed ACLs; ``resources`` also names of other
-    kinds. ``authors`` are the principals that changed them. ``after`` is a revision.
+    ``principals`` are those of changed ACLs. ``resources`` are names: of an ACL the pattern matches
+    one of them, as ``*`` and prefixes do; of a row of another kind it is the name. ``authors`` are
+    the principals that changed them. ``after`` is a revision.
     """
 
     after: int | None = None
@@ -156,7 +158,8 @@ class RevisionFilter(Struct, frozen=True, kw_only=True):
             return True
         decoded = row.row()
         if isinstance(decoded, StoredBinding):
-            principal, name = decoded.binding.entry.principal, decoded.binding.pattern.name
+            principal, pattern = decoded.binding.entry.principal, decoded.binding.pattern
+            is_about = any(covers(pattern, name) for name in self.resources)
         else:
             declared = KINDS.get(row.kind)
             principal = ""
@@ -165,8 +168,9 @@ class RevisionFilter(Struct, frozen=True, kw_only=True):
                 if decoded is None or declared is None
                 else getattr(decoded, declared.audit_name)
             )
+            is_about = name in self.resources
         return (not self.principals or principal in self.principals) and (
-            not self.resources or name in self.resources
+            not self.resources or is_about
         )
 
 
