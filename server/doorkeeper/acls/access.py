@@ -7,7 +7,6 @@ the engine once for each name that occurs, and once for a name that does not.
 from __future__ import annotations
 
 from functools import reduce
-from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
