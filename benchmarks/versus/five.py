@@ -33,7 +33,7 @@ FIVE = (
         100_000,
     ),
     Told(
-        "ACLs created one by one, durable, 100,000 there",
+        "ACLs created one by one, durable, among 100,000",
         "CreateAcls of 1",
         "1 connection",
         100_000,

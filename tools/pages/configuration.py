@@ -37,7 +37,7 @@ check FILE` prints every error and warning of one.
   standard authorizer, `super.users=User:ANONYMOUS`. A warning says that everyone on this machine
   is an administrator.
 - All errors are reported at once, each with file, line and key, and the status is 1: errors of
-  keys, the authorizer and groups, and, if all keys are valid, of mechanisms and certificates.
+  keys and the authorizer, and, if all keys are valid, of mechanisms and certificates.
   `doorkeeper config check` and SIGHUP report the same errors.
 - A key of Kafka's that has no effect here is accepted; one warning lists them. A real broker's
   file starts unchanged.

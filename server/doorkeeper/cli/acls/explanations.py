@@ -185,7 +185,8 @@ def _implied_line(operation: AclOperation) -> str:
     includes = " or ".join(implying.name for implying in implying_operations(operation))
     also = ", ".join(sorted(implied.name for implied in IMPLIED_OPERATIONS[operation]))
     more = f"; one of {operation.name} includes {also}" if also else ""
-    return f"an ALLOW of {includes} includes {operation.name}{more}; only a DENY of ALL includes it"
+    name = operation.name
+    return f"an ALLOW of {includes} includes {name}{more}; only a DENY of ALL includes {name}"
 
 
 def by_bearing(considered: Iterable[Considered]) -> list[Considered]:
