@@ -148,7 +148,7 @@ Examples:
 @json_output(ClusterDrift)
 @inspects
 def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
-    """List the ACLs of the scope that clusters lack (+), or have too many (-).
+    """List the ACLs of the scope that clusters lack (+), or should not have (-).
 
     The signs are those of plan and adopt: what enforcing the store adds and removes.
     """
