@@ -64,7 +64,7 @@ class Guard:
                 for name, value in self._headers.items():
                     headers.setdefault(name, value)
                 if scope["path"].startswith("/static/"):
-                    headers["Cache-Control"] = "no-cache"
+                    headers["Cache-Control"] = "max-age=86400"
             await send(message)
 
         refusal = self._refusal(scope["method"], Headers(scope=scope))

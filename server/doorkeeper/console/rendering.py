@@ -54,7 +54,9 @@ def environment() -> Environment:
     )
     templates.filters.update(shown=shown, count=count, sentence=sentence)
     templates.globals.update(link=link, Rows=Rows, is_long=is_long, moment=moment, without=without)
-    templates.globals.update(row_of=row_of_record)
+    # Links to static files have it: no browser shows the style of another version.
+    version = max(file.stat().st_mtime_ns for file in (FOLDER / "static").iterdir())
+    templates.globals.update(row_of=row_of_record, version=f"{version:x}")
     return templates
 
 
