@@ -9,29 +9,10 @@ the one that was run, ``.json`` is its output, and ``.md`` its text in Markdown.
     GET  /NAME.json?..        what the command prints with --output json (&part=1: the second one)
     GET  /NAME.md?..          the command lines with what they print as text
     POST /NAME                a form with a long or secret text; redirects to its GET
-    POST /read-again          reads a set anew
     POST /change, /accept     with --allow-changes: applies the plan of /change, accepts a finding
-    GET  /login, POST /login, /logout, GET /login/provider, /login/callback
-    GET  /static/FILE
 
 request -> guard (Host, Origin, headers) -> login.sessions (who it is) -> app (routes)
         -> page.commands(asked) -> runs.run -> page.show(asked, answers) -> templates/NAME.html
-
-command    options of ``doorkeeper console``
-serving    starts the HTTP server
-app        routes, errors
-guard      the checks and headers of all requests
-login      where it is served, users, OpenID Connect, sessions
-sets       the ACLs of the addresses: read in the background at start, kept with their index, read
-           again when a file or a store has changed, of live clusters at a click
-changes    who may change something, and the confirmation
-runs       runs a command in this process; its output, messages and status
-page       ``Page`` and ``Asked``, the question in a request
-advice     the pipeline's tables about grants
-texts      long texts of forms (logs, certificates, files), kept in memory, as files for a command
-rendering  Jinja2, names of strangers as text, pages of long lists
-pictures   SVG with its numbers for a table
-pages      a module for each page
 
 To add a page: a module in ``pages`` that ends with ``PAGE = Page(...)``, its name in
 ``pages.PAGES``, and ``templates/NAME.html``, which extends ``layout.html`` and fills the blocks
