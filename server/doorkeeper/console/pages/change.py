@@ -76,8 +76,8 @@ def number_of(plan: Mapping[str, Any]) -> int:
 
 PAGE = Page(
     "change",
-    "Make an address as wanted",
-    "The changes after which an address has the ACLs of the wanted one, and the decisions that"
+    "Apply the wanted ACLs",
+    "The changes that give an address the ACLs of the wanted set, and the decisions that"
     " they change. Nothing is changed before you confirm it.",
     commands,
     show,

@@ -56,9 +56,7 @@ def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any] | Non
     None if a resource is asked for and no line is about it.
     """
     lines = revision["changes"]
-    if not asked.get("name"):
-        return {**revision, "first": lines[:8], "rest": lines[8:]}
-    first = [one for one in lines if _is_about(asked, one)]
+    first = [one for one in lines if _is_about(asked, one)] if asked.get("name") else lines[:8]
     rest = [one for one in lines if one not in first]
     return {**revision, "first": first, "rest": rest} if first else None
 

@@ -12,7 +12,7 @@ from doorkeeper.console.runs import Answer, Command
 
 
 def commands(asked: Asked) -> Sequence[Command]:
-    """Return the plan and the findings of lint, once there is a file."""
+    """Return the plan, the findings of lint, and the rules as they are now."""
     if not asked.get("file"):
         return []
     file = asked.file("file", "proposed.yaml")
@@ -22,10 +22,13 @@ def commands(asked: Asked) -> Sequence[Command]:
     if asked.settings.rules is not None:
         words.append(f"--assert={asked.settings.rules}")
     plan_words = [word for word in asked.set_words() if not word.startswith("--config=")]
-    return [
+    found = [
         asked.command("acls", "plan", file, *plan_words, *words),
         asked.command("acls", "lint", file, *asked.settings.policy_words),
     ]
+    if asked.settings.rules is not None:
+        found.append(asked.command("acls", "assert", str(asked.settings.rules), *asked.set_words()))
+    return found
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -38,6 +41,12 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         values["allowed"] = sum(one["allowed"] for one in plan["effective"])
         values["findings"] = Rows(answers[1].record["findings"] if answers[1].record else [], 1)
         values["people"] = _people(plan["effective"])
+        values["before"] = {
+            (rule["words"], one["principal"])
+            for answer in answers[2:]
+            for rule in answer.record["rules"]
+            for one in rule["counterexamples"]
+        }
     return values
 
 

@@ -40,7 +40,7 @@ PAGE = Page(
     "whoami",
     "Which principal is it?",
     "The principal that a broker makes of a certificate, a token or a name, the rule that makes it,"
-    " its ACLs, and who is nearly named so.",
+    " its ACLs, and principals with similar names.",
     commands,
     show,
     long=("text", "config"),

@@ -212,6 +212,20 @@ def test_a_review_checks_the_rules_of_the_console(acls: Path, tmp_path: Path) ->
     assert page.count('<span class="verdict no">broken') == 1
     assert page.count('<span class="verdict yes">holds') == 1
     assert "User:eve" in page[page.index("broken") :]
+    assert page.count(">by this change<") == 1
+    assert "before this change too" not in page
+
+
+def test_a_rule_that_is_broken_already_is_told_from_one_that_the_file_breaks(
+    acls: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES.replace("User:eve", "User:alice"), encoding="utf-8")
+    with console_over(sets_at(acls), Settings(rules=rules)) as console:
+        page = console.get("/review", params={"file": acls.read_text(encoding="utf-8")}).text
+
+    assert "before this change too" in page
+    assert ">by this change<" not in page
 
 
 def test_an_acl_that_is_not_there_cannot_be_removed(console: TestClient) -> None:
