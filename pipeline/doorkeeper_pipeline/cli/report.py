@@ -42,7 +42,13 @@ ROWS_MAX = 20_000
 @options.cluster
 @named_option("--title", default="", default_text="the cluster")
 @named_option("--limit", "rows", type=click.IntRange(1, ROWS_MAX), default=2_000, show_default=True)
-@named_option("--findings", "register", type=click.Path(dir_okay=False, path_type=Path))
+@named_option(
+    "--findings",
+    "register",
+    text="Write the findings to this JSON file, and keep those that it marks as accepted"
+    " (accepted_until today or later).",
+    type=click.Path(dir_okay=False, path_type=Path),
+)
 @options.last_excluded
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
 @json_output(json_records.Report)

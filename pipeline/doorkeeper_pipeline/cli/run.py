@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     "--max-quarantined", type=click.FloatRange(0, 100), default_text="5; 100 with --follow"
 )
 @named_option("--follow", type=click.FloatRange(min=0.1))
-@named_option("--cluster-name", "cluster", default="")
+@named_option(
+    "--cluster-name", "cluster", text="The Kafka cluster that the logs belong to.", default=""
+)
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
 @options.excluded

@@ -11,7 +11,7 @@ import click
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
@@ -37,6 +37,7 @@ def _grant_options(function: options.F) -> options.F:
             "--resource-pattern-type",
             "pattern_type",
             type=click.Choice(["any", "match", "literal", "prefixed"], case_sensitive=False),
+            choices=PATTERN_TYPES,
             default="any",
             show_default=True,
         ),
@@ -79,9 +80,12 @@ def command(
     """Explain the verdict about each GRANT: keep, not enough evidence, ask or remove.
 
     The answer has the deciding rule, its reason, the age and use of the grant, and
-    examples from the history. A GRANT is a row as doorkeeper acls prints it:
-    KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host. Options
-    select grants too. The rules: docs/reference/pipeline-reference.md.
+    examples from the history. Options select grants too. The rules:
+    docs/reference/pipeline-reference.md. A GRANT is a row as doorkeeper acls prints it:
+
+    \b
+      KafkaPrincipal,ResourceType,PatternType,ResourceName,
+      Operation,PermissionType,Host
 
     \b
     Examples:

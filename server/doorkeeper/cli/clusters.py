@@ -64,7 +64,13 @@ def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
     server = click.argument(
         "server", metavar="ADDRESS", type=_server_address, shell_complete=complete_address
     )
-    names = named_option("--cluster-name", "names", multiple=True, default_text="all")
+    names = named_option(
+        "--cluster-name",
+        "names",
+        text="A cluster in the clusters file.",
+        multiple=True,
+        default_text="all",
+    )
     return server(names(command))
 
 
@@ -148,9 +154,9 @@ Examples:
 @json_output(ClusterDrift)
 @inspects
 def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
-    """List the ACLs of the scope that clusters lack (+), or should not have (-).
+    """List the ACLs that are missing (+) or extra (-) on clusters, within the scope of Doorkeeper.
 
-    The signs are those of plan and adopt: what enforcing the store adds and removes.
+    As in acls plan, + is what enforcing the store would add, and - what it would remove.
     """
     desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     numbers = [_numbers(comparison, desired) for comparison in comparisons]
@@ -187,8 +193,9 @@ def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
 @command.command(
     name="adopt",
     epilog="""
-Nothing is changed: whoever maintains the clusters file decides. A store that was restored, copied
-or recreated has a new id and changes no cluster until it has adopted it.
+This command changes nothing: copy the printed line into the clusters file. A store that was
+restored, copied or recreated has a new id; it changes a cluster only when the cluster's entry in
+that file names the id.
 
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
@@ -202,7 +209,7 @@ Examples:
 @clusters_options
 @json_output(Adoptions)
 def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
-    """Print the line that assigns clusters to the store, and what the store would change."""
+    """Print the line for the clusters file that assigns clusters to a store, and its changes."""
     desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
@@ -276,7 +283,8 @@ def _clusters_of(server: Address, names: Sequence[str]) -> list[ClusterConfig]:
     """Return the clusters of these names, or all."""
     clusters_file = settings_at(server)[CLUSTERS_FILE]
     if clusters_file is None:
-        fail([f"{server.target}: doorkeeper.clusters.file is missing"])
+        text = "doorkeeper.clusters.file is not set; expected: the path of the clusters file"
+        fail([f"{server.target}: {text}"])
     clusters = load(clusters_file)
     known = {cluster.name: cluster for cluster in clusters}
     for name in names:

@@ -21,7 +21,8 @@ _MEMBERS = {
     ),
     "users": Member("doorkeeper.cli.users.commands:command", "Manage SCRAM users."),
     "store": Member(
-        "doorkeeper.cli.store.commands:command", "Back up, restore, migrate, check and copy stores."
+        "doorkeeper.cli.store.commands:command",
+        "Create, back up, restore, check and copy stores; choose Kafka's release.",
     ),
     "history": Member(
         "doorkeeper.cli.history.commands:command", "List and verify the changes of a store."
@@ -33,7 +34,7 @@ _MEMBERS = {
     "learn": Member(
         "doorkeeper.cli.learn.commands:command", "Find the minimal ACLs that a command needs."
     ),
-    "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
+    "audit": Member("doorkeeper.cli.audit:command", "Check that an audit log is complete."),
     "config": Member(
         "doorkeeper.cli.config:command",
         "Write, check, show and reset a configuration.",
@@ -87,8 +88,7 @@ class Root(LazyGroup):
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C; of serve: 128 + n stopped at once by a second signal n.
 
-\b
-What takes longer than two seconds is reported on stderr, where that is a terminal.
+Operations that take longer than two seconds report their progress on stderr if it is a terminal.
 
 \b
 Examples:

@@ -25,8 +25,8 @@ FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
     cls=Command,
     name="console",
     epilog=f"""
-A page in the browser for each question about ACLs: who can, why, what if, since when, by whom. The
-options of the policy count for all addresses. It needs the extra console:
+The console has a page for each question about ACLs: who can, why, what if, since when, by whom. The
+settings of the server given here apply to all addresses. The console requires the extra console:
 pip install 'doorkeeper[console]'.
 {ADDRESSES}
 \b
@@ -68,8 +68,8 @@ Examples:
 def command(addresses: tuple[Address, ...], **options: Any) -> None:
     """Answer questions about the ACLs of ADDRESS in a browser, at http://localhost:9480.
 
-    There nobody logs in. Another address needs TLS and a login: names and passwords of files, or
-    OpenID Connect.
+    On localhost no login is required. An address that other machines reach requires TLS and a
+    login: user names and passwords from a file, or OpenID Connect.
     """
     try:
         from doorkeeper.console.serving import serve

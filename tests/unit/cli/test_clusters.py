@@ -169,4 +169,4 @@ def test_configuration_errors_are_reported(tmp_path: Path) -> None:
     other.write_text("node.id=1\n")
     code, _, errors = run("clusters", "status", f"config:{other}")
     assert code == 1
-    assert f"{other}: doorkeeper.clusters.file is missing" in errors
+    assert f"{other}: doorkeeper.clusters.file is not set" in errors

@@ -136,14 +136,14 @@ TABLE: Final = {
         Answer("acls.yaml store:store --own-prefix odrers", 1, "not owned: TOPIC 'orders'"),
     ),
     clusters.show_status: Answers(
-        Answer("config:plain.properties", 1, "doorkeeper.clusters.file is missing"),
+        Answer("config:plain.properties", 1, "doorkeeper.clusters.file is not set"),
         Answer("config:none.properties", 1, f"cannot be read: {NO_FILE}"),
         Answer("config:bad.properties", 1, "bad.yaml:2: "),
         Answer("config:server.properties", 3, "a (enforce): "),
         Answer("config:server.properties --cluster-name b", 2, "found 'b'; allowed: a"),
     ),
     clusters.show_drift: Answers(
-        Answer("config:plain.properties", 1, "doorkeeper.clusters.file is missing"),
+        Answer("config:plain.properties", 1, "doorkeeper.clusters.file is not set"),
         Answer("config:none.properties", 1, f"cannot be read: {NO_FILE}"),
         Answer("config:bad.properties", 1, "bad.yaml:2: "),
         Answer("config:server.properties", 3, "a: "),

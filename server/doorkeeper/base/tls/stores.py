@@ -92,8 +92,8 @@ def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> Se
     if inline_key is None and SSL_KEYSTORE_LOCATION not in files:
         raise settings.problem(
             SSL_KEYSTORE_LOCATION,
-            f"listener {settings.listener_name} uses {settings.security_protocol} and requires a"
-            " certificate: set it to a key store",
+            f"missing; listener {settings.listener_name} uses {settings.security_protocol}, which"
+            " requires a key store with a certificate and its private key",
         )
     if in_pem:
         identity = _identity_in_pem(settings, files, inline_key, inline_chain)

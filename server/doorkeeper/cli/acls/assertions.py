@@ -35,7 +35,8 @@ BROKEN: Final = 3
     cls=Command,
     name="assert",
     epilog=f"""
-A rule is never, always, only, or no more than before (which compares with the ACLs of --before).
+The kinds of rules are 'never', 'always', 'only' and 'no more than before'; the last compares with
+the ACLs of --before.
 {POLICY_HELP}
 \b
 Exit statuses: 0 all rules hold; 1 failed, or there are no ACLs, with the reason on stderr;

@@ -65,7 +65,7 @@ from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import matching
 from doorkeeper.cli.terminal import fail, printable, say, show_json
 from doorkeeper.cli.vocabulary.json_output import has_json, json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
 from doorkeeper.client.errors import NotServed
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ Examples:
                       --allow-principal User:admin
 """,
 )
-@resource_options
+@resource_options("literal", "prefixed")
 @entry_options()
 @no_principal_option
 @no_force_option
@@ -235,7 +235,7 @@ Examples:
                          --deny-principal User:admin --operation All
 """,
 )
-@resource_options
+@resource_options(*PATTERN_TYPES)
 @entry_options()
 @no_principal_option
 @force_option
@@ -343,7 +343,7 @@ Examples:
   doorkeeper acls list config:server.properties --topic orders --resource-pattern-type match
 """,
 )
-@resource_options
+@resource_options(*PATTERN_TYPES)
 @entry_options(hidden=True)
 @principal_option
 @no_force_option

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acls.formats.entities import records_of_entities
 from doorkeeper.acls.formats.records import write_json, write_yaml
@@ -82,6 +83,8 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
 @click.command(
     cls=Command,
     epilog=f"""
+The built-in roles: {", ".join(BUILT_IN)}.
+
 {STATUSES}
 
 \b

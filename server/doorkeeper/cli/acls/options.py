@@ -35,7 +35,7 @@ from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.vocabulary.commands import Command
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,17 +95,24 @@ def _several(name: str, *, hidden: bool = False) -> Callable[[Any], Any]:
     return named_option(name, multiple=True, type=utf8, hidden=hidden)
 
 
-def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name resources."""
+def resource_options(
+    *patterns: str,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options of resources, with these types of patterns."""
     pattern = named_option(
         "--resource-pattern-type",
+        choices={word: PATTERN_TYPES[word] for word in patterns},
         default="literal",
-        shell_complete=one_of(word.lower() for word in _PATTERNS),
+        shell_complete=one_of(patterns),
         show_default=True,
     )
-    for option in reversed((*options_of_resources(multiple=True), pattern)):
-        command = option(command)
-    return command
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed((*options_of_resources(multiple=True), pattern)):
+            command = option(command)
+        return command
+
+    return add
 
 
 def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -51,16 +51,28 @@ STATUSES = """\b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C."""
 PLAN_STATUSES: Final = """\b
-Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on or one that
-apply refuses, or a broken rule of --assert, with the reason on stderr; 2 wrong usage;
-3 changes; 130 ended by Ctrl-C."""
+Exit statuses: 0 no changes; 1 failed, nothing to compare, a condition of --fail-on is met,
+apply would refuse the plan, or a rule of --assert is broken, with the reason on stderr;
+2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
+DIFF_STATUSES: Final = """\b
+Exit statuses: 0 no changes; 1 failed, nothing to compare, or a condition of --fail-on is met,
+with the reason on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
+
+_FAILURES: Final = {
+    "removal": "ACLs, topics, users or quotas are removed",
+    "widening": "requests become allowed that were denied, as --effective shows them",
+    "unowned": "ADDRESS has ACLs that are neither in WANTED nor owned",
+}
 
 plan_output_option = json_output(PlanRecord, EffectiveDifferenceRecord, others=("markdown",))
 
 
 def fail_on_option(*failures: str) -> Callable[[Command], Command]:
     """Return the option --fail-on with some of the failures; ``exit_with_status`` takes them."""
-    return named_option("--fail-on", "failures", type=click.Choice(failures), multiple=True)
+    choices = {failure: _FAILURES[failure] for failure in failures}
+    return named_option(
+        "--fail-on", "failures", type=click.Choice(failures), choices=choices, multiple=True
+    )
 
 
 assert_option = named_option(

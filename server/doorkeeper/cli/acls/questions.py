@@ -23,7 +23,6 @@ from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.decision import explain as explain_decision
 from doorkeeper.acls.explanation import apply_change, explanation
-from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.csv import binding_of_row
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import (
@@ -39,7 +38,7 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.acls.tasks import TASKS, TaskNeed, task_access, task_answer
+from doorkeeper.acls.tasks import TaskNeed, task_access, task_answer
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -120,9 +119,6 @@ allow.everyone.if.no.acl.found. For files and live clusters, give them with --co
 
 # Begins the note on a row of --without that is not in the set; the console shows such rows apart.
 ABSENT: Final = "--without: no such ACL: "
-_TASKS_HELP: Final = f"""
-Tasks of --task: {", ".join(TASKS)}. Roles: {", ".join(BUILT_IN)}.
-"""
 
 
 class AclState(Struct, frozen=True):
@@ -279,7 +275,7 @@ def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
 
 @click.command(
     cls=Command,
-    epilog=f"""{_TASKS_HELP}{POLICY_HELP}
+    epilog=f"""{POLICY_HELP}
 An ACL is written as a row, as in the output: KafkaPrincipal,ResourceType,PatternType,ResourceName,
 Operation,PermissionType,Host.
 
@@ -399,7 +395,7 @@ def bindings_of(text: str) -> list[AclBinding]:
     name="who-can",
     epilog=f"""
 User:* stands for all principals that no ACL names.
-{_TASKS_HELP}{POLICY_HELP}{_STATUSES}
+{POLICY_HELP}{_STATUSES}
 \b
 Examples:
   doorkeeper acls who-can store:data --operation Write --topic orders
@@ -424,7 +420,8 @@ def who_can(
 ) -> None:
     """List the principals that may use a resource, and their hosts.
 
-    For many names, a host, or a task: always, or sometimes, with examples and the deciding rules.
+    With --resource-pattern-type prefixed, --host or --task, each principal is listed as allowed
+    always or sometimes, with examples and the deciding ACLs.
     """
     asked = take_needs(options, operation)
     state = take_state(options)
@@ -501,8 +498,9 @@ _TYPES = [kind.name.lower().replace("_", "-") for kind in ResourceType if kind >
     cls=Command,
     name="what-can",
     epilog=f"""
-The operations of a row are those for the names that its pattern covers and no narrower row covers.
-{_TASKS_HELP}{POLICY_HELP}{_STATUSES}
+The operations of a row apply to names that its pattern matches, except names that a narrower row
+matches.
+{POLICY_HELP}{_STATUSES}
 \b
 Examples:
   doorkeeper acls what-can store:data --principal User:alice
@@ -533,8 +531,8 @@ def what_can(
 ) -> None:
     """List the permissions of a principal, pattern by pattern.
 
-    For a resource, all names with a prefix, or a task: each operation always, never or sometimes,
-    with examples and the deciding rules.
+    With a resource, a prefix or --task, each operation is listed as allowed always, sometimes or
+    never, with examples and the deciding ACLs.
     """
     needs = _needs_of_all_operations(options, resource_types)
     state = take_state(options)

@@ -49,6 +49,7 @@ from doorkeeper.cli.acls.entities import (
 )
 from doorkeeper.cli.acls.ownership import ownership_of, selector_of, selectors, whole_option
 from doorkeeper.cli.acls.plan_options import (
+    DIFF_STATUSES,
     PLAN_STATUSES,
     STATUSES,
     PlanReport,
@@ -97,7 +98,7 @@ _dry_run = named_option("--dry-run", is_flag=True)
 @click.command(
     cls=Command,
     epilog=f"""{ADDRESSES}
-{PLAN_STATUSES}
+{DIFF_STATUSES}
 
 \b
 Examples:
@@ -139,8 +140,9 @@ def diff(
 ) -> None:
     """Show the ACLs that only RIGHT has (+) and that only LEFT has (-).
 
-    --with and --without are applied to RIGHT first; without RIGHT, it is LEFT. With
-    --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
+    --with and --without first change RIGHT. If RIGHT is omitted, a changed copy of LEFT takes its
+    place. With --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and
+    denied (-).
     """
     owned = selector_of(options)
     location = _take_right(options, left, since, until, is_changed=bool(added or removed))

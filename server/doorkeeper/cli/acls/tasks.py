@@ -33,7 +33,7 @@ from doorkeeper.cli.acls.question_options import check_name, take_resource
 from doorkeeper.cli.json_records.questions import PrincipalVerdict, VerdictRegion
 from doorkeeper.cli.json_records.questions import TaskAnswer as TaskAnswerRecord
 from doorkeeper.cli.terminal import paint, printable
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
 
 _PREFIXED: Final = "prefixed"
 _OPTIONS: Final = {
@@ -50,6 +50,7 @@ pattern_option = named_option(
     "--resource-pattern-type",
     "pattern",
     type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
+    choices={word: PATTERN_TYPES[word] for word in ("literal", _PREFIXED)},
     default="literal",
     show_default=True,
 )

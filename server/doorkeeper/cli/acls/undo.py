@@ -121,7 +121,7 @@ def undo(
     accepted: frozenset[Rule],
     **options: Any,
 ) -> None:
-    """Take back the changes of ACLs by REVISION, by a range of revisions, or since a moment."""
+    """Undo the ACL changes of a revision, of a range of revisions, or since a moment."""
     require_no_question(output, asks=not (yes or dry_run))
     named = _take_revisions(revisions, since, options)
     location = take_location(options)

@@ -253,10 +253,10 @@ def _take_files(
 
 @command.command(
     epilog=f"""
-Each change has a hash over itself and the change before it. A change that was modified, removed or
-inserted with other tools is found; so that a log that was written anew as a whole is found too,
-keep the hash that this command prints elsewhere, and give it as --recorded. A server writes the
-newest one into its log every five minutes: --recorded-in takes all that a file has.
+Each change has a hash of itself and of the change before it, so a change that was modified, removed
+or inserted with other tools is detected. To detect a log that was rewritten as a whole, keep the
+printed hash in another place and pass it with --recorded. A server logs the newest hash every five
+minutes; --recorded-in reads all hashes in such a log file.
 {ADDRESSES}
 \b
 Exit statuses: 0 the log is as it was written; 1 it is not, is not readable, or has nothing to

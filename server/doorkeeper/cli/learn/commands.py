@@ -151,7 +151,13 @@ Examples:
     default_text="standard output",
 )
 @named_option("--check", "acl_file", type=click.Path(path_type=Path), shell_complete=files)
-@named_option("--log", "first_log", type=click.Path(path_type=Path), shell_complete=files)
+@named_option(
+    "--log",
+    "first_log",
+    text="Doorkeeper's audit log, or a kafka-authorizer.log with level DEBUG.",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+)
 @named_option(
     "--topics",
     "topic_file",

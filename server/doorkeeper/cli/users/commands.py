@@ -97,18 +97,25 @@ def _where_options(function: Function) -> Function:
     return function
 
 
-_mechanisms_option = named_option(
-    "--mechanism",
-    "mechanisms",
-    type=click.Choice(MECHANISMS),
-    multiple=True,
-    default_text="both, or the ones that the user has",
-)
-_iterations_option = named_option(
-    "--iterations",
-    type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
-    default_text="4096, or the user's number",
-)
+def _mechanisms_option(default: str) -> Callable[[Function], Function]:
+    return named_option(
+        "--mechanism",
+        "mechanisms",
+        type=click.Choice(MECHANISMS),
+        multiple=True,
+        default_text=default,
+    )
+
+
+def _iterations_option(default: str) -> Callable[[Function], Function]:
+    return named_option(
+        "--iterations",
+        type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
+        default_text=default,
+    )
+
+
+_THOSE_PRESENT: Final = "those that the user has"
 _password_option = named_option(
     "--password-file", type=click.Path(path_type=Path), default_text="ask"
 )
@@ -126,8 +133,8 @@ Examples:
 )
 @_where_options
 @click.argument("name")
-@_mechanisms_option
-@_iterations_option
+@_mechanisms_option("both")
+@_iterations_option(str(ITERATIONS_MIN))
 @_password_option
 @json_output(UserChange)
 def add(
@@ -173,8 +180,8 @@ Examples:
 )
 @_where_options
 @click.argument("name")
-@_mechanisms_option
-@_iterations_option
+@_mechanisms_option(_THOSE_PRESENT)
+@_iterations_option(f"those of the user, or {ITERATIONS_MIN}")
 @_password_option
 @json_output(UserChange)
 def set_password(
@@ -216,7 +223,7 @@ Examples:
 )
 @_where_options
 @click.argument("name")
-@_mechanisms_option
+@_mechanisms_option(_THOSE_PRESENT)
 @accept_option("lock-out")
 @json_output(UserChange)
 def remove(

@@ -1,9 +1,10 @@
 """The options of ``doorkeeper`` and ``doorkeeper-pipeline``: one name, one meaning, one text.
 
-A command makes an option by its name; what it adds is the type, the default, and whether it may be
-repeated. A name that is not in the table is an error of the program. ``acls add``, ``remove`` and
-``list`` have the names of kafka-acls.sh, other commands those that mean the same: --force is
---yes, and --bootstrap-server is an ADDRESS.
+A command makes an option by its name; what it adds is the type, the default, whether it may be
+repeated, and its own text where the common one would not be true for it. A name that is not in the
+table is an error of the program. ``acls add``, ``remove`` and ``list`` have the names of
+kafka-acls.sh, other commands those that mean the same: --force is --yes, and --bootstrap-server is
+an ADDRESS.
 """
 
 from __future__ import annotations
@@ -75,8 +76,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--resource-pattern-type": Meaning(
         QUESTION,
         "TYPE",
-        "How to interpret the name: literal; prefixed (the beginning of names); match (all"
-        " patterns that match the name); any.",
+        "How to interpret the name.",
     ),
     "--producer": Meaning(
         QUESTION, None, "The ACLs of a producer: Write, Describe and Create on topics."
@@ -107,8 +107,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--left-topic-prefix": Meaning(
         QUESTION,
         "PREFIX",
-        "Compare as if the topics of LEFT began with PREFIX, as MirrorMaker renames them: src."
-        " for the source cluster src.",
+        "Add PREFIX to the topic names of LEFT before comparing, as MirrorMaker does; src. for a"
+        " source cluster named src.",
     ),
     "--since": Meaning(
         QUESTION,
@@ -142,7 +142,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--cluster-name": Meaning(
         QUESTION,
         "NAME",
-        "The name of the Kafka cluster in the clusters file, in the events or in the tables.",
+        "The Kafka cluster, if the tables have several.",
     ),
     "--effective": Meaning(
         QUESTION,
@@ -167,7 +167,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         OPTIONS,
         None,
         "Let operators apply plans and accept findings in the browser, after a preview and a typed"
-        " confirmation; on loopback everybody is an operator.",
+        " confirmation. Without a login (on localhost), everybody is an operator.",
     ),
     "--allow-wider": Meaning(
         OPTIONS,
@@ -218,9 +218,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--fail-on": Meaning(
         OPTIONS,
         "CASE",
-        "Exit with 1 in this case. removal: ACLs, topics, users or quotas are removed; widening:"
-        " requests are allowed that were denied, as --effective shows them; unowned: ADDRESS has"
-        " ACLs that are neither in WANTED nor owned.",
+        "Exit with 1 in this case.",
     ),
     "--follow": Meaning(
         OPTIONS,
@@ -240,7 +238,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--vacuum-hours": Meaning(
         OPTIONS,
         "HOURS",
-        "Delete files that only older versions of the tables have; 0 ends queries that read them.",
+        "Delete files that no version of the tables has used for this many hours. With 0, queries"
+        " that are still reading them fail.",
     ),
     "--known-topics": Meaning(
         OPTIONS,
@@ -254,8 +253,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--log": Meaning(
         OPTIONS,
         "PATH",
-        "A log of decisions: Doorkeeper's audit log or kafka-authorizer.log; for the pipeline"
-        " also Redpanda's or Confluent's audit log.",
+        "A log of decisions: Doorkeeper's audit log, kafka-authorizer.log, or the audit log of"
+        " Redpanda or Confluent.",
     ),
     "--max-quarantined": Meaning(
         OPTIONS, "PERCENT", "Fail if a larger share of the lines cannot be parsed."
@@ -372,8 +371,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--findings": Meaning(
         EVIDENCE,
         "FILE",
-        "The JSON file of findings written by report; findings with accepted_until today or later"
-        " are accepted.",
+        "The file written by report --findings; findings with accepted_until today or later are"
+        " accepted.",
     ),
     # What decides besides the ACLs.
     "--super-user": Meaning(
@@ -389,18 +388,24 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--bind": Meaning(
         OPTIONS,
         "HOST",
-        "Serve at this address of the machine; one that others reach needs TLS and a login.",
+        "The address to listen on. One that other machines reach requires TLS and a login.",
     ),
     "--url": Meaning(OPTIONS, "URL", "The address that browsers use; others are refused."),
     "--tls-certificate": Meaning(
-        OPTIONS, "FILE", "The certificate of https as PEM, followed by those of its issuers."
+        OPTIONS,
+        "FILE",
+        "A PEM file with the certificate of the HTTPS server, followed by its chain.",
     ),
-    "--tls-key": Meaning(OPTIONS, "FILE", "The private key of https as PEM, not encrypted."),
+    "--tls-key": Meaning(
+        OPTIONS, "FILE", "A PEM file with the private key of the HTTPS server, not encrypted."
+    ),
     "--viewers": Meaning(
-        OPTIONS, "FILE", "Users who may ask: a file that doorkeeper users-file writes."
+        OPTIONS, "FILE", "A file of users, written by doorkeeper users-file, who may view."
     ),
     "--operators": Meaning(
-        OPTIONS, "FILE", "Users who may change too: a file that doorkeeper users-file writes."
+        OPTIONS,
+        "FILE",
+        "A file of users, written by doorkeeper users-file, who may view and make changes.",
     ),
     "--oidc-issuer": Meaning(
         OPTIONS, "URL", "The issuer of OpenID Connect, where people log in, such as a realm."
@@ -415,14 +420,20 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--oidc-viewer": Meaning(
         OPTIONS,
         "CLAIM=VALUE",
-        "Who has this claim may ask; the value * is any, and in a list one is enough.",
+        "Users with this claim are viewers. The value * matches any value; if the claim is a list,"
+        " one matching element is enough.",
     ),
     "--oidc-operator": Meaning(
-        OPTIONS, "CLAIM=VALUE", "Who has this claim may change too, as with --oidc-viewer."
+        OPTIONS,
+        "CLAIM=VALUE",
+        "Users with this claim are operators: they may also make changes. Same form as"
+        " --oidc-viewer.",
     ),
     "--config": Meaning(POLICY, "FILE", "The server.properties of the server or broker."),
     "--override": Meaning(
-        POLICY, "KEY=VALUE", "Override a key of the file, such as log.level=DEBUG."
+        POLICY,
+        "KEY=VALUE",
+        "Override a key of the server's configuration, such as doorkeeper.log.levels=root=DEBUG.",
     ),
     "--jaas-file": Meaning(POLICY, "FILE", "A JAAS file with login modules."),
     # Where the ACLs are, and the login.
@@ -484,15 +495,27 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         OUTPUT, None, "Exit with 3 if the request is denied, or not always allowed."
     ),
     "--quiet": Meaning(
-        OUTPUT, None, "Report no progress; it is on stderr, where that is a terminal."
+        OUTPUT,
+        None,
+        "Do not report progress. By default, progress is reported on stderr if it is a terminal.",
     ),
 }
 
+PATTERN_TYPES: Final[Mapping[str, str]] = {
+    "literal": "NAME is the full name",
+    "prefixed": "all names that begin with NAME",
+    "match": "all patterns that match NAME",
+    "any": "the name of a pattern of any type",
+}
 
-def named_option(*declarations: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
+
+def named_option(
+    *declarations: str, text: str | None = None, **attributes: Any
+) -> Callable[[Decorated], Decorated]:
     """Return the option that the first of the declarations names, with its text.
 
-    ``attributes`` are those of ``click.option`` and ``Option``, without the metavar and the text.
+    ``text`` is that of a command for which the text of the table would not be true. ``attributes``
+    are those of ``click.option`` and ``Option``, without the metavar.
     """
     name = next(
         declaration for declaration in declarations if declaration.startswith("--")
@@ -503,7 +526,7 @@ def named_option(*declarations: str, **attributes: Any) -> Callable[[Decorated],
         *declarations,
         cls=Option,
         heading=meaning.heading,
-        meaning=meaning.text,
+        meaning=text or meaning.text,
         metavar=None if shows_choices else meaning.metavar,
         **attributes,
     )

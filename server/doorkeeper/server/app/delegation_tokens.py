@@ -236,7 +236,7 @@ class DelegationTokens:
             try:
                 committed = await self._state_log.submit(partial(_plan_deletion, some), SERVER)
             except StorageError as error:
-                self._log.error("delegation tokens could not be stored", cause=str(error))
+                self._log.error("expired delegation tokens could not be deleted", cause=str(error))
                 return
             for row in committed.result:
                 self._log.info("delegation token expired", id=row.token_id, owner=row.owner)

@@ -15,12 +15,13 @@ HTTP_LISTENER: Final = optional(
 )
 HTTP_CERTIFICATE_FILE: Final = file(
     "doorkeeper.http.certificate.file",
-    "The certificate of https as PEM, followed by those of its issuers. It is reloaded when the"
+    "A PEM file with the certificate of the HTTPS server, followed by its chain; reloaded when the"
     " file changes.",
 )
 HTTP_KEY_FILE: Final = file(
     "doorkeeper.http.key.file",
-    "The private key of https as PEM, not encrypted; reloaded when the file changes.",
+    "A PEM file with the private key of the HTTPS server, not encrypted; reloaded when the file"
+    " changes.",
 )
 HTTP_TOKENS_FILE: Final = file(
     "doorkeeper.http.tokens.file",

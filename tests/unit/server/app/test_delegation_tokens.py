@@ -252,7 +252,7 @@ async def test_failed_deletion_is_logged() -> None:
         await turns()
 
         events = [line.event for line in here.log.lines]
-        assert events == ["delegation tokens could not be stored"]
+        assert events == ["expired delegation tokens could not be deleted"]
         assert here.ids() == ["id"]
 
 

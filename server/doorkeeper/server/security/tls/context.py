@@ -75,8 +75,8 @@ def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> 
         if trusted is None:
             raise settings.problem(
                 SSL_TRUSTSTORE_LOCATION,
-                f"listener {settings.listener_name} requests client certificates"
-                " (ssl.client.auth); set it to a trust store",
+                f"missing; listener {settings.listener_name} requests client certificates"
+                " (ssl.client.auth), which requires a trust store",
             )
         _load_trusted(settings, context, trusted)
         # Java trusts every certificate of the trust store; OpenSSL by default only roots.
