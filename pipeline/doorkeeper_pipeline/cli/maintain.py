@@ -58,7 +58,7 @@ def command(
     chosen: ChosenEngine,
     output: str,
 ) -> None:
-    """Remove old days and forgotten names from the tables, merge small and delete unused files.
+    """Remove old days and the names of --forget, merge small files, and delete unused files.
 
     Run it daily. It waits for a concurrent run; the next run rebuilds the summaries. Removed rows
     remain in the files of older versions until these are deleted.

@@ -38,7 +38,12 @@ ROWS_MAX = 20_000
 @options.out
 @named_option("--out", "target", type=click.Path(dir_okay=False, path_type=Path))
 @named_option("--ocsf", "events", type=click.Path(dir_okay=False, path_type=Path))
-@named_option("--since", type=options.Moment(), default_text="all, with --ocsf")
+@named_option(
+    "--since",
+    text="Only events since this time, such as 2026-11-26T14:30Z; requires --ocsf.",
+    type=options.Moment(),
+    default_text="all",
+)
 @options.cluster
 @named_option("--title", default="", default_text="the cluster")
 @named_option("--limit", "rows", type=click.IntRange(1, ROWS_MAX), default=2_000, show_default=True)
@@ -67,7 +72,7 @@ def command(
     data: Path | None,
     output: str,
 ) -> None:
-    """Write the report on the tables: one self-contained HTML file; or their events for a SIEM.
+    """Write a report on the tables as one self-contained HTML file, or events for a SIEM (--ocsf).
 
     The first page says what changed since the last run, what to decide, and what is safe to do.
     Then come causes of refusals, every grant with its verdict, the last proposal and backtest, and

@@ -47,7 +47,12 @@ if TYPE_CHECKING:
     "--tables", "out", required=True, type=options.TablesPlace(file_okay=False, path_type=Path)
 )
 @named_option("--rebuild", is_flag=True)
-@named_option("--since", type=options.Moment())
+@named_option(
+    "--since",
+    text="Report new access and changes of ACLs since this time, such as 2026-11-26T14:30Z.",
+    type=options.Moment(),
+    default_text="the last day of the logs",
+)
 @named_option(
     "--max-quarantined", type=click.FloatRange(0, 100), default_text="5; 100 with --follow"
 )

@@ -241,7 +241,10 @@ def check_row(row: Decided) -> Decided:
     if not 1 <= row.count <= COUNT_MAX:
         raise ValueError(f"count: found {row.count}; expected: 1 to {COUNT_MAX}")
     if not 0 < row.first_us <= row.last_us <= TIME_MAX_US:
-        raise ValueError(f"time: found {row.first_us} to {row.last_us} microseconds since 1970")
+        raise ValueError(
+            f"time: found {row.first_us} to {row.last_us} microseconds since 1970; expected: a"
+            " range after 0 whose end is not before its start"
+        )
     if not row.principal or not row.resource_name:
         raise ValueError("the principal or the name of the resource is empty")
     return row

@@ -67,8 +67,8 @@ def command() -> None:
 
 @command.command(
     epilog="""
-A new file is readable only by its owner, because it contains passwords. In a folder, its name is
-server.properties.
+A new file is readable only by its owner, because it contains passwords. If the argument is a
+folder, the file server.properties is written into it.
 
 \b
 Exit statuses: 0 written; 1 the file is there already, or cannot be written; 2 wrong usage.
@@ -81,7 +81,7 @@ Examples:
 """
 )
 @click.argument("target", type=click.Path(path_type=Path), default=".", metavar="[DIR|FILE]")
-@named_option("--overwrite", is_flag=True)
+@named_option("--overwrite", text="Replace the file if it exists.", is_flag=True)
 @named_option("--container", "in_container", is_flag=True)
 def init(target: Path, *, overwrite: bool, in_container: bool) -> None:
     """Write a sample server.properties with comments, into the working directory by default."""
@@ -169,9 +169,9 @@ def check(
 ) -> None:
     """Print every error and warning of a Doorkeeper or Kafka broker configuration.
 
-    Of Doorkeeper the things that it names are checked too: the authorizer, login
-    modules, certificates, keytabs, users files, plug-ins. They are created, configured and closed,
-    but not started, and no other server is asked.
+    For a configuration of Doorkeeper, everything that it refers to is checked too: authorizer,
+    login modules, certificates, keytabs, users files and plug-ins. They are loaded and configured
+    but not started, and no connection to another server is made.
     """
     if broker:
         jaas, others = _take_jaas_file(overrides)
@@ -246,8 +246,9 @@ def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: 
 
 @command.command(
     epilog="""
-Passwords and the values of keys that only plug-ins know are hidden; of a JAAS file, only the name
-is shown. Dynamic values are in the store: kafka-configs.sh --describe prints them.
+Passwords are hidden, and so are the values of keys that Doorkeeper does not know (plug-ins may read
+them). A JAAS file is shown by name only. Dynamic values are in the store: kafka-configs.sh
+--describe prints them.
 
 \b
 Exit statuses: 0 shown; 1 the configuration has errors, each a line on stderr;

@@ -41,13 +41,13 @@ ADDRESSES: Final = """
 Addresses of ACLs:
   acls.yaml                  a file (YAML, JSON, CSV, output of kafka-acls.sh --list, files of
                              Strimzi, Terraform, rpk and others); - for stdin
-  kafka://host:9092          a live cluster, Kafka or Doorkeeper; host1:9092,host2:9092 is the same
+  kafka://host:9092          a live cluster, Kafka or Doorkeeper; also host1:9092,host2:9092
   controllers://host:9093    a live cluster, through its controllers
   config:server.properties   the store of the server with this configuration
   store:/var/lib/doorkeeper  the embedded store in this folder
   postgresql://user@db/acls  the shared store in this database
   backup:acls.backup         a backup of an embedded store
-With --command-config - the client properties are standard input.
+With "--command-config -", the client properties are read from standard input.
 """
 """The part of help texts that explains addresses."""
 

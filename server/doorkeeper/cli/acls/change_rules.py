@@ -54,7 +54,7 @@ removals_max_option = named_option(
     "--max-removals",
     "removals_max",
     type=click.IntRange(min=0),
-    default_text="100, and half of the owned ACLs",
+    default_text="100, but at most half of the owned ACLs",
 )
 
 

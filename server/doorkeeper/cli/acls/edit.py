@@ -132,8 +132,8 @@ def command() -> None:
 
     add, remove and list take the options of kafka-acls.sh. explain, who-can, what-can, lint and
     assert answer questions. export, import, render, diff, plan and apply work on whole sets of
-    ACLs. They work on live clusters (Kafka or Doorkeeper), on the store of a stopped server, and
-    read files.
+    ACLs. ADDRESS is a live cluster (Kafka or Doorkeeper) or a store; commands that only read also
+    take a file. To change a store, stop its server first.
 
     After a lock-out, stop the server and change the ACLs in its store. The
     configured authorizer is then started without listeners, and the author of the changes is

@@ -7,7 +7,7 @@ not remove them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from msgspec import Struct
@@ -27,23 +27,55 @@ _TYPES = [kind.name.lower() for kind in ResourceType if kind > ResourceType.ANY]
 whole_option = named_option("--whole", is_flag=True)
 
 
-def selectors(command: Command) -> Command:
-    """Add the options of ownership; ``selector_of`` reads their values."""
+_OWNED: Final = {
+    "--own-prefix": "resources whose names begin with PREFIX",
+    "--own-principal": "this principal",
+    "--own-type": "resources of this type, such as topic",
+}
+
+
+def selectors(command: Command, *, owns: bool = False) -> Command:
+    """Add the options of ownership; ``selector_of`` reads their values.
+
+    With ``owns`` the texts say that ACLs which are selected and not wanted are removed.
+    """
+    if owns:
+        ends = ": those not in WANTED are removed."
+        texts = {option: f"Own the ACLs of {what}{ends}" for option, what in _OWNED.items()}
+    else:
+        texts = {}
     prefix = named_option(
-        "--own-prefix", "prefixes", multiple=True, type=utf8, callback=_prefixes, default_text="all"
+        "--own-prefix",
+        "prefixes",
+        text=texts.get("--own-prefix"),
+        multiple=True,
+        type=utf8,
+        callback=_prefixes,
+        default_text="all",
     )
     name = named_option(
-        "--own-principal", "principals", multiple=True, type=principal, default_text="all"
+        "--own-principal",
+        "principals",
+        text=texts.get("--own-principal"),
+        multiple=True,
+        type=principal,
+        default_text="all",
     )
     kind = named_option(
         "--own-type",
         "types",
+        text=texts.get("--own-type"),
         multiple=True,
         callback=_types,
         shell_complete=one_of(_TYPES),
         default_text="all",
     )
     return prefix(name(kind(command)))
+
+
+def owners(command: Command) -> Command:
+    """Add the options of ownership of a command that removes what is owned and not wanted."""
+    return selectors(command, owns=True)
 
 
 def _prefixes(

@@ -111,7 +111,7 @@ Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
 """
 POLICY_HELP: Final = f"""
-A store is read while its server runs. It also holds super.users and
+A store can be read while its server is running. It also holds super.users and
 allow.everyone.if.no.acl.found. For files and live clusters, give them with --config FILE, or
 --super-user and --allow-everyone. Each answer ends with the values that it is based on.
 {ADDRESSES}"""

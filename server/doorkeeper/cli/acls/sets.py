@@ -47,7 +47,13 @@ from doorkeeper.cli.acls.entities import (
     planner_of_rest,
     say_staying,
 )
-from doorkeeper.cli.acls.ownership import ownership_of, selector_of, selectors, whole_option
+from doorkeeper.cli.acls.ownership import (
+    owners,
+    ownership_of,
+    selector_of,
+    selectors,
+    whole_option,
+)
 from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
@@ -252,7 +258,7 @@ Examples:
 @named_option("--out", "out_file", type=click.Path(path_type=Path))
 @delete_topics_option
 @new_password_option
-@selectors
+@owners
 @whole_option
 @location_options(has_wanted=True)
 @inspects
@@ -354,7 +360,7 @@ Examples:
 @accept_option()
 @delete_topics_option
 @new_password_option
-@selectors
+@owners
 @whole_option
 @json_output(Applied)
 @location_options(has_wanted=True)

@@ -60,7 +60,9 @@ Examples:
 """,
 )
 @history_argument
-@named_option("--since", type=_revision, default_text="now")
+@named_option(
+    "--since", text="Only changes after this revision.", type=_revision, default_text="now"
+)
 @named_option("--principal", "principals", multiple=True, type=principal)
 @named_option("--limit", type=click.IntRange(1), default_text="no limit")
 @json_output(RevisionRecord)

@@ -102,7 +102,7 @@ Examples:
 )
 @store_argument()
 @click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
-@named_option("--overwrite", is_flag=True, default_text="refuse")
+@named_option("--overwrite", text="Replace FILE if it exists.", is_flag=True, default_text="refuse")
 @json_output(Backup)
 def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> None:
     """Copy the store to FILE."""
@@ -183,7 +183,7 @@ Examples:
 """
 )
 @store_argument()
-@named_option("--overwrite", is_flag=True, default_text="refuse")
+@named_option("--overwrite", text="Replace an existing store.", is_flag=True, default_text="refuse")
 @json_output(CreatedStore)
 def create(store: Address, output: str, *, overwrite: bool) -> None:
     """Create an empty store."""
@@ -277,9 +277,9 @@ def check(store: Address, output: str) -> None:
 @command.command(
     epilog=f"""
 \b
-All servers of both must be stopped. The cluster id, the change log and the revision are copied too.
-The copy is read back and compared. In PostgreSQL the role must own the tables. The copy has a
-store id of its own: a node that knows another store there refuses to start until
+All servers of both stores must be stopped. The cluster id, the change log and the revision are
+copied too. The copy is read back and compared. In PostgreSQL the role must own the tables. The
+copy has a store id of its own: a node that knows another store there refuses to start until
 doorkeeper store accept is run.
 {STORE_ADDRESSES}
 \b
@@ -293,7 +293,7 @@ Examples:
 )
 @store_argument("source", "SOURCE")
 @store_argument("target", "TARGET")
-@named_option("--overwrite", is_flag=True, default_text="refuse")
+@named_option("--overwrite", text="Replace an existing store.", is_flag=True, default_text="refuse")
 @json_output(StoreCopy)
 def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> None:
     """Copy everything from the store SOURCE to the store TARGET, which are addresses."""

@@ -55,8 +55,8 @@ metadata.version: 30 for 4.3, 33 for 4.4. A new store follows doorkeeper.kafka.r
 that is older than this key follows 4.3.
 
 \b
-The servers must be stopped. Before the change, the decisions that change are listed as by acls diff
---effective, and the command asks.
+The servers must be stopped. The decisions that would change are listed first, as by acls diff
+--effective, and the command asks for confirmation.
 
 \b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on

@@ -73,8 +73,8 @@ Examples:
 def command() -> None:
     """Manage SCRAM users.
 
-    In the store of a stopped server, as for the first administrator; or of a live cluster, as
-    kafka-configs.sh does.
+    The users are changed in the store of a stopped server, for example to create the first
+    administrator, or in a live cluster, like kafka-configs.sh does.
     """
 
 
@@ -167,8 +167,8 @@ def add(
 
 @command.command(
     epilog=f"""
-Open sessions continue; the next login requires the new password, also in the file of
---command-config if this login uses it. The password is read from the terminal, or from the first
+Open connections continue; the next login requires the new password. If the user is the one in
+--command-config, update that file too. The password is read from the terminal, or from the first
 line of a file or of standard input.
 {STATUSES}
 \b

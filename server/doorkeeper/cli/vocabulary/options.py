@@ -52,8 +52,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--exclude-principal": Meaning(
         QUESTION,
         "TYPE:NAME",
-        "Exclude this principal from shares and findings, for example a tool that is constantly"
-        " denied. The output shows how much is excluded; the tables keep it.",
+        "Exclude this principal from percentages and findings, for example a tool that is always"
+        " denied. The output shows how many decisions are excluded; they stay in the tables.",
     ),
     "--author": Meaning(QUESTION, "TYPE:NAME", "The principal that made the change."),
     "--operation": Meaning(QUESTION, "OPERATION", "The operation: Read, Write, Describe, ..."),
@@ -113,9 +113,10 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--since": Meaning(
         QUESTION,
         "MOMENT",
-        "Only entries after this moment: a time such as 2026-11-26T14:30Z.",
+        "Only changes after this moment: a time such as 2026-11-26T14:30Z, '2 hours ago', or a"
+        " revision.",
     ),
-    "--until": Meaning(QUESTION, "MOMENT", "Only entries up to this moment."),
+    "--until": Meaning(QUESTION, "MOMENT", "Only changes up to this moment."),
     "--kind": Meaning(QUESTION, "KIND", "The kind of the change or event."),
     "--own-prefix": Meaning(
         QUESTION, "PREFIX", "Select the ACLs of resources whose names begin with PREFIX."
@@ -124,9 +125,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--own-type": Meaning(
         QUESTION, "TYPE", "Select the ACLs of resources of this type, such as topic."
     ),
-    "--whole": Meaning(
-        QUESTION, None, "Select all ACLs of ADDRESS, so that each one not in WANTED is removed."
-    ),
+    "--whole": Meaning(QUESTION, None, "Own all ACLs of ADDRESS: those not in WANTED are removed."),
     "--select": Meaning(
         QUESTION, "CODE,...", "Report only these codes, or codes with these prefixes."
     ),
@@ -177,13 +176,17 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--assert": Meaning(
         OPTIONS,
         "FILE",
-        "Check the rules of this file, as doorkeeper acls assert, on the ACLs after the plan; 'no"
-        " more than before' compares with those before it.",
+        "Check the rules of this file, like doorkeeper acls assert does, with the ACLs that the"
+        " plan leads to; 'no more than before' compares them with the current ones.",
     ),
     "--before": Meaning(
         OPTIONS, "ADDRESS", "The earlier ACLs, for rules of the kind 'no more than before'."
     ),
-    "--broker": Meaning(OPTIONS, None, "FILE... are the nodes of a Kafka cluster."),
+    "--broker": Meaning(
+        OPTIONS,
+        None,
+        "The files are the configurations of the brokers and controllers of one Kafka cluster.",
+    ),
     "--no-stores": Meaning(
         OPTIONS, None, "Do not read the key stores that the files name: another machine has them."
     ),
@@ -195,8 +198,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--container": Meaning(
         OPTIONS,
         None,
-        "For the image: listen on all addresses of the container, keep the store in the volume"
-        " /var/lib/doorkeeper, and answer the probe.",
+        "Write a configuration for the container image: listen on all addresses, keep the store in"
+        " the volume /var/lib/doorkeeper, and serve the health checks.",
     ),
     "--check": Meaning(
         OPTIONS, "FILE", "Enforce exactly the ACLs in this file, in any format of acls import."
@@ -230,10 +233,13 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--include-optional": Meaning(
         OPTIONS,
         None,
-        "Count requests whose denial only shortens a response, such as a list of topics.",
+        "Include the ACLs for requests that would still succeed without them, but with a shorter"
+        " response, such as a list of topics.",
     ),
     "--iterations": Meaning(OPTIONS, "NUMBER", "The number of iterations of the hash."),
-    "--keep": Meaning(OPTIONS, "DAYS", "Remove decisions, lines and ACLs that are older."),
+    "--keep": Meaning(
+        OPTIONS, "DAYS", "Keep this many days; remove older decisions, lines and ACLs."
+    ),
     "--forget": Meaning(OPTIONS, "NAME", "Remove all rows of this principal or address."),
     "--vacuum-hours": Meaning(
         OPTIONS,
@@ -257,7 +263,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         " Redpanda or Confluent.",
     ),
     "--max-quarantined": Meaning(
-        OPTIONS, "PERCENT", "Fail if a larger share of the lines cannot be parsed."
+        OPTIONS, "PERCENT", "Fail if a larger percentage of the lines cannot be parsed."
     ),
     "--max-removals": Meaning(OPTIONS, "NUMBER", "The maximum number of removals."),
     "--mechanism": Meaning(OPTIONS, None, "The SCRAM mechanism."),
@@ -270,10 +276,11 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--new-password": Meaning(
         OPTIONS,
         "USER",
-        "Set the password of this user in WANTED again; passwords of a cluster cannot be compared.",
+        "Set this user's password again to the one in WANTED. Without it, an existing user keeps"
+        " its password, because a cluster does not return passwords.",
     ),
     "--other-address": Meaning(OPTIONS, None, "Apply a plan that was made for another address."),
-    "--overwrite": Meaning(OPTIONS, None, "Replace existing files or stores."),
+    "--overwrite": Meaning(OPTIONS, None, "Replace existing files."),
     "--password-file": Meaning(
         OPTIONS, "FILE", "Take the first line as the password; - is standard input."
     ),
@@ -308,7 +315,11 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--source": Meaning(
         OPTIONS, None, "The kind of the logs, if it cannot be detected from their first lines."
     ),
-    "--topics": Meaning(OPTIONS, "FILE", "Create the topics of this file of ACLs on the server."),
+    "--topics": Meaning(
+        OPTIONS,
+        "FILE",
+        "Create the topics that are listed in this ACL file on the temporary server.",
+    ),
     "--tables": Meaning(
         OPTIONS,
         "FOLDER",
@@ -352,11 +363,13 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--min-coverage": Meaning(
         EVIDENCE,
         "PERCENT",
-        "The share of days between the first and the last decision that must have decisions, in"
-        " the log of each broker.",
+        "The percentage of the days between the first and the last decision on which each"
+        " broker's log must contain decisions.",
     ),
     "--min-agreement": Meaning(
-        EVIDENCE, "PERCENT", "The share of decisions that must agree with these ACLs."
+        EVIDENCE,
+        "PERCENT",
+        "The percentage of recorded decisions that the ACLs of --acls must reproduce.",
     ),
     "--min-start-days": Meaning(
         EVIDENCE,

@@ -55,8 +55,8 @@ _WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "
 With {_CREDENTIALS}, no connection is made: the name follows from the rules of --config, and
 ADDRESS has the ACLs. Otherwise ADDRESS is a live cluster, and the command shows the principal of
 the login in --command-config. "Known" is what a cluster answered; "inferred" is what follows from
-files. Signatures, times and passwords are not checked. Of a token only the claim of the name is
-shown, and of a PEM file only the certificate is decoded.
+files. Signatures, times and passwords are not checked. Only the claim with the name is shown
+from a token, and only the certificate is decoded from a PEM file.
 
 A principal that differs only in case, whitespace, or the order or spelling of a distinguished name
 is a near miss: for Kafka it is a different principal.
@@ -79,7 +79,7 @@ Examples:
 @named_option("--token", type=click.Path(path_type=Path))
 @named_option("--kerberos", type=utf8)
 @named_option("--user", type=utf8)
-@named_option("--default-realm", type=utf8, default_text="assuming the realm of the principal")
+@named_option("--default-realm", type=utf8, default_text="the realm in --kerberos")
 @named_option("--create-token", is_flag=True)
 @location_options(has_policy=True)
 @json_output(WhoAmI)

@@ -97,7 +97,7 @@ def test_principal_without_type_is_a_finding(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert result.stdout.splitlines()[:4] == [
-        "W003 principal's type: the principal has no type",
+        "W003 malformed principal type: the principal has no type",
         "  bob,TOPIC,LITERAL,t,WRITE,ALLOW,*",
         "  fix: write User:bob",
         "  kafka-acls.sh cannot remove it",

@@ -74,13 +74,13 @@ def test_a_claim_gives_a_role(
     [
         ({"nonce": "another"}, "its nonce is not that of this login"),
         ({"nonce": None}, "its nonce is not that of this login"),
-        ({"iss": "http://127.0.0.1:1"}, "the issuer does not match"),
+        ({"iss": "http://127.0.0.1:1"}, "the issuer is not the expected one"),
         ({"aud": "another"}, "audience"),
         ({"aud": None}, "audience"),
         ({"aud": [CLIENT, "another"], "azp": "another"}, "issued for another client"),
         ({"iat": 1, "exp": 2}, "the token has expired"),
         ({"exp": None}, "the claim exp is missing"),
-        ({"sub": None, "preferred_username": None}, "the claim for the principal"),
+        ({"sub": None, "preferred_username": None}, "is missing, blank or not valid Unicode"),
     ],
 )
 def test_a_wrong_token_is_refused(

@@ -128,7 +128,7 @@ def validate_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Validated
     _check_audience(claims.get("aud"), rules.audiences)
     issuer = text_claim(claims, "iss")
     if rules.issuer is not None and issuer != rules.issuer:
-        raise TokenRefused("the issuer does not match")
+        raise TokenRefused(f"the issuer is not the expected one: {rules.issuer}")
     for name in ("sub", "jti"):
         text_claim(claims, name)
     _check_scope(claims.get(rules.scope_claim))
@@ -143,11 +143,13 @@ def _header(part: str) -> tuple[str | None, str]:
         raise TokenRefused(str(error)) from None
     kid, algorithm = header.get("kid"), header.get("alg")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise TokenRefused("the algorithm of the signature is not allowed")
+        raise TokenRefused(
+            f"found an algorithm that is not allowed; allowed: {', '.join(sorted(ALGORITHMS))}"
+        )
     if kid is not None and not isinstance(kid, str):
         raise TokenRefused("the id of the key is not a string")
     if "crit" in header or "b64" in header:
-        raise TokenRefused("the token has a critical header")
+        raise TokenRefused("the token has the header crit or b64, which is not supported")
     # A header of encrypted tokens (RFC 7516): whoever set it expects another payload.
     if "zip" in header:
         raise TokenRefused("the token has the header zip, which is not allowed in a signed token")

@@ -25,7 +25,7 @@ def signed_subject(claims: Mapping[str, object], claim: str) -> str:
     """
     name = trim(text_claim(claims, claim) or "")
     if not name or not is_unicode(name):
-        raise TokenRefused("the claim for the principal is missing, blank or not Unicode")
+        raise TokenRefused(f"the claim {claim} is missing, blank or not valid Unicode")
     return name
 
 
@@ -37,7 +37,7 @@ def unsigned_subject(claims: Mapping[str, object], claim: str) -> str:
     """
     name = claims.get(claim)
     if not isinstance(name, str) or not trim(name):
-        raise TokenRefused("the claim for the principal is missing, blank or not a string")
+        raise TokenRefused(f"the claim {claim} is missing, blank or not a string")
     return name
 
 
@@ -48,7 +48,7 @@ def check_unicode(name: str) -> None:
         TokenRefused: it has one.
     """
     if not is_unicode(name):
-        raise TokenRefused("the claim for the principal is not Unicode")
+        raise TokenRefused("the claim of the principal is not valid Unicode")
 
 
 def text_claim(claims: Mapping[str, object], name: str) -> str | None:

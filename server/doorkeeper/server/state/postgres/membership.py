@@ -187,8 +187,12 @@ class Membership:
         """Remove a node from the cluster; return False if it is not registered."""
         try:
             async with opened(self._connect()) as connection:
-                if await connection.fetchval(_STORE_ID) != self._store_id:
-                    raise StorageError("this is another store")
+                found = await connection.fetchval(_STORE_ID)
+                if found != self._store_id:
+                    text = (
+                        f"found store {found}; expected: store {self._store_id}, that of this node"
+                    )
+                    raise StorageError(text)
                 was_registered = await unregister(connection, node_id)
                 # The caller shall not see the node again.
                 self._take(await registered(connection))
@@ -234,7 +238,7 @@ class Membership:
                     async with asyncio.timeout(self._timeout_s / 3):
                         if await connection.fetchval(_STORE_ID) != self._store_id:
                             # Members of another cluster must not appear here, nor this node there.
-                            raise ConnectionError("this is another store")
+                            raise ConnectionError("found another store in the database")
                         await connection.add_listener(CHANNEL, self._ring)
                     while True:
                         async with asyncio.timeout(self._timeout_s / 3):

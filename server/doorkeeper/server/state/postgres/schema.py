@@ -189,7 +189,11 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
     check_usable(state)
     actual = await identity(connection)
     if actual[:2] != expected[:2]:
-        raise StoreReplaced(f"this is store {actual.store_id} of cluster {actual.cluster_id}")
+        store_id, cluster_id, *_ = expected
+        raise StoreReplaced(
+            f"found store {actual.store_id} of cluster {actual.cluster_id}; expected: store"
+            f" {store_id} of cluster {cluster_id}"
+        )
 
 
 async def base(connection: asyncpg.Connection) -> Base:

@@ -269,7 +269,10 @@ class PostgresStore(Store):
         seen = self._seen  # other connections may advance it during the query
         revision = await reading
         if revision < seen:
-            raise StoreReplaced(f"this database is at revision {revision}")
+            raise StoreReplaced(
+                f"found a database at revision {revision}; expected: revision {seen} or later,"
+                " which this node has seen"
+            )
         self.note(revision)
         return revision
 

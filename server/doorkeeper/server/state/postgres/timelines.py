@@ -57,8 +57,8 @@ class Timelines:
         if newest is not None and newest.system == current.system:
             if current.number < newest.number:
                 raise StoreReplaced(
-                    f"this is timeline {current.number} of the database, an old primary; this"
-                    f" node has used timeline {newest.number}"
+                    f"found timeline {current.number} of the database: this is an old primary;"
+                    f" expected: timeline {newest.number} or later, which this node has used"
                 )
             if current.number > newest.number:
                 self._log.warning(

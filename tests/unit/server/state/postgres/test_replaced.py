@@ -59,14 +59,14 @@ async def empty(_database: Database, _other: Database) -> str:
 
 async def of_another_cluster(_database: Database, other: Database) -> str:
     await prepared(other)
-    return "this is store"
+    return "found store"
 
 
 async def older(database: Database, other: Database) -> str:
     """Give a copy from the time of its first revision, as a standby that lags has it."""
     await prepared(other)
     await like(database, other, 1)
-    return "this database is at revision 1"
+    return "found a database at revision 1"
 
 
 async def with_another_past(database: Database, other: Database) -> str:

@@ -37,7 +37,7 @@ async def test_older_timeline_is_rejected(
         with capture_logs() as lines:
             for each in (found, replace(found, number=3), None, replace(found, number=3)):
                 timelines.check(each)
-        with pytest.raises(StoreReplaced, match=r"this is timeline 1 .* has used timeline 3"):
+        with pytest.raises(StoreReplaced, match=r"found timeline 1 .* expected: timeline 3"):
             await one.store._check(connection)
         assert isinstance(timelines, Timelines)
         timelines.check(Timeline(found.system + 1, 1))
