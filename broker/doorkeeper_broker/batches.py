@@ -121,7 +121,7 @@ def check_batch(batch: RecordBatch) -> None:
         text = f"Invalid sequence number {batch.base_sequence} in record batch"
         raise ApiError(ErrorCode.INVALID_RECORD, text)
     if batch.is_transactional and batch.producer_id < 0:
-        raise ApiError(ErrorCode.INVALID_RECORD, "A transactional batch without a producer")
+        raise ApiError(ErrorCode.INVALID_RECORD, "A transactional batch without a producer id")
 
 
 def place(batch: RecordBatch, offset: int) -> bytes:

@@ -92,7 +92,7 @@ class _Reader(FileReader):
         top = self._mapping(content, name)
         self._only(top, _KIND_KEYS, name)
         if self._text(top, "kind", name) != name:
-            raise self._error(name, f"{top['kind']} belongs into {top['kind']}.yaml")
+            raise self._error(name, f"{top['kind']} belongs in {top['kind']}.yaml")
         field = self._identifier(top, "field", name)
         if field in taken:
             raise self._error(name, f"field {field} is that of the kind {taken[field]}")

@@ -87,7 +87,7 @@ def test_missing_acl_is_reported(topics: Path) -> None:
     """
     checked = check([each for each in NEEDED if each != NEEDED[1]], topics)
     assert checked.returncode == 1
-    assert "doorkeeper: 1 missing" in checked.stderr
+    assert "doorkeeper: missing ACLs: 1" in checked.stderr
     row = "User:svc,CLUSTER,LITERAL,kafka-cluster,IDEMPOTENT_WRITE,ALLOW,*"
     assert row in checked.stdout.splitlines()
     assert "note: IDEMPOTENT_WRITE is listed because a producer" in checked.stderr

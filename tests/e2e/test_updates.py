@@ -135,7 +135,7 @@ def test_late_and_missing_results(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         assert await codes(running, "a", "b", "c") == [7, 0, 7]
         late[0].set_exception(RuntimeError("too late"))
-        line = running.log.one("items of an update timed out")
+        line = running.log.one("items of a change timed out")
         assert (line.fields["timed_out"], line.fields["correlation_id"]) == (2, 1)
 
     served(kind, created, scenario, Limits(update_timeout_ms=30))

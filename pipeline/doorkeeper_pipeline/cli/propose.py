@@ -180,7 +180,7 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
     """
     if not proof.observed.has_acls and LEAST_PRIVILEGE not in kinds:
         raise Conflicting(
-            "the last run had no ACLs in force, so none can be removed. Give the listing of the"
+            "the last run had no ACLs, so none can be removed. Give the listing of the"
             " cluster with --acls, here or to run, or propose ACLs from the history alone with"
             " --method least-privilege"
         )

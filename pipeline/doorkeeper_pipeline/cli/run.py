@@ -149,7 +149,10 @@ def _run(
     is_full = is_json or follow is not None
     last = None if is_full else seen.unchanged(request, starting.version())
     if last is not None:
-        show(f"nothing is new since the run of {last.started}: the tables in {request.out} stand")
+        show(
+            f"nothing new since the run of {last.started}: the tables in {request.out} are up to"
+            " date"
+        )
         if last.contradicts:
             raise SystemExit(CONTRADICTED)
         return

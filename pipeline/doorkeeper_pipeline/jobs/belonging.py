@@ -124,17 +124,19 @@ def choose_cluster(files: Iterable[File], given: str, expected: Cluster) -> Clus
     more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
     listed = ", ".join([*named[:LISTED_MAX], *more])
     if given and given not in found:
-        raise Conflicting(f"--cluster-name: found {given!r}, but the events are of {listed}")
+        raise Conflicting(
+            f"--cluster-name: found {given!r}, but the events belong to cluster {listed}"
+        )
     if len(found) == 1:
         return expected._replace(name=next(iter(found)), before=next(iter(found)))
     if unnamed:
         raise Conflicting(
-            f"the events are of {len(found)} clusters: {listed}, and {unnamed} does not name its"
+            f"the events belong to {len(found)} clusters: {listed}, and {unnamed} does not name its"
             " cluster; use separate --tables for it"
         )
     if not given:
         raise Conflicting(
-            f"the events are of {len(found)} clusters: {listed}; select one with --cluster-name"
+            f"the events belong to {len(found)} clusters: {listed}; select one with --cluster-name"
         )
     return expected._replace(name=given, ids=tuple(sorted(found)))
 
@@ -148,8 +150,8 @@ def check_name(known: str, given: str) -> None:
     """
     if known and given and known != given:
         raise Conflicting(
-            f"--cluster-name: found {given!r}, but these tables are for {known!r}; use separate"
-            " --tables for each cluster"
+            f"--cluster-name: found {given!r}, but these tables belong to cluster {known!r}; use"
+            " separate --tables for each cluster"
         )
 
 

@@ -135,10 +135,10 @@ class GoldTables:
         digest = job.digest(values)
         self.digests[job.function] = digest
         if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
-            self._around.tell(f"gold: nothing is new for {', '.join(job.tables)}")
+            self._around.tell(f"summary tables unchanged: {', '.join(job.tables)}")
             return {name: self._count(name) for name in job.tables}
         found = asked()
-        self._around.tell(f"gold: {', '.join(job.tables)}")
+        self._around.tell(f"summary tables: {', '.join(job.tables)}")
         return self._write_gold(job.make(found))
 
     def _count(self, table: str) -> int:

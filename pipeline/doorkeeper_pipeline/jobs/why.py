@@ -115,7 +115,10 @@ def explain(
     ids = acls.ids
     rows = {number: known.usage.get(ids[number], {}) for number in numbers}
     if any(row.get("rule") is None for row in rows.values()):
-        raise PipelineError(f"{out}: the tables are of an earlier release: run again into them")
+        raise PipelineError(
+            f"{out}: the tables were written by an earlier release; update them with"
+            f" doorkeeper-pipeline run --tables {out}"
+        )
     found = _search(asked, known, rows, most)
     by_id = dict(zip(ids, acls.bindings, strict=True))
     return [
@@ -145,7 +148,10 @@ def _chosen(asked: GoldInput, group: Sequence[AclBindingFilter]) -> list[int]:
     """
     bindings = asked.acls.bindings
     if not bindings:
-        raise PipelineError("no ACL is in force by the last run: give it the listing, --acls FILE")
+        raise PipelineError(
+            "the last run had no ACLs; run again with --acls FILE, the output of kafka-acls.sh"
+            " --list"
+        )
     found = [
         number
         for number, binding in enumerate(bindings)
@@ -153,7 +159,7 @@ def _chosen(asked: GoldInput, group: Sequence[AclBindingFilter]) -> list[int]:
     ]
     if not found:
         near = "".join(f"\n  {csv.row_of(each)}" for each in _nearest(group[0], bindings))
-        raise PipelineError(f"no ACL in force is {_words(group[0])}; the nearest are{near}")
+        raise PipelineError(f"no current ACL matches {_words(group[0])}; the nearest are{near}")
     return found
 
 

@@ -103,8 +103,9 @@ def _options(frames: Frames) -> Iterator[Fact]:
         limits = Thresholds(**asked["thresholds"])
         yield Fact(
             "Limits",
-            f"{limits.days:g} days for a removal, {limits.start_days:g} for rights that are asked"
-            f" once per start; {limits.agreement:g}% agreement, {limits.coverage:g}% coverage",
+            f"{limits.days:g} days for a removal, {limits.start_days:g} for permissions that"
+            f" clients use only at startup; {limits.agreement:g}% agreement,"
+            f" {limits.coverage:g}% coverage",
         )
 
 

@@ -119,7 +119,7 @@ def read(path: Path) -> Register:
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path}: {error}") from error
     if not isinstance(document, dict) or document.get("version") != VERSION:
-        raise Unreadable(f'{path}: found no register of findings; expected: "version": {VERSION}')
+        raise Unreadable(f'{path}: not a findings file; expected: "version": {VERSION}')
     try:
         findings = {
             str(name): _finding(name, fields)

@@ -96,7 +96,9 @@ def read(folder: Path) -> pl.DataFrame:
 def _changes(folder: Path) -> Iterator[Event]:
     paths = list_files([str(folder)])
     if not paths:
-        raise Unreadable(f"{folder}: neither a store of Doorkeeper nor an audit log is in it")
+        raise Unreadable(
+            f"{folder}: found neither a Doorkeeper store nor an audit log in this folder"
+        )
     for path in paths:
         file = identify(path)
         if file is not None and file.source != trail.SOURCE:

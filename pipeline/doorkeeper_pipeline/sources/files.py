@@ -52,7 +52,9 @@ def list_files(places: Iterable[str]) -> list[Path]:
         else:
             fitting = sorted(glob.glob(place, recursive=True))  # noqa: PTH207  absolute ones too
             if not fitting:
-                raise Unreadable(f"{place}: no such file or folder, and nothing fits it")
+                raise Unreadable(
+                    f"{place}: no such file or folder, and no file matches it as a pattern"
+                )
             for each in map(Path, fitting):
                 new = _below(each) if each.is_dir() else [each.absolute()]
                 found.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
@@ -129,9 +131,9 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
     form = None if source else form_of(beginning, pattern)
     if form is None and source is None:
         raise Unreadable(
-            f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is"
-            f" ({describe_unknown(beginning)}); name the logs by a pattern that leaves it out, or"
-            f" say what it is: --pattern with the layout of log4j, --source {'|'.join(SOURCES)}"
+            f"{path}: cannot recognise the kind of log from the first {HEAD_BYTES // 1024} kB"
+            f" ({describe_unknown(beginning)}). Exclude the file from --log, or give its kind:"
+            f" --source {'|'.join(SOURCES)}, or --pattern with the log4j layout"
         )
     return SourceFile(
         path=str(path.absolute()),

@@ -179,7 +179,11 @@ def line(text: bytes) -> Line:
         resource_type = request_words.resource_type(resource.type)
         operation = OPERATIONS.get(request, {}).get(resource_type)
         if operation is None:
-            raise ValueError(f"request {request!r}: what it asks of a {resource_type} is not known")
+            known = [each for each, kinds in OPERATIONS.items() if resource_type in kinds]
+            raise ValueError(
+                f"request {request!r}: unknown for resource type {resource_type}; expected:"
+                f" {', '.join(known) or 'another resource type'}"
+            )
         decided = Decided(
             principal=f"User:{event.actor.user.name}" if event.actor.user.name else "",
             host=event.src_endpoint.ip,

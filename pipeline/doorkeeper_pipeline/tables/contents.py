@@ -76,7 +76,7 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     declared = TABLES[table]
     key = [*declared.key, *([CLUSTER.name] if declared.by_cluster else [])]
     if key and frame.select(pl.struct(key).is_duplicated().any()).item():
-        raise BrokenContract(f"table {table}: rows agree in {', '.join(declared.key)}")
+        raise BrokenContract(f"table {table}: duplicate key ({', '.join(declared.key)})")
     broken = {}
     for rule in declared.rules:
         wrong = frame.filter(~pl.sql_expr(rule.holds).fill_null(value=False))

@@ -80,8 +80,8 @@ class Tables:
         self.root = str(out) if places.is_address(out) else str(Path(out).absolute())
         if found := _ESCAPED.search(self.root):
             raise PipelineError(
-                f"{self.root}: the name of a folder of tables cannot hold {found.group()!r}, which"
-                " the format takes for another letter"
+                f"{self.root}: found {found.group()!r} in the name of the folder; not allowed,"
+                " because Delta Lake decodes it as another character"
             )
         self._parts: dict[str, list[DataFile]] = {}
         self._versions: dict[str, int] = {}
@@ -351,8 +351,8 @@ def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
     else:
         return
     raise Unreadable(
-        f"{folder}: the table is of another release, and it {what}: read the logs again, with"
-        " another --tables"
+        f"{folder}: the table was written by another release: it {what}. Read the logs again into"
+        " another folder (--tables)"
     )
 
 

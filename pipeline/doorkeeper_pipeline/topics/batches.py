@@ -58,7 +58,7 @@ def _batches(data: bytes) -> Iterator[RecordBatch]:
             if crc32c(batch.checked) != batch.checksum:
                 offset = batch.base_offset
                 raise Unreadable(
-                    f"the batch at offset {offset} is damaged: its checksum is another"
+                    f"the batch at offset {offset} is damaged: its checksum does not match"
                 )
             yield batch
     except Malformed as error:

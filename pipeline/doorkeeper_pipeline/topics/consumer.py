@@ -93,7 +93,9 @@ class Consumer:
                 except Unreadable as error:
                     raise Unreadable(f"{wanted}: from offset {at} on: {error}") from error
             if behind <= at:
-                raise Unreadable(f"{wanted}: the answer for offset {at} has no whole batch")
+                raise Unreadable(
+                    f"{wanted}: the Fetch response at offset {at} has no complete batch"
+                )
             # The first batch begins earlier where the range begins inside of it.
             yield [each for each in records if at <= each.offset < wanted.end]
             at = behind

@@ -104,12 +104,12 @@ class FileReader:
         unknown = sorted(set(entry) - allowed)
         if unknown:
             known = ", ".join(sorted(allowed))
-            raise self._error(where, f"unknown keys {', '.join(unknown)}; there are {known}")
+            raise self._error(where, f"unknown keys {', '.join(unknown)}; allowed: {known}")
 
     def _text(self, entry: Mapping[str, Any], key: str, where: str) -> str:
         value = entry.get(key)
         if not isinstance(value, str) or not value:
-            raise self._error(where, f"{key} must be a text, found {value!r}")
+            raise self._error(where, f"{key}: found {value!r}; expected: a string")
         return value
 
     def _int(self, entry: Mapping[str, Any], key: str, where: str) -> int:
@@ -137,7 +137,7 @@ class _Reader(FileReader):
         self._only(top, _API_KEYS if is_api else _MESSAGE_KEYS, name)
         kafka_name = self._text(top, "api" if is_api else "message", name)
         if snake(kafka_name) != name:
-            raise self._error(name, f"{kafka_name} belongs into {snake(kafka_name)}.yaml")
+            raise self._error(name, f"{kafka_name} belongs in {snake(kafka_name)}.yaml")
         parts = (
             {f"{kafka_name}Request": "request", f"{kafka_name}Response": "response"}
             if is_api
@@ -182,7 +182,8 @@ class _Reader(FileReader):
         fields = tuple(self._field(entry, where, versions) for entry in content)
         names = [field.name for field in fields]
         if len(set(names)) != len(names):
-            raise self._error(where, f"a field stands there twice: {names}")
+            twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
+            raise self._error(where, f"duplicate field: {twice}")
         return fields
 
     def _field(self, content: object, where: str, outer: Versions) -> Field:

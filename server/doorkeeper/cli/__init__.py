@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             from doorkeeper.cli.terminal import fail
 
             text = str(error) or "MemoryError"
-            fail([f"not enough memory: {text}; raise the limit (ulimit -v, that of the cgroup)"])
+            what = "raise the limit of the process (ulimit -v) or of its cgroup"
+            fail([f"not enough memory: {text}; {what}"])
         if serves or not isinstance(error, OSError) or error.errno != errno.ENOSPC:
             raise
         from doorkeeper.cli.terminal import fail

@@ -268,8 +268,8 @@ async def _read_store(server: Address) -> Desired:
     contents = await Location(server).repository().read()
     if contents.authorizer is not None:
         raise RepositoryError(
-            "authorizer.class.name is another authorizer; only ACLs of StandardAuthorizer are"
-            " sent to clusters"
+            f"authorizer.class.name: found {contents.authorizer}; expected: StandardAuthorizer,"
+            " because only its ACLs are sent to clusters"
         )
     try:
         async with open_for_reading(place_of(settings_at(server)), alone=False) as store:

@@ -93,7 +93,7 @@ def init(target: Path, *, overwrite: bool, in_container: bool) -> None:
         text = sample_file(SAMPLE_CONFIGURATION).read_text("utf-8")
         write_whole(file, (for_container(text) if in_container else text).encode())
     except FileExistsError:
-        fail([f"{file} exists; --overwrite replaces it"])
+        fail([f"{file}: the file exists; to replace it, add --overwrite"])
     except OSError as error:
         fail([f"{file}: cannot write: {error.strerror}"])
     then = f"doorkeeper serve --config {file}"

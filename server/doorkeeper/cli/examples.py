@@ -87,13 +87,13 @@ def copy(name: str, folder: Path, output: str, *, overwrite: bool) -> None:
     # Found before the first is written, so that a refusal changes nothing.
     present = [target for target, _ in files if target.exists()]
     if present and not overwrite:
-        fail(f"{target} exists; --overwrite replaces it" for target in present)
+        fail(f"{target}: the file exists; to replace it, add --overwrite" for target in present)
     for target, source in files:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             write_whole(target, source.read_bytes())
         except OSError as error:
-            fail([f"{target}: cannot be written: {error.strerror}"])
+            fail([f"{target}: cannot write: {error.strerror}"])
     _show_files([str(target) for target, _ in files], output)
 
 

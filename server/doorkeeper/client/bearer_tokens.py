@@ -54,7 +54,7 @@ def bearer_of(options: Mapping[str, str], endpoint: str | None) -> Bearer:
     claims = _claims(options)
     if not claims:
         raise ValueError(
-            f"sasl.jaas.config: OAUTHBEARER needs {_STRING}sub, or {ENDPOINT_KEY} with a file"
+            f"sasl.jaas.config: OAUTHBEARER requires {_STRING}sub, or {ENDPOINT_KEY} with a file"
         )
     lifetime_s = _number(_LIFETIME, options.get(_LIFETIME, _LIFETIME_S))
 

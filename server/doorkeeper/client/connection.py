@@ -296,9 +296,9 @@ class ClientConnection:
         )
         if shaken.error_code:
             offered = ", ".join(shaken.mechanisms)
-            instead = f"offered are {offered}" if offered else _NO_SASL
+            instead = f"enabled: {offered}" if offered else _NO_SASL
             raise LoginRefused(
-                f"{self.address}: {login.mechanism} is not offered; {instead}",
+                f"{self.address}: mechanism {login.mechanism} is not enabled; {instead}",
                 shaken.error_code,
                 f"Client SASL mechanism '{login.mechanism}' not enabled in the server, enabled"
                 f" mechanisms are [{offered}]",

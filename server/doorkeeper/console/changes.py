@@ -41,7 +41,7 @@ def require_change(settings: Settings, session: Session | None, csrf: str) -> Se
     if session is None or not session.may_change:
         raise NotChanged("only operators may change something")
     if not session.has_sent(csrf):
-        raise NotChanged("the form is not of this session; load its page again")
+        raise NotChanged("the form belongs to another session; reload the page")
     return session
 
 
@@ -58,9 +58,10 @@ def apply(asked: Asked, read: Callable[..., Reading]) -> Answer:
     if plan.record is None:
         raise NotChanged("; ".join(plan.messages))
     if digest_of(plan.record) != asked.get("digest"):
-        raise NotChanged("the plan is another one by now; look at it again")
+        raise NotChanged("the plan has changed since it was shown; review it again")
     if asked.get("typed") != str(number_of(plan.record)):
-        raise NotChanged(f"the number of changes was not confirmed: {number_of(plan.record)}")
+        number = number_of(plan.record)
+        raise NotChanged(f"not confirmed; to confirm, type the number of changes: {number}")
     path = asked.texts.file(json.dumps(plan.record, ensure_ascii=False), "changes.plan")
     words = ["acls", "apply", str(path), asked.address_word(target), "--plan", "--yes"]
     words += asked.login_words(target)

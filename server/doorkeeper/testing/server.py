@@ -204,7 +204,7 @@ class DoorkeeperServer(AnyServer):
         accesses = self._accesses(principal, include_optional=include_optional)
         text = difference(bindings_of(acls), accesses)
         if text:
-            raise AssertionError(f"the least ACLs of {principal} are others:\n{text}")
+            raise AssertionError(f"found other minimal ACLs for {principal}:\n{text}")
 
     def _accesses(self, principal: str, *, include_optional: bool) -> list[RecordedAccess]:
         self._running()

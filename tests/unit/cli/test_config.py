@@ -181,7 +181,11 @@ def test_sample_does_not_overwrite_by_default(tmp_path: Path) -> None:
     kept = file.read_text(encoding="utf-8")
     forced = init(file, "--overwrite")
 
-    assert refused == (1, "", f"doorkeeper: {file} exists; --overwrite replaces it\n")
+    assert refused == (
+        1,
+        "",
+        f"doorkeeper: {file}: the file exists; to replace it, add --overwrite\n",
+    )
     assert kept == "node.id=7\n"
     assert forced[0] == 0
     assert "listeners=SASL://" in file.read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ async def test_file_without_token_is_rejected(tmp_path: Path) -> None:
     ("options", "endpoint", "text"),
     [
         ({}, "https://idp/token", "sasl.oauthbearer.token.endpoint.url: found https://idp/token"),
-        ({}, None, "OAUTHBEARER needs unsecuredLoginStringClaim_sub"),
+        ({}, None, "OAUTHBEARER requires unsecuredLoginStringClaim_sub"),
         (
             {"unsecuredLoginNumberClaim_n": "x"},
             None,

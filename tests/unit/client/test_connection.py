@@ -179,11 +179,11 @@ async def test_login_error_has_the_servers_text() -> None:
         ({"SaslHandshake": HELLO, "SaslAuthenticate": refused}, "SASL_AUTHENTICATION_FAILED: go"),
         (
             {"SaslHandshake": SaslHandshakeResponse(error_code=33, mechanisms=("GSSAPI", "X"))},
-            "PLAIN is not offered; offered are GSSAPI, X",
+            "mechanism PLAIN is not enabled; enabled: GSSAPI, X",
         ),
         (
             {"SaslHandshake": SaslHandshakeResponse(error_code=33, mechanisms=())},
-            "PLAIN is not offered; the listener offers no mechanism; it may not be a SASL listener",
+            "not enabled; the listener offers no mechanism; it may not be a SASL listener",
         ),
     ):
         scripts = {name: (lambda _, each=each: each) for name, each in parts.items()}

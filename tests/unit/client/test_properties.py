@@ -89,7 +89,7 @@ def test_login_is_read_from_jaas(
         ),
         (
             sasl("OAUTHBEARER", f"{OAUTH} required;"),
-            "sasl.jaas.config: OAUTHBEARER needs unsecuredLoginStringClaim_sub, or",
+            "sasl.jaas.config: OAUTHBEARER requires unsecuredLoginStringClaim_sub, or",
         ),
         (("request.timeout.ms=0",), "request.timeout.ms: found '0'; allowed: 1 to 2147483647"),
         (("retry.backoff.ms=x",), "retry.backoff.ms: found 'x'; allowed: "),

@@ -40,7 +40,7 @@ def test_assertion_lists_missing_and_unneeded_acls() -> None:
         server.assert_least_acls(SVC, [MAY_READ])
 
     first, missing, unneeded = str(caught.value).splitlines()
-    assert first == "the least ACLs of User:svc are others:"
+    assert first == "found other minimal ACLs for User:svc:"
     assert missing.startswith("  missing: ALLOW User:svc WRITE on LITERAL TOPIC 'orders' from * ")
     assert " for Produce: WRITE (1 time)" in missing
     assert unneeded == "  not needed: ALLOW User:svc READ on LITERAL TOPIC 'orders' from *"

@@ -91,7 +91,7 @@ def _assertion(rule: object, path: Path) -> Assertion:
     if "patternType" in rule and "name" not in rule:
         raise FormatError("missing: name; patternType applies to a name")
     if "name" in rule and "resourceType" not in rule:
-        raise FormatError("missing: resourceType; a name needs the type of its resource")
+        raise FormatError("missing: resourceType; a name requires the type of its resource")
     kinds = _words(rule, "resourceType", resource_type)
     if "name" in rule and len(kinds) > 1:
         raise FormatError(

@@ -100,7 +100,7 @@ def binding_of_row(text: str) -> AclBinding:
         reason = str(error).removeprefix(f"line {error.line}: ")
         raise FormatError(f"{reason}; the columns are {COLUMNS}") from None
     if len(bindings) != 1:
-        raise FormatError(f"found {len(bindings)} rows; expected one row: {COLUMNS}")
+        raise FormatError(f"found {len(bindings)} rows; expected: one row: {COLUMNS}")
     return bindings[0]
 
 

@@ -227,7 +227,7 @@ def _pattern_type(name: str, values: Mapping[str, ParameterValue]) -> str:
     for parameter, value in values.items():
         if parameter != last and value.pattern_type != "LITERAL":
             raise FormatError(
-                f"{parameter}: {value.name!r} is {value.pattern_type}, but the name {name}"
-                " continues after it; expected: LITERAL"
+                f"{parameter}: found {value.name!r} with pattern type {value.pattern_type},"
+                f" followed by more text in the name {name}; expected: LITERAL"
             )
     return "LITERAL" if last is None else values[last].pattern_type

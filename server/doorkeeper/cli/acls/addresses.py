@@ -52,8 +52,8 @@ With "--command-config -", the client properties are read from standard input.
 """The part of help texts that explains addresses."""
 
 NO_ADDRESS: Final = (
-    "ADDRESS is missing: a file, kafka://HOST:PORT, controllers://HOST:PORT, config:FILE,"
-    " store:FOLDER"
+    "ADDRESS is missing; expected: a file, kafka://HOST:PORT, controllers://HOST:PORT, config:FILE,"
+    " store:FOLDER, postgresql://USER@HOST/DATABASE or backup:FILE"
 )
 """The sentence of all commands that are not told where the ACLs are."""
 
@@ -331,7 +331,9 @@ def _take_address(options: dict[str, Any]) -> Address:
         raise click.UsageError(NO_ADDRESS)
     # Two addresses are refused even if they are equal: one of them is a slip.
     if len(addresses) > 1:
-        raise click.UsageError("give one of ADDRESS, --bootstrap-server and --bootstrap-controller")
+        raise click.UsageError(
+            "found several of ADDRESS, --bootstrap-server and --bootstrap-controller; expected: one"
+        )
     return addresses[0]
 
 

@@ -244,9 +244,9 @@ def plan_of(text: str) -> SavedPlan:
             "expected version, place, revision, wanted, added, removed, kept, foreign"
         )
     if not isinstance(address, (str, NoneType)):
-        raise FormatError("place: expected a text")
+        raise FormatError(f"place: found {address!r}; expected: a string")
     if not isinstance(revision, (int, NoneType)):
-        raise FormatError("revision: expected a whole number")
+        raise FormatError(f"revision: found {revision!r}; expected: a whole number")
     parts = {}
     for part in ("added", "removed"):
         try:

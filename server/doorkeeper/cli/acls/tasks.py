@@ -79,20 +79,29 @@ def take_needs(
         extent = Extent(name) if is_prefixed else single(name)
         return TaskQuestion([TaskNeed(operation, kind, extent)], not is_prefixed)
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
-    others = [options.pop(option) for option in ("delegation_token", "user_principal", "cluster")]
+    others = {
+        option.replace("_", "-"): options.pop(option)
+        for option in ("delegation_token", "user_principal", "cluster")
+    }
     if "" in named.values():
         raise click.UsageError("found an empty name; expected: the name of a resource")
     for kind, name in named.items():
         if name is not None:
             check_name(kind, name, is_prefixed=is_prefixed)
-    if any(others):
-        raise click.UsageError(f"--task {task} takes {_words_of(_OPTIONS)}")
+    for option, value in others.items():
+        if value:
+            raise click.UsageError(
+                f"--task {task}: found --{option}; allowed: {_words_of(TASKS[task])}"
+            )
     # No request of a task has the cluster's permissions: IDEMPOTENT_WRITE follows from WRITE.
     needed = dict(TASKS[task])
     unneeded = [kind for kind in named if named[kind] is not None and kind not in needed]
-    if unneeded or (names_needed and named[ResourceType.TOPIC] is None):
-        which = "; --topic is required" if names_needed else ""
-        raise click.UsageError(f"--task {task} takes {_words_of(needed)}{which}")
+    if unneeded:
+        raise click.UsageError(
+            f"--task {task}: found {_words_of(unneeded)}; allowed: {_words_of(needed)}"
+        )
+    if names_needed and named[ResourceType.TOPIC] is None:
+        raise click.UsageError(f"--task {task}: --topic is missing")
     return TaskQuestion(
         [
             TaskNeed(

@@ -403,7 +403,7 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
 
 def _report_check(missing: Sequence[NeededAcl], unneeded: Sequence[AclBinding]) -> None:
     if missing:
-        say(f"{len(missing)} missing")
+        say(f"missing ACLs: {len(missing)}")
     if any(acl.binding.entry.operation is AclOperation.IDEMPOTENT_WRITE for acl in missing):
         say(
             "note: IDEMPOTENT_WRITE is listed because a producer was denied before it named a"

@@ -96,12 +96,12 @@ def parse_address(text: str) -> Address:
             # A URL that was copied from a browser ends with a slash.
             target = target.removesuffix("/") if kind.value.endswith("//") else target
             if not target:
-                raise InvalidAddress(f"found {text!r}; expected an address: {FORMS}")
+                raise InvalidAddress(f"found {text!r}; expected: an address: {FORMS}")
             return Address(kind, target)
     if _SERVERS.fullmatch(text):
         return Address(AddressKind.BROKERS, text)
     if not text or "://" in text:
-        raise InvalidAddress(f"found {_without_password(text)!r}; expected an address: {FORMS}")
+        raise InvalidAddress(f"found {_without_password(text)!r}; expected: an address: {FORMS}")
     return Address(AddressKind.FILE, text)
 
 

@@ -137,7 +137,7 @@ Examples:
 @named_option("--yes", is_flag=True)
 @json_output(Restore)
 def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
-    """Replace the store by the backup FILE."""
+    """Replace the store with the backup FILE."""
     settings = settings_at(store)
     require_no_question(output, asks=not yes)
     restored = _difference(_embedded(settings, "pg_restore restores it"), source)
@@ -163,14 +163,14 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
         }
         show_json(record)
         return
-    click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{_previous(aside)}")
+    click.echo(f"{settings[DATA_DIR]}: restored from {source}{_previous(aside)}")
 
 
 @command.command(
     epilog="""
 \b
 The first start of a server creates its store too, unless doorkeeper.store.create=false.
---overwrite replaces a lost store by a new one with a new cluster id. The files of an embedded
+--overwrite replaces a lost store with a new one with a new cluster id. The files of an embedded
 store are kept next to it; a shared database must be empty.
 
 \b

@@ -136,7 +136,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
             raise StorageError(
                 f"{location.display_name}: found a store, or traces of one"
                 + ("" if expected is None else f" ({identity_file}: {expected})")
-                + "; --overwrite replaces it by an empty one"
+                + "; --overwrite replaces it with an empty one"
             )
     if not isinstance(location, DataFolder):
         if await _is_there(location):

@@ -95,9 +95,9 @@ def release(store: Address, release: str | None, output: str, *, yes: bool) -> N
         }
         show_json(record)
     elif changed.before == changed.after:
-        click.echo(f"the rules of Kafka {changed.after}")
+        click.echo(f"the store follows Kafka {changed.after}")
     else:
-        click.echo(f"the rules of Kafka {changed.after}; previously {changed.before}")
+        click.echo(f"the store follows Kafka {changed.after}; previously {changed.before}")
     if settings[KAFKA_RELEASE] not in (None, changed.after):
         click.echo(
             f"{KAFKA_RELEASE} is {settings[KAFKA_RELEASE]} in the configuration; set it to"

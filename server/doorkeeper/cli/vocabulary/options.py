@@ -135,7 +135,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--implied": Meaning(
         QUESTION,
         None,
-        "Also report DESCRIBE ACLs that READ or WRITE already include, as created by"
+        "Also report DESCRIBE ACLs that READ or WRITE already imply, as created by"
         " kafka-acls.sh --producer and --consumer.",
     ),
     "--cluster-name": Meaning(
@@ -160,8 +160,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         None,
         "Propose although there is not enough evidence: principals may lose access that they need.",
     ),
-    "--acls": Meaning(OPTIONS, "ADDRESS", "The ACLs in force."),
-    "--all": Meaning(OPTIONS, None, "Forget the dynamic values of all keys."),
+    "--acls": Meaning(OPTIONS, "ADDRESS", "The current ACLs."),
+    "--all": Meaning(OPTIONS, None, "Delete the dynamic values of all keys."),
     "--allow-changes": Meaning(
         OPTIONS,
         None,
@@ -171,7 +171,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--allow-wider": Meaning(
         OPTIONS,
         None,
-        "Accept ACLs that allow more than those in force. What they newly allow is listed.",
+        "Accept ACLs that allow more than the current ones. What they newly allow is listed.",
     ),
     "--assert": Meaning(
         OPTIONS,
@@ -270,7 +270,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--method": Meaning(
         OPTIONS,
         "METHOD",
-        "unused: remove ACLs that were not needed; overbroad: replace wide ACLs by narrower ones"
+        "unused: remove ACLs that were not needed; overbroad: replace wide ACLs with narrower ones"
         " that cover the observed use; least-privilege: replace all ACLs of the principals.",
     ),
     "--new-password": Meaning(
@@ -295,7 +295,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         OPTIONS,
         None,
         "Propose one prefixed ACL for names with a common prefix, to get fewer ACLs. A prefix"
-        " that allows more than the ACLs in force also requires --allow-wider.",
+        " that allows more than the current ACLs also requires --allow-wider.",
     ),
     "--proposal": Meaning(
         OPTIONS, "FILE", "The complete proposed set of ACLs, in any format of acls import."

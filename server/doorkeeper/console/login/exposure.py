@@ -123,7 +123,7 @@ def _tls_of(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:
-        raise click.UsageError("--tls-certificate and --tls-key belong together")
+        raise click.UsageError("--tls-certificate and --tls-key must be given together")
     context = FollowedTls(ssl.PROTOCOL_TLS_SERVER)
     context.files = ReloadedFiles(
         lambda: https_context(certificate, key), _Said(), certificate, key
@@ -147,17 +147,18 @@ def _oidc_of(options: Mapping[str, Any], url: str) -> Client | None:
     if issuer is None:
         for name in others:
             if options[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} needs --oidc-issuer")
+                raise click.UsageError(f"--{name.replace('_', '-')} requires --oidc-issuer")
         return None
     if not is_safe_url(issuer):
-        raise click.UsageError(f"--oidc-issuer: found {issuer!r}; expected https://...")
+        raise click.UsageError(f"--oidc-issuer: found {issuer!r}; expected: https://...")
     if client is None:
-        raise click.UsageError("--oidc-issuer needs --oidc-client")
+        raise click.UsageError("--oidc-issuer requires --oidc-client")
     named = ((Role.OPERATOR, "oidc_operator"), (Role.VIEWER, "oidc_viewer"))
     roles = tuple((role, _claim(text)) for role, name in named for text in options[name])
     if not roles:
         raise click.UsageError(
-            "--oidc-issuer needs --oidc-viewer or --oidc-operator: without them nobody has a role"
+            "--oidc-issuer requires --oidc-viewer or --oidc-operator: without them nobody has a"
+            " role"
         )
     secret = options["oidc_secret"]
     words = "" if secret is None else secret.read_text("utf-8").strip()

@@ -137,8 +137,11 @@ class Oidc:
             raise Refused("the login was not begun here, or too long ago; begin again")
         if not secrets.compare_digest(pending.browser.encode(), browser.encode("utf-8", "replace")):
             raise Refused("the login was begun in another browser; begin again")
-        if fields.get("iss", self._client.issuer) != self._client.issuer:
-            raise Refused("the answer is of another issuer")
+        issuer = fields.get("iss", self._client.issuer)
+        if issuer != self._client.issuer:
+            raise Refused(
+                f"found a response of issuer {issuer[:100]!r}; expected: {self._client.issuer}"
+            )
         if "code" not in fields:
             raise Refused(f"the provider refused: {fields.get('error', 'no code')[:100]}")
         provider = await self.provider()

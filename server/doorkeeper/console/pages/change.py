@@ -39,7 +39,10 @@ def target_of(asked: Asked) -> SetState:
     if target is None or target is wanted:
         target = others[0] if others else None
     if target is None:
-        raise Wrong("a change needs two addresses: the wanted one, and the one that is changed")
+        raise Wrong(
+            "a change requires two addresses on the command line: one with the desired ACLs, and"
+            " one to change"
+        )
     return target
 
 

@@ -621,7 +621,9 @@ class Assembly:
     async def _drain(self) -> None:
         cut_off = await self.edge.drain(self._settings[SHUTDOWN_DRAIN_MS] / 1000)
         if cut_off:
-            self._log.warning("connections cut off", connections=cut_off)
+            self._log.warning(
+                "connections closed before their pending responses were sent", connections=cut_off
+            )
 
 
 def _has_succeeded(wait: asyncio.Future[None]) -> bool:

@@ -98,7 +98,11 @@ def fleet_of(
         return None
     # With another authorizer the state has no ACLs, and clusters would lose theirs.
     if authorizer is None or not authorizer.has_snapshot:
-        raise StartError("doorkeeper.clusters.file: only ACLs of the standard authorizer are sent")
+        found = "no authorizer" if authorizer is None else authorizer.name
+        raise StartError(
+            f"authorizer.class.name: found {found}; expected: StandardAuthorizer, because only its"
+            " ACLs are sent to the clusters of doorkeeper.clusters.file"
+        )
     fleet: Fleet = import_module(f"{PACKAGE}.fleet").ClusterFleet(
         configs_of(file), log, on_event, now_ms
     )

@@ -162,7 +162,7 @@ class ConfigChanges:
         keys = ", ".join(sorted({difference.name for difference in differences}))
         client = context.authorizable
         principal, host = str(client.principal), client.client_address
-        self._log.info("keys changed", keys=keys, principal=principal, host=host)
+        self._log.info("dynamic configs changed", keys=keys, principal=principal, host=host)
 
     async def _store(self, differences: Sequence[Difference], context: RequestContext) -> None:
         node_id = self._reconfiguration.settings.node_id
@@ -213,7 +213,7 @@ class ConfigChanges:
                 cause=str(error),
             )
         else:
-            self._log.info("keys changed by another node", keys=keys)
+            self._log.info("dynamic configs changed by another node", keys=keys)
 
 
 class Difference(Struct, frozen=True):

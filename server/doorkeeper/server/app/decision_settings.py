@@ -58,7 +58,10 @@ def record_settings(log: StateLog, settings: Settings, logger: Logger) -> None:
 
     def note(done: asyncio.Future[CompletedPlan[None]]) -> None:
         if not done.cancelled() and (error := done.exception()) is not None:
-            logger.error("settings are not in the history", cause=str(error))
+            logger.error(
+                "the settings that decisions depend on could not be recorded in the history",
+                cause=str(error),
+            )
 
     if other_settings(log.state.settings, settings):
         log.submit(plan, SERVER).add_done_callback(note)

@@ -193,7 +193,9 @@ class ServerSecurity:
                 # In a thread: files may be on a slow disk.
                 problem = await asyncio.to_thread(refresh_files, watched)
                 if problem not in (None, self._reported.get(id(watched))):
-                    self._log.error("a changed file is not used", problem=problem)
+                    self._log.error(
+                        "file not reloaded: the previous one stays in use", problem=problem
+                    )
                 self._reported[id(watched)] = problem
         for name, security in self._securities.items():
             if security.tls is not None and self._on_change is not None:

@@ -130,7 +130,7 @@ def _log_needing_restart(
         if not reconfiguration.is_reloaded(key)
     ]
     if keys:
-        log.warning("changed keys that need a restart", keys=", ".join(keys))
+        log.warning("changed keys that require a restart", keys=", ".join(keys))
 
 
 def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:

@@ -297,7 +297,7 @@ def masks_by_authorize(
 
 def _allows(answer: object) -> bool:
     if not isinstance(answer, AuthorizationResult):
-        raise TypeError(f"authorize answered {answer!r:.80}; expected: an AuthorizationResult")
+        raise TypeError(f"authorize returned {answer!r:.80}; expected: an AuthorizationResult")
     return answer is AuthorizationResult.ALLOWED
 
 

@@ -428,7 +428,7 @@ class GuardedAuthorizer:
                 f" of {context.principal}, correlation id {context.correlation_id}"
             )
         _LOG.warning(
-            "%s took %.0f ms in %s%s, while no request was served"
+            "the authorizer %s blocked the event loop for %.0f ms in %s%s"
             " (doorkeeper.authorizer.slow.ms=%.0f); slow calls since the start: %d",
             self.name,
             took_s * 1000,

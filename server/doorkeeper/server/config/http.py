@@ -114,7 +114,7 @@ def _where(text: str) -> tuple[bool, str, int] | None:
 def _check_files(raw: RawConfig, *, encrypted: bool) -> None:
     for key in (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE):
         if encrypted and not raw[key]:
-            raw.problem(HTTP_LISTENER, f"https needs {key}")
+            raw.problem(HTTP_LISTENER, f"https requires {key}")
         if raw[key] and not encrypted:
             raw.problem(key, f"has no effect: {HTTP_LISTENER} is not https")
 

@@ -182,7 +182,8 @@ DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS: Final = long(
 MAX_CONNECTIONS: Final = integer(
     "max.connections",
     INT_MAX,
-    "The maximum number of connections: of the server, or with a prefix of one listener.",
+    "The maximum number of connections of the server, or, with a listener prefix, of that"
+    " listener.",
     at_least(0),
     scope=Scope.LISTENER,
     applies=Applies.DYNAMIC,
@@ -254,9 +255,9 @@ CLUSTERS_FILE: Final = file(
 ACKNOWLEDGE: Final = text(
     "doorkeeper.acknowledge",
     "stored",
-    "When a change of ACLs is answered: stored, or clusters, once every broker of every"
-    " enforced cluster of doorkeeper.clusters.file enforces it. After"
-    " doorkeeper.update.timeout.ms the error names the brokers that do not; the change stays"
+    "When the response to an ACL change is sent. stored: once the change is stored. clusters: once"
+    " every broker of every cluster with mode enforce in doorkeeper.clusters.file enforces it."
+    " After doorkeeper.update.timeout.ms the error names the brokers that do not; the change stays"
     " stored.",
     one_of("stored", ACKNOWLEDGE_CLUSTERS),
 )
@@ -288,7 +289,7 @@ CHANGE_LOG_RETENTION_DAYS: Final = integer(
 UPDATE_TIMEOUT_MS: Final = integer(
     "doorkeeper.update.timeout.ms",
     30_000,
-    "Time-out of a change of ACLs; its incomplete items are answered with REQUEST_TIMED_OUT.",
+    "Timeout of an ACL change; its incomplete items are answered with REQUEST_TIMED_OUT.",
     at_least(1),
 )
 UPDATE_WAITING_MAX: Final = integer(

@@ -234,7 +234,7 @@ def _settings(
 def _check_together(raw: RawConfig) -> None:
     """Record the problems of keys that need others."""
     if raw[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS and raw[CLUSTERS_FILE] is None:
-        raw.problem(ACKNOWLEDGE, f"{ACKNOWLEDGE_CLUSTERS} needs {CLUSTERS_FILE}")
+        raw.problem(ACKNOWLEDGE, f"{ACKNOWLEDGE_CLUSTERS} requires {CLUSTERS_FILE}")
     if raw[TEST_BROKER] and raw[STORE] not in ("", EMBEDDED):
         text = "found true with a shared store; allowed: only with an embedded store"
         raw.problem(TEST_BROKER, text)

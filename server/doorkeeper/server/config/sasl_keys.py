@@ -70,7 +70,7 @@ SASL_PLAIN_USERS_FILE: Final = file(
 SASL_CHECK_TIMEOUT_MS: Final = integer(
     "doorkeeper.sasl.check.timeout.ms",
     10_000,
-    "Time-out of a callback handler, or of a password check against a users file, including its"
+    "Timeout of a callback handler, or of a password check against a users file, including its"
     " wait in the queue. Afterwards the authentication fails.",
     at_least(1),
     scope=Scope.MECHANISM,
@@ -152,12 +152,12 @@ SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS: Final = integer(
 SASL_OAUTHBEARER_SCOPE_CLAIM_NAME: Final = text(
     "sasl.oauthbearer.scope.claim.name",
     "scope",
-    "The claim of a token with its scope.",
+    "The name of the claim that contains the scope.",
     scope=Scope.MECHANISM,
 )
 SASL_OAUTHBEARER_SUB_CLAIM_NAME: Final = text(
     "sasl.oauthbearer.sub.claim.name",
     "sub",
-    "The claim of a token with the user name.",
+    "The name of the claim that contains the user name.",
     scope=Scope.MECHANISM,
 )

@@ -82,7 +82,7 @@ def shared_store_of(raw: RawConfig) -> SharedStore | None:
         return None
     _check_files(raw, store)
     if raw.entry(NODE_ID) is None and raw[BROKER_ID] < 0:
-        raw.problem(NODE_ID, f"each node of a shared {STORE} needs its own id")
+        raw.problem(NODE_ID, f"each node of a shared {STORE} requires its own id")
     if raw[BROKER_SESSION_TIMEOUT_MS] <= raw[BROKER_HEARTBEAT_INTERVAL_MS]:
         text = f"allowed: more than {BROKER_HEARTBEAT_INTERVAL_MS}"
         raw.problem(BROKER_SESSION_TIMEOUT_MS, text)
@@ -135,7 +135,7 @@ def _check_parameters(parameters: Mapping[str, str]) -> None:
     unknown = sorted(parameters.keys() - set(_PARAMETERS))
     if "password" in unknown:
         raise ValueError(
-            "a password in the URL is not supported here; use doorkeeper.store.password.file"
+            "found ?password=; not allowed as a parameter; use doorkeeper.store.password.file"
         )
     if unknown:
         raise ValueError(f"found ?{unknown[0]}=; allowed: {', '.join(_PARAMETERS)}")
@@ -144,7 +144,7 @@ def _check_parameters(parameters: Mapping[str, str]) -> None:
         raise ValueError(f"found sslmode={mode}; allowed: {', '.join(_MODES)}")
     # libpq falls back to ~/.postgresql/root.crt, which differs between accounts.
     if mode.startswith("verify") and "sslrootcert" not in parameters:
-        raise ValueError(f"sslmode={mode} needs sslrootcert=<file>")
+        raise ValueError(f"sslmode={mode} requires sslrootcert=<file>")
     if ("sslcert" in parameters) != ("sslkey" in parameters):
         raise ValueError("sslcert and sslkey must be given together")
     if mode == "disable" and any(name in parameters for name in _FILES):

@@ -56,14 +56,14 @@ STORE_IDENTITY_FILE: Final = file(
 STORE_CONNECT_TIMEOUT_MS: Final = integer(
     "doorkeeper.store.connect.timeout.ms",
     5000,
-    "Time-out of a connection attempt to a shared store, divided among its hosts; for"
+    "Timeout of a connection attempt to a shared store, divided among its hosts; for"
     " heartbeats at most a third of broker.session.timeout.ms.",
     at_least(1),
 )
 STORE_STATEMENT_TIMEOUT_MS: Final = integer(
     "doorkeeper.store.statement.timeout.ms",
     10_000,
-    "Time-out of a statement of a shared store; afterwards the connection counts as lost."
+    "Timeout of a statement of a shared store; afterwards the connection counts as lost."
     " Statements that copy many rows may take a minute.",
     at_least(1),
 )
@@ -91,7 +91,7 @@ BROKER_HEARTBEAT_INTERVAL_MS: Final = integer(
 BROKER_SESSION_TIMEOUT_MS: Final = integer(
     "broker.session.timeout.ms",
     9000,
-    "A node without a heartbeat for this time leaves the cluster. It must be longer than"
+    "A node that sends no heartbeat for this time is fenced. The value must be greater than"
     " broker.heartbeat.interval.ms.",
     at_least(1),
 )

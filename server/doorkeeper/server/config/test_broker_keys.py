@@ -10,12 +10,12 @@ from doorkeeper.base.values import INT_MAX, at_least, one_of
 GROUP_MIN_SESSION_TIMEOUT_MS: Final = integer(
     "group.min.session.timeout.ms",
     6_000,
-    "The minimum session time-out that a member of a classic group may request.",
+    "The minimum session timeout that a member of a classic group may request.",
 )
 GROUP_MAX_SESSION_TIMEOUT_MS: Final = integer(
     "group.max.session.timeout.ms",
     1_800_000,
-    "The maximum session time-out that a member of a classic group may request.",
+    "The maximum session timeout that a member of a classic group may request.",
 )
 GROUP_INITIAL_REBALANCE_DELAY_MS: Final = integer(
     "group.initial.rebalance.delay.ms",
@@ -40,7 +40,7 @@ GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS: Final = integer(
 GROUP_CONSUMER_SESSION_TIMEOUT_MS: Final = integer(
     "group.consumer.session.timeout.ms",
     45_000,
-    "The session time-out of the members of a consumer group.",
+    "The session timeout of the members of a consumer group.",
     at_least(1),
 )
 GROUP_CONSUMER_MAX_SIZE: Final = integer(
@@ -52,9 +52,9 @@ GROUP_CONSUMER_MAX_SIZE: Final = integer(
 GROUP_CONSUMER_MIGRATION_POLICY: Final = text(
     "group.consumer.migration.policy",
     "bidirectional",
-    "Whether a non-empty group is converted to the consumer protocol when a member with it joins"
-    " (upgrade), and back to classic when the last such member leaves (downgrade): bidirectional,"
-    " upgrade, downgrade or disabled.",
+    "Whether a non-empty classic group is converted when a member with the consumer protocol joins"
+    " (upgrade), and back when the last such member leaves (downgrade): bidirectional, upgrade,"
+    " downgrade or disabled.",
     one_of("bidirectional", "upgrade", "downgrade", "disabled"),
 )
 GROUP_SHARE_HEARTBEAT_INTERVAL_MS: Final = integer(
@@ -66,7 +66,7 @@ GROUP_SHARE_HEARTBEAT_INTERVAL_MS: Final = integer(
 GROUP_SHARE_SESSION_TIMEOUT_MS: Final = integer(
     "group.share.session.timeout.ms",
     45_000,
-    "The session time-out of the members of a share group.",
+    "The session timeout of the members of a share group.",
     at_least(1),
 )
 GROUP_SHARE_MAX_SIZE: Final = integer(
@@ -102,7 +102,7 @@ GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS: Final = integer(
 TRANSACTION_MAX_TIMEOUT_MS: Final = integer(
     "transaction.max.timeout.ms",
     900_000,
-    "The maximum transaction time-out that a producer may request.",
+    "The maximum transaction timeout that a producer may request.",
     at_least(1),
 )
 FETCH_MAX_BYTES: Final = integer(

@@ -199,10 +199,10 @@ def _log_failures(
         if operation == UpdateOperation.ACLS and server.authorizer:
             fields["authorizer"] = server.authorizer.name
     if results.timed_out:
-        server.logger.warning("items of an update timed out", timed_out=results.timed_out, **fields)
+        server.logger.warning("items of a change timed out", timed_out=results.timed_out, **fields)
     if results.errors:
         server.logger.error(
-            "items of an update failed",
+            "items of a change failed",
             failed=len(results.errors),
             **fields,
             exc_info=results.errors[0],

@@ -85,7 +85,9 @@ class GuardedHandler(Generic[H]):
             async with asyncio.timeout_at(deadline_s):
                 await self._slots.acquire(context.client_address)
         except TimeoutError:
-            raise self._fault("all its slots are in use", context) from None
+            raise self._fault(
+                "doorkeeper.sasl.checks.max calls are already running", context
+            ) from None
         # The slot is held until the call ends, even if it ignores its cancellation.
         task = loop.create_task(called(call))
         task.add_done_callback(self._release)

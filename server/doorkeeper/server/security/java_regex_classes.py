@@ -206,7 +206,10 @@ def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
     match = source.match(_PROPERTY)
     name = (match[1] or match[2]) if match else ""
     if name not in _POSIX and not _CATEGORIES.fullmatch(name):
-        source.fail("this property is not supported: use a general category, or Java's for ASCII")
+        source.fail(
+            f"\\{letter}{{{name}}} is not supported; allowed: a Unicode general category such as"
+            r" \p{Lu}, or a POSIX class such as \p{Alpha}"
+        )
     # Java widens these under (?i), which the translation does not imitate.
     if ignore_case and name in _OF_A_CASE:
         source.fail(f"{name} under (?i) is not supported")

@@ -116,8 +116,10 @@ def derive(listener: Listener, credential: Credential) -> Derivation:
         reason = "a PLAINTEXT listener authenticates nobody"
         return _built(listener, Derivation(Outcome.PRINCIPAL, str(ANONYMOUS), reason))
     if isinstance(credential, Certificate) is listener.authenticates:
-        by = "SASL; a certificate gives no name there" if listener.authenticates else "certificates"
-        raise NotForListener(f"listener {listener.name} is {protocol}: it names clients by {by}")
+        by = "SASL, not from certificates" if listener.authenticates else "certificates"
+        raise NotForListener(
+            f"listener {listener.name} uses {protocol}: its principals come from {by}"
+        )
     if isinstance(credential, Certificate):
         return _built(listener, _of_certificate(listener, credential))
     names = _mechanism_names(credential)

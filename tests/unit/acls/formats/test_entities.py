@@ -107,7 +107,10 @@ def test_password_must_be_a_reference(password: object) -> None:
         ({"topics": [{"name": "a"}, {"name": "a"}]}, "topic 2: topic 'a' occurs twice"),
         ({"users": [{"name": "a"}]}, "user 1: missing: mechanism, password"),
         ({"quotas": [{"user": "a"}]}, "found no limit; allowed for user: producer_byte_rate"),
-        ({"quotas": [{"producer_byte_rate": 1}]}, "expected user, clientId, user and clientId"),
+        (
+            {"quotas": [{"producer_byte_rate": 1}]},
+            "found no client; expected: user; clientId; user and clientId; or ip",
+        ),
         ({"quotas": [{"ip": "a", "producer_byte_rate": 1}]}, "allowed for ip: connection_creation"),
         ({"quotas": [{"user": "a", "producer_byte_rate": -1}]}, "found -1; expected: a number"),
         ({"owns": {"topics": "a", "prefixes": "b"}, "acls": []}, "owns: unknown: prefixes"),

@@ -133,7 +133,8 @@ LONGER = (
         (ROLE + "acls: [{resourceType: TOPIC, name: 7, operation: READ}]\nacls: []",
          "line 4: role r: name: found 7; expected: a string"),
         ("version: 1\naccept: {}\nacls: []", "line 2: accept: expected a list of mappings"),
-        (LONGER, ("line 6: grant 1: a: 'b' is PREFIXED, but the name ${a}-x continues after it;"
+        (LONGER, ("line 6: grant 1: a: found 'b' with pattern type PREFIXED, followed"
+            " by more text in the name ${a}-x;"
             " expected: LITERAL")),
     ],
 )  # fmt: skip

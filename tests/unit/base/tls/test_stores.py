@@ -166,7 +166,7 @@ def values_of(store: str, words: str, folder: Path) -> dict[str, str]:
     ("words", "said"),
     [
         ("type=BCFKS", "type: found 'BCFKS'; allowed: JKS, PKCS12, PEM"),
-        ("", "ssl.keystore.location: listener DOOR uses SSL and requires a certificate"),
+        ("", "ssl.keystore.location: missing; listener DOOR uses SSL, which requires"),
         ("location=p12", "ssl.keystore.password: missing"),
         ("location=p12 password=x", "the password is wrong (ssl.keystore.password), or the store"),
         ("location=pem password=x", "found PEM; give ssl.keystore.type=PEM; allowed: a JKS or"),

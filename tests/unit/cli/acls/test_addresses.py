@@ -73,8 +73,11 @@ def test_options_are_shorthand_for_addresses(
     ("words", "said"),
     [
         ((), "ADDRESS is missing"),
-        (("h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
-        (("--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
+        (("h:1", "--bootstrap-server", "h:1"), "found several of ADDRESS"),
+        (
+            ("--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"),
+            "found several of ADDRESS",
+        ),
         (("h:1", "--override", "a=b"), "--override applies to stores, and kafka://h:1 is not one."),
         (("--override", "a=b"), "ADDRESS is missing"),
         (("config:f", "--command-config", "g"), "--command-config requires a live cluster"),

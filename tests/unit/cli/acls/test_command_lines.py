@@ -35,7 +35,7 @@ ALTER = AclOperation.ALTER
 
 
 @click.command()
-@resource_options
+@resource_options("literal", "prefixed", "match", "any")
 @entry_options()
 @click.option("--bootstrap-server")
 @click.option("--force", is_flag=True)

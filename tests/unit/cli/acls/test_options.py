@@ -32,7 +32,7 @@ ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 
 
 @click.command(cls=KafkaCommand)
-@resource_options
+@resource_options("literal", "prefixed", "match", "any")
 @entry_options()
 @principal_option
 def command(**options: Any) -> dict[str, Any]:

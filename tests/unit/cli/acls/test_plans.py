@@ -52,7 +52,7 @@ CHANGE = Plan((A,), (B,), unchanged=3, foreign=2)
             {"more": 1},
             "expected version, place, revision, wanted, added, removed, kept, foreign",
         ),
-        ({"place": 3}, "place: expected a text"),
+        ({"place": 3}, "place: found 3; expected: a string"),
         ({"kept": "3"}, "kept, foreign: expected whole numbers"),
         ({"removed": [{"name": "x"}]}, "removed: acl 1: missing: resourceType"),
     ],

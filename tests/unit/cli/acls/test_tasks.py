@@ -77,9 +77,12 @@ def test_json_of_verdict() -> None:
     [
         ("--topic t", "give one of --operation and --task"),
         ("--task produce --operation Write --topic t", "give one of --operation and --task"),
-        ("--task produce --group g", "--task produce takes --topic; --topic is required"),
-        ("--task produce --topic t --group g", "--task produce takes --topic"),
-        ("--task consume --topic t --cluster", "--task consume takes --topic, --group"),
+        ("--task produce --group g", "--task produce: found --group; allowed: --topic"),
+        ("--task produce --topic t --group g", "--task produce: found --group; allowed: --topic"),
+        (
+            "--task consume --topic t --cluster",
+            "--task consume: found --cluster; allowed: --topic, --group",
+        ),
         ("--task fly --topic t", "'fly' is not one of"),
     ],
 )

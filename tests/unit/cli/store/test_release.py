@@ -84,9 +84,9 @@ def test_release_changes_both_ways(tmp_path: Path) -> None:
 
     there = release(tmp_path, "4.4", answer="y\n")
     assert there.exit_code == 0, there.output
-    assert there.output.endswith("the rules of Kafka 4.4; previously 4.3\n")
+    assert there.output.endswith("the store follows Kafka 4.4; previously 4.3\n")
     assert level_in(tmp_path) == [33]
-    assert release(tmp_path, "4.4").output == "the rules of Kafka 4.4\n"
+    assert release(tmp_path, "4.4").output == "the store follows Kafka 4.4\n"
 
     back = release(tmp_path, "4.3", "--yes")
     assert "- User:alice  READ, DESCRIBE  topic t" in back.output

@@ -16,12 +16,31 @@ CLICKS_OWN = {"--version"}
 SHORT = {"-c": "--config", "-q": "--quiet"}
 
 
+OWN_TEXTS = {
+    "doorkeeper acls apply": {"--own-prefix", "--own-principal", "--own-type"},
+    "doorkeeper acls plan": {"--own-prefix", "--own-principal", "--own-type"},
+    "doorkeeper clusters adopt": {"--cluster-name"},
+    "doorkeeper clusters drift": {"--cluster-name"},
+    "doorkeeper clusters status": {"--cluster-name"},
+    "doorkeeper config init": {"--overwrite"},
+    "doorkeeper learn": {"--log"},
+    "doorkeeper store backup": {"--overwrite"},
+    "doorkeeper store copy": {"--overwrite"},
+    "doorkeeper store create": {"--overwrite"},
+    "doorkeeper watch": {"--since"},
+    "doorkeeper-pipeline report": {"--findings", "--since"},
+    "doorkeeper-pipeline run": {"--cluster-name", "--since"},
+}
+"""The options for which the text of the table would not be true, by command."""
+
+
 def long_name(option: click.Option) -> str:
     return next(each for each in option.opts if each.startswith("--"))
 
 
 def test_all_options_are_in_the_table() -> None:
-    """Each option of each command has the text and the heading of the table."""
+    """Each option of each command has the heading of the table, and its text but for a few."""
+    own: dict[str, set[str]] = {}
     for words, option in options():
         name = long_name(option)
         if name in CLICKS_OWN:
@@ -29,7 +48,10 @@ def test_all_options_are_in_the_table() -> None:
 
         assert isinstance(option, Option), (words, name)
         meaning = VOCABULARY[name]
-        assert (option.heading, option.meaning) == (meaning.heading, meaning.text), (words, name)
+        assert option.heading == meaning.heading, (words, name)
+        if option.meaning != meaning.text:
+            own.setdefault(words, set()).add(name)
+    assert own == OWN_TEXTS
 
 
 def test_all_rows_of_the_table_are_options() -> None:

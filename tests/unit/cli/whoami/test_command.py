@@ -208,7 +208,7 @@ def test_missing_file_and_unknown_listener(folder: Path) -> None:
     assert run(*listener("CLIENTS", "--cert", "none.pem"))[2] == (
         "doorkeeper: none.pem: No such file or directory\n"
     )
-    assert "names clients by SASL" in run(*listener("OAUTH", "--cert", "alice.pem"))[2]
+    assert "its principals come from SASL" in run(*listener("OAUTH", "--cert", "alice.pem"))[2]
 
 
 # --- live

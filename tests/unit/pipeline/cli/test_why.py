@@ -188,7 +188,7 @@ def test_unknown_grant_suggests_similar_ones(out: Path) -> None:
 
     assert isinstance(done.exception, PipelineError)
     first, nearest, *_ = str(done.exception).splitlines()
-    assert first == f"no ACL in force is {missing}; the nearest are"
+    assert first == f"no current ACL matches {missing}; the nearest are"
     assert nearest.strip() == csv.row_of(OWN)
     assert not done.stdout
 

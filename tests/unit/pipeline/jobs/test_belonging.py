@@ -55,7 +55,8 @@ def test_events_of_several_clusters_require_a_choice() -> None:
         choose_cluster(files, "", Cluster(""))
 
     assert str(caught.value) == (
-        "the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a); select one with --cluster-name"
+        "the events belong to 2 clusters: lkc-1 (in /a), lkc-2 (in /a); select one with"
+        " --cluster-name"
     )
     chosen = choose_cluster(files, "lkc-1", Cluster("lkc-1"))
     assert (chosen.name, chosen.ids) == ("lkc-1", ("lkc-1", "lkc-2"))
@@ -65,7 +66,9 @@ def test_events_of_one_cluster_require_no_choice() -> None:
     files: list[dict[str, Any]] = [{"path": "/a", "decisions": 1, "clusters": ["lkc-1"]}]
 
     assert choose_cluster(files, "", Cluster("")).name == "lkc-1"
-    with pytest.raises(Conflicting, match="found 'payments', but the events are of lkc-1"):
+    with pytest.raises(
+        Conflicting, match="found 'payments', but the events belong to cluster lkc-1"
+    ):
         choose_cluster(files, "payments", Cluster("payments"))
 
 

@@ -77,8 +77,8 @@ def test_changes_have_times_and_authors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
-        ((), "neither a store of Doorkeeper nor an audit log is in it"),
-        (("hello\n",), "nothing in its first 64 kB tells what it is"),
+        ((), "found neither a Doorkeeper store nor an audit log in this folder"),
+        (("hello\n",), "cannot recognise the kind of log from the first 64 kB"),
         (('{"class_uid": 6003}\n',), "found Redpanda's audit log; a folder of ACLs has a store"),
         ((event(1, added=[acl("x", operation="FLY")]),), "event 1 of node 1"),
         (('{"kind": "change", "seq": "x"}\n',), "after byte 0"),

@@ -125,7 +125,7 @@ def test_table_with_another_layout_is_rejected(
     write_deltalake(folder, pa.table({each: ["x"] for each in columns}), partition_by=partitions)
 
     with pytest.raises(
-        Unreadable, match=f"{table}: the table is of another release, and it {found}.*--tables"
+        Unreadable, match=f"{table}: the table was written by another release: it {found}.*--tables"
     ):
         read(tmp_path, table)
 
@@ -233,7 +233,7 @@ def test_folder_name_may_contain_special_characters(tmp_path: Path) -> None:
         changed(tmp_path / name, 2, "User:b")
         assert principals(tmp_path / name) == ["User:b"]
     for name, found in (("a%20b", "'%20'"), ("C:\\a", r"'\\\\'")):
-        with pytest.raises(PipelineError, match=f"cannot hold {found}"):
+        with pytest.raises(PipelineError, match=f"found {found} in the name of the folder"):
             Tables(tmp_path / name)
 
 

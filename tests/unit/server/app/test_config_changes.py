@@ -139,7 +139,7 @@ async def test_values_from_other_nodes_are_used(tmp_path: Path) -> None:
         await until(lambda: server.assembly.node.settings[MAX_CONNECTIONS] == 2**31 - 1)
         events = server.events()
 
-    keys = [event for event in events if "keys changed by another node" in event]
+    keys = [event for event in events if "dynamic configs changed by another node" in event]
     assert len(keys) == 2
 
 
@@ -159,7 +159,7 @@ async def test_invalid_value_from_another_node_is_ignored(tmp_path: Path) -> Non
         events = server.events()
 
     assert events.count("dynamic values of another node have no effect here") == 1
-    assert events[-1] == "keys changed by another node"
+    assert events[-1] == "dynamic configs changed by another node"
 
 
 async def test_reloaded_state_is_used(tmp_path: Path) -> None:

@@ -168,4 +168,4 @@ def test_cluster_of_another_store_is_reported(tmp_path: Path) -> None:
 def test_acknowledgement_by_clusters_requires_clusters(tmp_path: Path) -> None:
     told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.acknowledge=clusters\n")
 
-    assert told == ["F line 2: doorkeeper.acknowledge: clusters needs doorkeeper.clusters.file"]
+    assert told == ["F line 2: doorkeeper.acknowledge: clusters requires doorkeeper.clusters.file"]

@@ -147,7 +147,11 @@ async def test_refresh_errors_do_not_stop_the_watch(log: RecordingLogger) -> Non
     await doors.refresh()
 
     assert log.lines == [
-        ("error", "a changed file is not used", {"problem": "Watched: RuntimeError"})
+        (
+            "error",
+            "file not reloaded: the previous one stays in use",
+            {"problem": "Watched: RuntimeError"},
+        )
     ]
     assert await name_of(offers["A"]) == "a"
     await doors.close()

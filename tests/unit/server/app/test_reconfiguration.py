@@ -43,7 +43,7 @@ async def test_plug_in_keys_are_reloaded(tmp_path: Path) -> None:
         assert not server.assembly.reconfiguration.is_reloaded("super.users")
         events = server.events()
         told = [event for event in events if "reload" in event or "restart" in event]
-        assert told == ["reloaded", "changed keys that need a restart", *["not reloaded"] * 3]
+        assert told == ["reloaded", "changed keys that require a restart", *["not reloaded"] * 3]
 
 
 async def test_plug_in_without_reloadable_keys(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_https_requires_certificate_and_key() -> None:
 
     assert len(problems_of(here)) == 2
     (missing,) = problems_of(f"{here}doorkeeper.http.certificate.file=c.pem")
-    assert missing.endswith("https needs doorkeeper.http.key.file")
+    assert missing.endswith("https requires doorkeeper.http.key.file")
     unused = problems_of(clear + PAIR)
     assert [each.endswith("is not https") for each in unused] == [True, True]
 

@@ -89,7 +89,7 @@ def test_password_is_kept_separately() -> None:
             "in the URL is not supported here; use doorkeeper.store.password.file",
         ),
         ("postgresql://u:{}@h/d?sslmode=yes", "found sslmode=yes; allowed: disable, allow"),
-        ("postgresql://u:{}@h/d?sslmode=verify-ca", "sslmode=verify-ca needs sslrootcert"),
+        ("postgresql://u:{}@h/d?sslmode=verify-ca", "sslmode=verify-ca requires sslrootcert"),
         ("postgresql://u:{}@h/d?sslcert=/x", "sslcert and sslkey must be given together"),
         ("postgresql://u:{}@h/d?sslmode=disable&sslcrl=/x", "cannot be combined with TLS files"),
         ("postgresql://u:{}@h/d?sslrootcert=/x", "sslmode=prefer does not use sslrootcert"),
@@ -108,7 +108,7 @@ def test_shared_store_requires_a_node_id() -> None:
     """A shared store demands node.id, or broker.id; alone a node is 1."""
     url = "doorkeeper.store=postgresql://u@h/d"
 
-    assert any("needs its own id" in each for each in problems_of(url))
+    assert any("requires its own id" in each for each in problems_of(url))
     assert problems_of(f"{url}\nbroker.id=0") == []
     assert problems_of(f"{url}\nnode.id=0") == []
 

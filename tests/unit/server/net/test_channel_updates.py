@@ -93,7 +93,7 @@ async def test_failed_items_are_reported() -> None:
     (frame,) = transport.answers()
     rows = answer(frame, CreateAclsResponse, 3)[1].results
     assert [row.error_code for row in rows] == [-1, 0]
-    line = world.log.one("items of an update failed")
+    line = world.log.one("items of a change failed")
     assert (line.level, line.fields["failed"], line.fields["items"]) == ("error", 1, 2)
     assert line.fields["exc_info"] is boom
     assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
@@ -184,7 +184,7 @@ async def test_unawaited_change_is_answered_immediately() -> None:
     await until(lambda: bool(world.services.changes))
     world.services.changes[0][1].set_exception(RuntimeError("boom"))
     await until(lambda: not world.context.updates)
-    assert world.log.one("items of an update failed")
+    assert world.log.one("items of a change failed")
 
 
 async def test_slow_update_times_out_and_continues() -> None:
@@ -197,7 +197,7 @@ async def test_slow_update_times_out_and_continues() -> None:
 
     assert codes(transport) == [7, 7]
     assert len(world.context.updates) == 1
-    line = world.log.one("items of an update timed out")
+    line = world.log.one("items of a change timed out")
     assert (line.fields["timed_out"], line.fields["api"]) == (1, "DeleteTopics")
     world.services.changes[0][1].set_result([None, None])
     await until(lambda: not world.context.updates)

@@ -128,7 +128,7 @@ async def test_queueing_counts_toward_the_timeout() -> None:
 
     assert [str(outcome) for outcome in outcomes] == [
         "a.Class: no response within 5 s",
-        "a.Class: all its slots are in use",
+        "a.Class: doorkeeper.sasl.checks.max calls are already running",
     ]
     assert guarded.handler.asked == ["slow@10.0.0.7"]
 

@@ -104,7 +104,7 @@ def test_search_times_out() -> None:
         ("[a&&]", "&& requires a set of characters on both sides"),
         ("[b-a]", "a character range is reversed"),
         (r"[\Qa\E]", r"\Q within a class is not supported"),
-        (r"[\p{Greek}]", "this property is not supported"),
+        (r"[\p{Greek}]", r"\p{Greek} is not supported; allowed: a Unicode general category"),
         (r"[\x{110000}]", "this is not a character"),
         (r"[\ud800]", "this is not a character"),
         (r"[\y]", "the escape y is not supported"),

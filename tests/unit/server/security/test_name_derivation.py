@@ -206,9 +206,9 @@ def test_default_realm_is_assumed_if_needed() -> None:
 
 
 def test_credential_type_must_match_the_listener() -> None:
-    with pytest.raises(NotForListener, match="SASL_SSL: it names clients by SASL"):
+    with pytest.raises(NotForListener, match="SASL_SSL: its principals come from SASL"):
         derived("SASL_SSL", ALICE)
-    with pytest.raises(NotForListener, match="SSL: it names clients by certificates"):
+    with pytest.raises(NotForListener, match="SSL: its principals come from certificates"):
         derived("SSL", UserName("alice"))
 
 

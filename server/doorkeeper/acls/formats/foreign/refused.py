@@ -29,7 +29,7 @@ def is_configuration_of_terraform(text: str) -> bool:
 def refuse_configuration_of_terraform(_text: str) -> NoReturn:
     """Raise a FormatError: names and principals are values that only Terraform computes."""
     raise FormatError(
-        "found a Terraform configuration; expected a Terraform state: terraform show -json >"
+        "found a Terraform configuration; expected: a Terraform state: terraform show -json >"
         " state.json"
     )
 
@@ -42,7 +42,7 @@ def is_confluent_table(text: str) -> bool:
 def refuse_confluent_table(_text: str) -> NoReturn:
     """Raise a FormatError: a bar in a name cannot be told from one between columns."""
     raise FormatError(
-        "found the table of confluent kafka acl list; expected its JSON: confluent kafka acl list"
+        "found the table of confluent kafka acl list; expected: its JSON: confluent kafka acl list"
         " -o json > acls.json"
     )
 
@@ -70,6 +70,6 @@ def refuse_julie_topology(_source: Source) -> NoReturn:
     """Raise a FormatError: names follow from formats in Julie's own configuration."""
     raise FormatError(
         "found a topology of Julie Ops (Kafka Topology Builder), whose names depend on its"
-        " configuration; expected the .cluster-state file that it writes, or export the cluster:"
+        " configuration; expected: the .cluster-state file that it writes, or export the cluster:"
         f" {_EXPORT}"
     )

@@ -52,7 +52,7 @@ class Rows:
         """Note the cluster that an ACL is for; empty if the file does not say."""
         if self._cluster and cluster and cluster != self._cluster:
             text = f"found an ACL of cluster {cluster!r} after ACLs of {self._cluster!r}"
-            raise self.error(path, where, f"{text}; expected the ACLs of one cluster")
+            raise self.error(path, where, f"{text}; expected: the ACLs of one cluster")
         self._cluster = cluster or self._cluster
 
     def result(self) -> AclSet:

@@ -59,7 +59,7 @@ def read(source: Source) -> AclSet:
         # More likely users of a cluster without ACLs than the wish to remove all.
         raise NoAcls(
             f"found {count} Strimzi KafkaUser{'' if count == 1 else 's'} without"
-            " spec.authorization; expected authorization.acls (use [] for no ACLs)"
+            " spec.authorization; expected: authorization.acls (use [] for no ACLs)"
         )
     return rows.result()
 

@@ -295,7 +295,7 @@ def _lacks(node: Node, principal: str) -> bool:
     "A broker registers with the controllers as the principal of its connection, which needs"
     " CLUSTER_ACTION on the cluster. In a new cluster only super users have it: PLAINTEXT"
     " connections are User:ANONYMOUS. Without it, the broker shuts down after its registration"
-    " time-out.",
+    " timeout.",
     wrong="super.users=User:admin",
     right=_OPEN_CONTROLLER,
 )

@@ -160,7 +160,7 @@ def _as_written(key: str, value: str) -> str:
 
 
 def _eaten_text(text: str) -> str:
-    return f"Compose replaces {text} by an environment variable: write ${text}"
+    return f"Compose replaces {text} with an environment variable: write ${text}"
 
 
 def _completed(entries: list[Entry]) -> list[Entry]:
@@ -199,7 +199,7 @@ def _compose(*lines: str) -> dict[str, str]:
     "C801",
     WARNING,
     "A dollar sign that Compose interpolates",
-    "Compose replaces $1 and $NAME by environment variables, which are empty. Write $$ for a"
+    "Compose replaces $1 and $NAME with environment variables, which are empty. Write $$ for a"
     " literal dollar sign.",
     wrong=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$1/"),
     right=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$$1/"),

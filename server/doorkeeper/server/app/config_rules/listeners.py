@@ -116,7 +116,7 @@ def malformed_address(node: Node) -> Iterator[Hit]:
     "C205",
     ERROR,
     "Two listeners with one name or port",
-    "Each listener needs a unique name and port; only an IPv4 and an IPv6 address may share a"
+    "Each listener requires a unique name and port; only an IPv4 and an IPv6 address may share a"
     " port.",
     wrong="listeners=SASL://localhost:9092,CONTROLLER://localhost:9092",
     right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",

@@ -149,7 +149,7 @@ def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
             JAAS_CONFIG,
         ):
             if wider in node.entries:
-                yield node.at(wider, f"has no effect: the key needs its mechanism, as {right}")
+                yield node.at(wider, f"has no effect: the key requires its mechanism, as {right}")
 
 
 @rule(
@@ -261,7 +261,7 @@ def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
         if wrong and names and not set(wrong) & set(names):
             yield node.at(
                 module.entry or module.where,
-                f"{mechanism} needs {names[0]}; found {wrong[0].rpartition('.')[2]}",
+                f"{mechanism} requires {names[0]}; found {wrong[0].rpartition('.')[2]}",
             )
 
 
@@ -379,7 +379,9 @@ def handler_without_mechanism(node: Node) -> Iterator[Hit]:
                 mechanism = next(iter(node.mechanisms(listener)), "plain").lower()
                 right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism}.{key}"
                 if right not in node.entries:
-                    yield node.at(name, f"has no effect: the key needs its mechanism, as {right}")
+                    yield node.at(
+                        name, f"has no effect: the key requires its mechanism, as {right}"
+                    )
 
 
 @rule(

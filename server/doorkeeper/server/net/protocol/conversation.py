@@ -336,7 +336,7 @@ class Conversation:
         response = api.refuse(request, header.api_version, error)
         if response is None:
             raise End(
-                f"{api.name} failed and has no form for errors",
+                f"{api.name} failed, and its response cannot carry an error code",
                 request_fields(header, self.session.principal),
             )
         return self.encode(header, response)

@@ -61,8 +61,8 @@ _PLUGIN = "kafka.server:type=plugins,config=authorizer.class.name,name={} (KIP-8
 
 REQUESTS: Final = _counter(
     "doorkeeper_requests_total",
-    "Answered requests by API and error: that of the response or of its first item with an error;"
-    ' "none" without errors.',
+    "Answered requests by API and error. The error is that of the response, or of its first failed"
+    ' item; "none" if there is no error.',
     "api",
     "error",
     kafka=f"{_REQUESTS.format('RequestsPerSec')}; name=ErrorsPerSec,error=<name>",
@@ -124,7 +124,7 @@ PURGATORY_SIZE_MAX: Final = _gauge(
 )
 UPDATES_REFUSED: Final = _counter(
     "doorkeeper_updates_refused_total",
-    "ACL changes rejected because too many items were waiting.",
+    "ACL changes refused because too many items were waiting.",
 )
 ITEMS_TIMED_OUT: Final = _counter(
     "doorkeeper_update_items_timed_out_total",
@@ -193,12 +193,12 @@ SESSIONS_EXPIRED: Final = _counter(
 
 REVISION: Final = _gauge(
     "doorkeeper_revision",
-    "The revision by which this node decides and describes.",
+    "The revision of the state that this node uses for decisions and responses.",
     kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset",
 )
 HEAD_REVISION: Final = _gauge(
     "doorkeeper_head_revision",
-    "The newest revision of the store that this node knows; minus doorkeeper_revision: the lag.",
+    "The newest revision known to this node. Subtract doorkeeper_revision to get the lag.",
 )
 SNAPSHOT_AGE: Final = _gauge(
     "doorkeeper_snapshot_age_seconds",

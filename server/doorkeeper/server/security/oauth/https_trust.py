@@ -41,7 +41,9 @@ def trust_context(settings: MechanismSettings) -> SSLContext:
     others = sorted(options.keys() - {TYPE, LOCATION, CERTIFICATES})
     if others:
         allowed = f"{TYPE}, {LOCATION}, {CERTIFICATES}"
-        raise ValueError(f"{key}: found the option {others[0]}; allowed of ssl.: {allowed}")
+        raise ValueError(
+            f"{key}: found the option {others[0]}; allowed options that begin with ssl.: {allowed}"
+        )
     kind = options.get(TYPE, "JKS")
     if kind.upper() != "PEM":
         raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")

@@ -147,7 +147,8 @@ def _choose_suites(
     with_suites = {"TLSv1.2": suites.older, "TLSv1.3": suites.of_1_3}
     left = [name for name in enabled if with_suites[name]]
     if not left:
-        raise settings.problem(key, f"no enabled cipher suite is in {' or '.join(enabled)}")
+        text = f"no enabled cipher suite works with {' or '.join(enabled)} (ssl.enabled.protocols)"
+        raise settings.problem(key, text)
     if "TLSv1.3" in left and len(suites.of_1_3) < len(OF_TLS_1_3):
         warnings.append(
             f"{settings.full_name(key)}: all three TLS 1.3 suites stay enabled:"

@@ -13,6 +13,6 @@ try:
     import asyncpg  # noqa: F401
 except ImportError as error:
     raise StorageError(
-        "doorkeeper.store: a shared store needs the extra postgres: "
+        "doorkeeper.store: a shared store requires the extra postgres: "
         f"pip install 'doorkeeper[postgres]' ({error.name or error} is missing)"
     ) from error

@@ -454,7 +454,7 @@ class PostgresStore(Store):
             self._meter.changes.add(len(entries))
             self._meter.seconds.observe(clock() - begin_s)
         except Exception:  # the change is durable: it must not look like a failure
-            self._log.exception("store_commit_not_counted", store=self._name)
+            self._log.exception("a commit was not counted", store=self._name)
 
     async def _reach_always(self) -> None:
         """Retry the lease after a failure, so that the node notices when writes work again."""

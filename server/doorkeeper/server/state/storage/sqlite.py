@@ -445,7 +445,7 @@ class _Writer(Lease):
                 " running; no changes are possible until a restart. Stop the server and"
                 f" {WHAT_TO_DO}"
             )
-            self._log.error("store_replaced", problem=self.problem)
+            self._log.error("the store was replaced", problem=self.problem)
 
     def _run(self) -> None:
         wait_s: float = 0
@@ -468,7 +468,7 @@ class _Writer(Lease):
                     self._loop.call_soon_threadsafe(self._deliver, done, error)
                 except RuntimeError:
                     # The loop was closed; the change is stored nevertheless.
-                    self._log.debug("store_result_undelivered", error=str(error))
+                    self._log.debug("a result could not be delivered", error=str(error))
                 with suppress(apsw.Error):
                     # Below the threshold of a checkpoint, only the files are checked soon.
                     pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
@@ -492,7 +492,7 @@ class _Writer(Lease):
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
         except Exception:  # without this thread no commit would ever complete
-            self._log.exception("store_upkeep_failed", file=str(self._path))
+            self._log.exception("store maintenance failed", file=str(self._path))
             return False
         self._look()
         return more
@@ -534,7 +534,7 @@ class _Writer(Lease):
             self._meter.changes.add(write.revisions)
             self._meter.seconds.observe(took_s)
         except Exception:  # as above
-            self._log.exception("store_commit_not_counted", file=str(self._path))
+            self._log.exception("a commit was not counted", file=str(self._path))
         return None
 
     def _leave_transaction(self) -> None:

@@ -138,7 +138,7 @@ class Upkeep:
         # A failure, such as a full disk, loses nothing: the WAL has all pages, and the next attempt
         # comes after as many pages again.
         except apsw.Error as error:
-            self._warn("store_checkpoint_failed", error)
+            self._warn("checkpoint failed", error)
         return False
 
     def _prune(self) -> bool:
@@ -147,7 +147,7 @@ class Upkeep:
             if prune(self.connection, before_ms=now_ms - self._retention_days * _DAY_MS):
                 return True
         except apsw.Error as error:
-            self._warn("store_prune_failed", error)
+            self._warn("the log was not pruned", error)
         self._pruned_ms = now_ms
         return False
 

@@ -194,7 +194,7 @@ def test_enabled_protocols(tmp_path: Path) -> None:
         ({"ssl_cipher_suites": "X"}, "ssl.cipher.suites: found 'X'; allowed: TLS_AES_256_GCM"),
         (
             {"ssl_cipher_suites": OLDER, "ssl_enabled_protocols": "TLSv1.3"},
-            "ssl.cipher.suites: no enabled cipher suite is in TLSv1.3",
+            "ssl.cipher.suites: no enabled cipher suite works with TLSv1.3 (ssl.enabled.protocols)",
         ),
         ({"doorkeeper_ssl_crl_file": "server.pem"}, "allowed: PEM with a block X509 CRL"),
     ],

@@ -246,7 +246,7 @@ async def test_lost_store_acknowledges_no_change(data_dir: Path, case: str) -> N
     assert "\n" not in store.unavailable
     for words in (str(data_dir), "doorkeeper store restore FILE", "doorkeeper store accept"):
         assert words in store.unavailable
-    assert [line["event"] for line in lines] == ["store_replaced"]
+    assert [line["event"] for line in lines] == ["the store was replaced"]
     store.close()
 
 

@@ -143,7 +143,7 @@ def test_failed_pruning_is_logged(
         assert not work(upkeep)
         assert not work(upkeep)
 
-    assert [line["event"] for line in lines] == ["store_prune_failed"]
+    assert [line["event"] for line in lines] == ["the log was not pruned"]
     assert "readonly" in lines[0]["error"]
 
 
@@ -185,6 +185,6 @@ def test_failed_checkpoint_is_logged(connection: apsw.Connection) -> None:
     with capture_logs() as lines:
         work(upkeep)
 
-    assert [line["event"] for line in lines] == ["store_checkpoint_failed"]
+    assert [line["event"] for line in lines] == ["checkpoint failed"]
     assert "locked" in lines[0]["error"]
     connection.execute("ROLLBACK")

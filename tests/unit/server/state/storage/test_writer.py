@@ -157,7 +157,7 @@ async def test_failing_upkeep_stops_no_change(
         assert await asyncio.to_thread(failed.wait, 10)
         assert await commit(store, adding(1)) == 1
 
-    assert {line["event"] for line in lines} == {"store_upkeep_failed"}
+    assert {line["event"] for line in lines} == {"store maintenance failed"}
     assert await commit(store, adding(0)) == 2
     store.close()
 
@@ -196,7 +196,7 @@ async def test_fault_after_commit_does_not_fail_the_change(data_dir: Path) -> No
         assert [await commit(store, adding(number)) for number in (1, 2)] == [1, 2]
         store.close()
 
-    assert {line["event"] for line in lines} == {"store_commit_not_counted"}
+    assert {line["event"] for line in lines} == {"a commit was not counted"}
     assert numbers_in(data_dir) == [1, 2]
 
 
