@@ -3,14 +3,16 @@
     .venv/bin/python tools/texts.py [--where] [FOLDER...]
 
 A text is an argument of an exception, of a function that prints a message, of a log event, or of a
-declaration of a key, an option or a metric. Values stand as {}. Someone who knows Kafka, but not
-the product, reads the list aloud; what they stumble over is rewritten.
+declaration of a key, a rule, an option or a metric; or it is held by a variable that is such an
+argument. Values stand as {}. Someone who knows Kafka, but not the product, reads the list aloud;
+what they stumble over is rewritten.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,11 +23,19 @@ ROOT: Final = Path(__file__).parents[1]
 FOLDERS: Final = ("server", "pipeline", "broker", "protocol")
 
 PRINTING: Final = {
-    *("fail", "say", "note", "tell", "show", "echo", "warn", "warning", "error", "info", "event"),
-    *("Meaning", "Member", "integer", "text", "boolean", "enumeration", "Counter", "Gauge"),
-    *("Histogram", "Metric", "Problem", "Hit", "Rule", "Finding", "Fact"),
+    *("fail", "say", "note", "tell", "show", "echo", "warn", "event"),
+    *("Meaning", "named_option", "Member", "Problem", "problem", "Hit", "Rule", "rule"),
+    *("Finding", "Fact", "_counter", "_gauge", "_histogram"),
+    *("Key", "file", "flag", "integer", "java_class", "long", "optional", "password", "text"),
+    *("words",),
 }
 """Functions and classes whose texts people read; exceptions are those that are raised."""
+
+LOGGING: Final = {"debug", "info", "warning", "error", "exception"}
+"""Methods of a log. Their first argument is an event, and is read even if it is one word."""
+
+FORMAT: Final = re.compile(r"[@=<>!]?[\sxcbB?hHiIlLqQnNefdspP0-9{}]*")
+"""What is no sentence: a format of ``struct``."""
 
 
 def text_of(node: ast.expr) -> str | None:
@@ -42,26 +52,48 @@ def text_of(node: ast.expr) -> str | None:
     return None
 
 
-def calls_in(tree: ast.Module) -> Iterator[ast.Call]:
-    """Yield the calls whose arguments people read."""
+def calls_in(tree: ast.Module) -> Iterator[tuple[ast.Call, bool]]:
+    """Yield the calls whose arguments people read, and whether they are log events."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            yield node.exc
+            yield node.exc, False
         elif isinstance(node, ast.Call):
+            is_method = isinstance(node.func, ast.Attribute)
             name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func
-            if (name.id if isinstance(name, ast.Name) else name) in PRINTING:
-                yield node
+            called = name.id if isinstance(name, ast.Name) else name
+            if called in PRINTING or called in LOGGING:
+                yield node, is_method and called in LOGGING
 
 
-def texts_in(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the texts of a module that are sentences, with their lines."""
-    for call in calls_in(ast.parse(path.read_text("utf-8"))):
+def values_in(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """Return what is assigned to each variable of a module and its functions."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def texts_in(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a module that are sentences or log events, with their lines."""
+    tree = ast.parse(source)
+    values = values_in(tree)
+    for call, is_event in calls_in(tree):
         for argument in [*call.args, *(keyword.value for keyword in call.keywords)]:
             items = argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]
             for item in items:
-                text = text_of(item)
-                if text and " " in text.strip():
-                    yield item.lineno, " ".join(text.split())
+                parts = item.values if isinstance(item, ast.JoinedStr) else [item]
+                named = [
+                    each.value if isinstance(each, ast.FormattedValue) else each for each in parts
+                ]
+                names = [each.id for each in named if isinstance(each, ast.Name)]
+                for node in [item, *(node for name in names for node in values.get(name, ()))]:
+                    text = " ".join((text_of(node) or "").split())
+                    is_read = " " in text or (is_event and argument is call.args[0])
+                    if text and is_read and not FORMAT.fullmatch(text):
+                        yield node.lineno, text
 
 
 def main() -> None:
@@ -72,7 +104,7 @@ def main() -> None:
     seen: dict[str, str] = {}
     for folder in asked.folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for line, text in texts_in(path):
+            for line, text in texts_in(path.read_text("utf-8")):
                 seen.setdefault(text, f"{path.relative_to(ROOT)}:{line}")
     for text, where in seen.items():
         print(f"{where}: {text}" if asked.where else text)

@@ -156,7 +156,8 @@ class _Reader(FileReader):
     ) -> None:
         names = [column.name for column in key + values]
         if len(set(names)) != len(names):
-            raise self._error(where, f"a column stands there twice: {', '.join(names)}")
+            twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
+            raise self._error(where, f"duplicate column: {twice}")
         for column in key:
             if column.type != "string" or column.secret or column.default is not None:
                 reason = "a column of the key is a string, not secret, without default"

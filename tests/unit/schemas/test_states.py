@@ -71,7 +71,7 @@ def test_generated_kind(tmp_path: Path) -> None:
         ("detail: place", "detail: weight", "odd.audit: detail must be a column of type string"),
         ("audit: {", "audit: {color: red, ", "odd.audit: unknown keys color; allowed: detail"),
         ("{name: weight, type: float", "{name: weight, type: real", "odd.weight: type must be one"),
-        ("{name: weight", "{name: place", "odd: a column stands there twice: place, name, place"),
+        ("{name: weight", "{name: place", "odd: duplicate column: place"),
         ("{name: weight", "{name: _weight", "odd: name must be a name as Python has it"),
         ("meaning: The pin.", "meaning: ''", "odd.pin: meaning: found ''; expected: a string"),
         ("secret: true", "secret: maybe", "odd.pin: secret must be true or false, found 'maybe'"),

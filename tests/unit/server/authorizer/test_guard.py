@@ -277,7 +277,10 @@ def test_slow_calls_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -
         guard.authorize(ALICE, TWO)
 
     first, second = (record.getMessage() for record in caplog.records)
-    assert f"{__name__}.Plugin took 500 ms in authorize for Metadata of User:alice" in first
+    assert (
+        f"{__name__}.Plugin blocked the event loop for 500 ms in authorize for Metadata of User:alice"
+        in first
+    )
     assert f"correlation id {ALICE.correlation_id}," in first
     assert second.endswith("slow calls since the start: 4")
 
@@ -304,7 +307,7 @@ async def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> 
     assert guard.slow_calls == 2 * len(methods)
     lines = [record.getMessage() for record in caplog.records]
     for method, line in zip(methods, lines, strict=True):
-        assert f"Plugin took 5000 ms in {method}" in line
+        assert f"Plugin blocked the event loop for 5000 ms in {method}" in line
         assert ("of User:alice" in line) is (method not in ("delete_acls", "acls"))
 
 
