@@ -277,10 +277,8 @@ def test_slow_calls_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -
         guard.authorize(ALICE, TWO)
 
     first, second = (record.getMessage() for record in caplog.records)
-    assert (
-        f"{__name__}.Plugin blocked the event loop for 500 ms in authorize for Metadata of User:alice"
-        in first
-    )
+    blocked = f"the authorizer {__name__}.Plugin blocked the event loop for 500 ms in authorize"
+    assert f"{blocked} for Metadata of User:alice" in first
     assert f"correlation id {ALICE.correlation_id}," in first
     assert second.endswith("slow calls since the start: 4")
 
