@@ -83,8 +83,8 @@ def _text_of(row: Row) -> str:
 def _check_cluster(register: Register, cluster: str) -> None:
     if register.cluster and cluster and register.cluster != cluster:
         raise Conflicting(
-            f"--findings: the file is of the cluster {register.cluster!r}, and the tables are about"
-            f" {cluster!r}: give each cluster its own file"
+            f"--findings: the file belongs to cluster {register.cluster!r}, but the tables belong"
+            f" to cluster {cluster!r}: give each cluster its own file"
         )
 
 

@@ -110,7 +110,7 @@ def test_invalid_operations(tmp_path: Path, before: str, after: str, text: str) 
         ("default: 7", "default: x", "Odd.Level: default 'x' is not of type int16"),
         ("default: 7", "default: null", "Odd.Level: default null, but the field is not nullable"),
         ("tag: 3", "tag: -3", "Odd.Level: tag must be a number from 0, found -3"),
-        ("name: Names", "name: Level", "Odd: duplicate field: Level"),
+        ("name: Names", "name: Level", "Odd: duplicate field: level"),
         ("name: Blob", "name: Size", "Odd.Size: the name is taken by the generated code"),
         ("name: Blob", "name: Text", "Odd.Text: the name is taken by the generated code"),
         ("    default: null\n", "", "Odd.Inner: a struct that may be null needs default: null"),

@@ -91,7 +91,7 @@ def take_needs(
     for option, value in others.items():
         if value:
             raise click.UsageError(
-                f"--task {task}: found --{option}; allowed: {_words_of(TASKS[task])}"
+                f"--task {task}: found --{option}; allowed: {_words_of(dict(TASKS[task]))}"
             )
     # No request of a task has the cluster's permissions: IDEMPOTENT_WRITE follows from WRITE.
     needed = dict(TASKS[task])

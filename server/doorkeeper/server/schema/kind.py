@@ -160,7 +160,7 @@ def _row_codec(row: type[Row], columns: tuple[Column, ...], key: int) -> Codec:
     def decode(item: Item) -> object:
         keys = [item.key] if key == 1 else _list(item.key)
         if len(keys) != key:
-            raise ValueError(f"expected a key of {key} texts")
+            raise ValueError(f"found a key of {len(keys)} strings; expected: {key}")
         # Another version may have appended columns, or lack some (see the module).
         cells = keys + _list(item.value)
         hidden = None if item.secret is None else iter(_list(item.secret))

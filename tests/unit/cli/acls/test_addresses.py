@@ -82,7 +82,7 @@ def test_options_are_shorthand_for_addresses(
         (("--override", "a=b"), "ADDRESS is missing"),
         (("config:f", "--command-config", "g"), "--command-config requires a live cluster"),
         (("acls.yaml", "--command-config", "g"), "--command-config requires a live cluster"),
-        (("ftp://h",), "expected an address: a file, kafka://"),
+        (("ftp://h",), "expected: an address: a file, kafka://"),
     ],
 )
 def test_command_accepts_one_location(words: tuple[str, ...], said: str) -> None:

@@ -33,7 +33,7 @@ def test_each_form_has_its_kind(text: str, kind: AddressKind, target: str) -> No
 
 @pytest.mark.parametrize("text", ["", "kafka://", "config:", "KAFKA://a:1", "http://a:1/acls"])
 def test_invalid_addresses_are_rejected(text: str) -> None:
-    with pytest.raises(InvalidAddress, match=r"expected an address: a file, kafka://HOST:PORT"):
+    with pytest.raises(InvalidAddress, match=r"expected: an address: a file, kafka://HOST:PORT"):
         parse_address(text)
 
 

@@ -122,7 +122,10 @@ def test_a_state_counts_once_and_in_its_browser(console: TestClient, one: Provid
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
-    [({"iss": "http://evil.example"}, "another issuer"), ({"code": "unknown"}, "status 400")],
+    [
+        ({"iss": "http://evil.example"}, "found a response of issuer"),
+        ({"code": "unknown"}, "status 400"),
+    ],
 )
 def test_wrong_answers_are_refused(
     console: TestClient, one: Provider, answer: dict[str, str], reason: str

@@ -101,7 +101,7 @@ def test_register_of_another_cluster_is_rejected(tmp_path: Path) -> None:
 
     assert known.cluster == "payments"
     assert update(known, [], LATER).cluster == "payments"
-    with pytest.raises(Conflicting, match="'payments', and the tables are about 'orders'"):
+    with pytest.raises(Conflicting, match="'payments', but the tables belong to cluster 'orders'"):
         update(known, [], LATER, "orders")
 
 

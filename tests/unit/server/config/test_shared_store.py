@@ -86,7 +86,7 @@ def test_password_is_kept_separately() -> None:
         ("postgresql://u:{}@h/d?sslmod=verify-full", "found ?sslmod=; allowed: sslmode, "),
         (
             "postgresql://u@h/d?password={}",
-            "in the URL is not supported here; use doorkeeper.store.password.file",
+            "not allowed as a parameter; use doorkeeper.store.password.file",
         ),
         ("postgresql://u:{}@h/d?sslmode=yes", "found sslmode=yes; allowed: disable, allow"),
         ("postgresql://u:{}@h/d?sslmode=verify-ca", "sslmode=verify-ca requires sslrootcert"),

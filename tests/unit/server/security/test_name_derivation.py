@@ -144,7 +144,12 @@ def test_derived_principals_match_kafka(
         ),
         ("SASL_SSL", UNSIGNED, (SIGNED_HANDLER,), "is not signed"),
         ("SASL_SSL", SIGNED, (UNSIGNED_HANDLER,), "takes unsigned tokens only"),
-        ("SASL_SSL", SIGNED, ("sasl.oauthbearer.sub.claim.name=upn",), "upn: the claim for the"),
+        (
+            "SASL_SSL",
+            SIGNED,
+            ("sasl.oauthbearer.sub.claim.name=upn",),
+            "upn: the claim upn is missing",
+        ),
         ("SASL_SSL", SIGNED, ("sasl.oauthbearer.sub.claim.name=n",), "the claim n is not a string"),
     ],
 )
