@@ -279,7 +279,7 @@ def test_slow_calls_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -
     first, second = (record.getMessage() for record in caplog.records)
     blocked = f"the authorizer {__name__}.Plugin blocked the event loop for 500 ms in authorize"
     assert f"{blocked} for Metadata of User:alice" in first
-    assert f"correlation id {ALICE.correlation_id}," in first
+    assert f"correlation id {ALICE.correlation_id} (" in first
     assert second.endswith("slow calls since the start: 4")
 
 
