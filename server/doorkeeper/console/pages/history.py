@@ -51,10 +51,7 @@ def _moment(asked: Asked) -> str:
 
 
 def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a revision, its lines about the resource that is asked for apart from the others.
-
-    None if a resource is asked for and no line is about it.
-    """
+    """Return a revision, its lines about the resource apart from others; None without any."""
     lines = revision["changes"]
     first = [one for one in lines if _is_about(asked, one)] if asked.get("name") else lines[:8]
     rest = [one for one in lines if one not in first]
@@ -66,8 +63,7 @@ def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
     name, kind = asked.get("name"), asked.get("kind", "topic").upper().replace("-", "_")
     if "resourceType" not in change:
         return name in (change.get("name"), change["key"])
-    if asked.is_prefixed:
-        name = name.removesuffix("*")
+    name = name.removesuffix("*") if asked.is_prefixed else name
     pattern = ResourcePattern(
         ResourceType[change["resourceType"]], change["name"], PatternType[change["patternType"]]
     )

@@ -16,19 +16,15 @@ def commands(asked: Asked) -> Sequence[Command]:
     if not asked.get("file"):
         return []
     file = asked.file("file", "proposed.yaml")
-    words = ["--effective"]
-    if asked.get("whole"):
-        words.append("--whole")
-    if asked.settings.rules is not None:
-        words.append(f"--assert={asked.settings.rules}")
+    rules = [] if asked.settings.rules is None else [str(asked.settings.rules)]
+    words = ["--effective", *(["--whole"] if asked.get("whole") else [])]
+    words += [f"--assert={rule_file}" for rule_file in rules]
     plan_words = [word for word in asked.set_words() if not word.startswith("--config=")]
-    found = [
+    return [
         asked.command("acls", "plan", file, *plan_words, *words),
         asked.command("acls", "lint", file, *asked.settings.policy_words),
+        *(asked.command("acls", "assert", rule_file, *asked.set_words()) for rule_file in rules),
     ]
-    if asked.settings.rules is not None:
-        found.append(asked.command("acls", "assert", str(asked.settings.rules), *asked.set_words()))
-    return found
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -44,7 +40,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         values["before"] = {
             (rule["words"], one["principal"])
             for answer in answers[2:]
-            for rule in answer.record["rules"]
+            for rule in (answer.record or {}).get("rules", ())
             for one in rule["counterexamples"]
         }
     return values
