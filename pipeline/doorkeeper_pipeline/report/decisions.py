@@ -102,7 +102,7 @@ def standing_of(frames: Frames, about: About, register: Register | None = None) 
 def figures_of(frames: Frames, standing: Standing | None) -> tuple[Figure, ...]:
     """Return the three numbers at the top."""
     if standing is None:
-        remark = "the tables are of an earlier release: run again"
+        remark = "the tables were written by an earlier release: run again"
         sections = {"changes": "changed", "decide": "to decide", "safe": "safe to do now"}
         return tuple(Figure(UNKNOWN, "", what, remark, name) for name, what in sections.items())
     return _changed(frames, standing), _to_decide(standing), _safe(frames, standing)

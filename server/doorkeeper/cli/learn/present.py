@@ -18,7 +18,7 @@ from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, printable
 
-NOT_COMPARED: Final = "note: without --acls, these ACLs were not compared with those in force"
+NOT_COMPARED: Final = "note: without --acls, these ACLs were not compared with the current ones"
 SHOWN_MAX: Final = 20
 
 

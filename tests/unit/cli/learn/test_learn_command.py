@@ -79,8 +79,8 @@ def test_minimal_acls_from_logs(tmp_path: Path) -> None:
             " 2026-11-26T10:11:12Z\nUser:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*\n"
         ),
         (
-            "doorkeeper: note: without --acls, these ACLs were not compared with those in"
-            " force\ndoorkeeper: note: 2 denied requests in the log are omitted\n"
+            "doorkeeper: note: without --acls, these ACLs were not compared with the"
+            " current ones\ndoorkeeper: note: 2 denied requests in the log are omitted\n"
         ),
     )
 
