@@ -69,5 +69,5 @@ def test_basis_is_at_the_top() -> None:
     assert facts["Coverage"] == Fact("Coverage", "decisions on 2 of 4 days", doubtful=True)
     assert facts["Listings of ACLs"].text == "of 1 Nov 2026 and 4 Nov 2026"
     assert facts["Super users"].text == "User:admin"
-    assert facts["Limits"].text.startswith("35 days for a removal, 92 for rights")
+    assert facts["Limits"].text.startswith("35 days for a removal, 92 for permissions")
     assert Fact("Lowered limit", "--min-days 0 is below 35", doubtful=True) in risky.basis
