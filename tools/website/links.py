@@ -61,7 +61,10 @@ def _loaded(path: Path, url: str) -> list[str]:
 def _followed(path: Path, url: str, documents: dict[Path, Document]) -> list[str]:
     parts = urlsplit(url)
     if parts.scheme or parts.netloc:
-        return [] if parts.scheme == "https" and "." in parts.netloc else ["no https URL"]
+        # What the page tells the reader to start on this machine is the one exception.
+        is_local = parts.scheme == "http" and parts.hostname == "localhost"
+        is_remote = parts.scheme == "https" and "." in parts.netloc
+        return [] if is_local or is_remote else ["no https URL"]
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if not target.exists():
         return ["no such file"]
