@@ -139,9 +139,7 @@ class Oidc:
             raise Refused("the login was begun in another browser; begin again")
         issuer = fields.get("iss", self._client.issuer)
         if issuer != self._client.issuer:
-            raise Refused(
-                f"found a response of issuer {issuer[:100]!r}; expected: {self._client.issuer}"
-            )
+            raise Refused(f"found the issuer {issuer[:100]!r}; expected: {self._client.issuer}")
         if "code" not in fields:
             raise Refused(f"the provider refused: {fields.get('error', 'no code')[:100]}")
         provider = await self.provider()

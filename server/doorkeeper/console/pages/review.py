@@ -50,8 +50,7 @@ def _people(effective: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
     """Return the principals with the numbers of regions that they win and lose, most first."""
     wins = Counter(one["principal"] for one in effective if one["allowed"])
     loses = Counter(one["principal"] for one in effective if not one["allowed"])
-    both = wins + loses
-    return [(name, wins[name], loses[name]) for name, _ in both.most_common(10)]
+    return [(name, wins[name], loses[name]) for name, _ in (wins + loses).most_common(10)]
 
 
 PAGE = Page(

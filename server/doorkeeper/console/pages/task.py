@@ -26,13 +26,9 @@ def commands(asked: Asked) -> Sequence[Command]:
     task = asked.get("task", "produce")
     needed = [kind.name.lower().replace("_", "-") for kind, _ in TASKS.get(task, ())]
     words = [*asked.set_words(), *principal, f"--task={task}"]
-    is_prefixed = False
-    for field in _FIELDS:
-        value = asked.get(field)
-        if value and field in needed:
-            is_prefixed |= value.endswith("*")
-            words.append(f"--{field}={value.removesuffix('*')}")
-    if is_prefixed:
+    names = {field: asked.get(field) for field in _FIELDS if field in needed and asked.get(field)}
+    words += [f"--{field}={value.removesuffix('*')}" for field, value in names.items()]
+    if any(value.endswith("*") for value in names.values()):
         words.append("--resource-pattern-type=prefixed")
     return [asked.command("acls", "explain", *words, *asked.option("--host", "host"))]
 
