@@ -123,7 +123,7 @@ def test_a_state_counts_once_and_in_its_browser(console: TestClient, one: Provid
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ({"iss": "http://evil.example"}, "found a response of issuer"),
+        ({"iss": "http://evil.example"}, "found the issuer"),
         ({"code": "unknown"}, "status 400"),
     ],
 )
