@@ -375,8 +375,25 @@ def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) ->
     # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
     for binding in old:
         if binding not in snapshot:
-            say(f"{ABSENT}{row(binding)}")
+            say(absent_line(binding, find(snapshot, ANY_BINDING)))
     return apply_change(snapshot, new, old)
+
+
+def absent_line(binding: AclBinding, bindings: Iterable[AclBinding]) -> str:
+    """Return the note on a row of ``--without`` that is not in the set, with the nearest that is.
+
+    A host that was left out is what most rows get wrong.
+    """
+    near = (
+        other
+        for other in bindings
+        if other.pattern == binding.pattern
+        and other.entry.principal == binding.entry.principal
+        and other.entry.operation == binding.entry.operation
+    )
+    nearest = next(near, None)
+    hint = "" if nearest is None else f"; did you mean {row(nearest)}?"
+    return f"{ABSENT}{row(binding)}{hint}"
 
 
 def bindings_of(text: str) -> list[AclBinding]:

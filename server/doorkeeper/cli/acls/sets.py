@@ -67,8 +67,7 @@ from doorkeeper.cli.acls.plan_options import (
     widening_of,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
-from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.acls.questions import ABSENT, bindings_of
+from doorkeeper.cli.acls.questions import absent_line, bindings_of
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
@@ -201,7 +200,7 @@ def _changed(contents: AclContents, added: Sequence[str], removed: Sequence[str]
     old = {binding for text in removed for binding in bindings_of(text)}
     new = [binding for text in added for binding in bindings_of(text)]
     for binding in sorted(old.difference(contents.bindings)):
-        say(f"{ABSENT}{row(binding)}")
+        say(absent_line(binding, contents.bindings))
     rest = [binding for binding in contents.bindings if binding not in old]
     return replace(contents, bindings=list(dict.fromkeys([*rest, *new])))
 

@@ -235,6 +235,13 @@ def test_an_acl_that_is_not_there_cannot_be_removed(console: TestClient) -> None
     assert "--without: " not in page
 
 
+def test_the_nearest_acl_is_named_when_a_host_was_left_out(console: TestClient) -> None:
+    row = "User:dave,TOPIC,LITERAL,orders,READ,ALLOW"
+    page = console.get("/what-if", params={"remove": f"{row},*"}).text
+
+    assert f"{row},*; did you mean {row},10.0.0.0/8?" in page
+
+
 def test_half_a_row_stays_in_the_form(console: TestClient) -> None:
     page = console.get("/what-if", params={"principal": "User:x", "does": "remove"})
 
