@@ -269,7 +269,7 @@ def _check_login(desk: Desk, password: str, *, accepted: bool) -> None:
     deadline = time.monotonic() + scaled(SETTLE_S)
     while True:
         done = desk.acls("list", config=file)
-        found = "needs Describe on the cluster" in done.stderr
+        found = "requires Describe on the cluster" in done.stderr
         if found == accepted or time.monotonic() > deadline:
             break
         time.sleep(0.1)
