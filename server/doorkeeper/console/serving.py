@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,8 +36,6 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     console = Console(sets, settings_of(options))
     config = uvicorn.Config(
         console.app(exposure),
-        host=exposure.host,
-        port=exposure.port,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -45,11 +45,16 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     config.load()
     config.ssl = exposure.tls
     say(f"the console is at {exposure.url}; Ctrl-C stops it")
-    # Not earlier: reading large sets would delay the start.
-    sets.start()
+    # Not at once: reading large sets would delay the first page by seconds.
+    reading = threading.Timer(0.5, sets.start)
+    reading.start()
+    # uvicorn stops at a signal and then raises it again, which would be another exit status.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
     try:
         uvicorn.Server(config).run(sockets)
     finally:
+        reading.cancel()
         console.close()
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -181,6 +187,30 @@ def test_a_taken_port_is_named(acls: Path) -> None:
     assert result.exit_code == 1
     assert f"port {port}: " in result.stderr
     assert "--port" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_a_signal_ends_the_process_with_status_0(acls: Path, number: signal.Signals) -> None:
+    with socket.create_server(("localhost", 0)) as free:
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "doorkeeper", "console", str(acls), f"--port={port}"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            for _ in range(600):
+                with contextlib.suppress(OSError), urlopen(f"http://localhost:{port}/") as page:
+                    assert page.status == 200
+                    break
+                time.sleep(0.1)
+            process.send_signal(number)
+            rest = process.stderr.read()
+        finally:
+            if process.poll() is None and sys.exc_info()[0] is not None:
+                process.kill()
+
+    assert line == f"doorkeeper: the console is at http://localhost:{port}; Ctrl-C stops it\n"
+    assert (process.returncode, rest) == (0, "")
 
 
 def test_too_many_fields_are_refused(console: TestClient) -> None:

@@ -59,11 +59,10 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if asked.get("clusters") and len(answers) > len(compared):
         values["clusters"] = answers[len(compared)].record["clusters"]
     if asked.get("with") and compared:
-        rows = Rows(signed(answers[0].record), asked.number)
+        values["rows"] = rows = Rows(signed(answers[0].record), asked.number)
         histories = _histories(asked, wanted)
         pairs = zip(reversed(histories), reversed(answers), strict=False)
         changes = {str(state.address): _changes(answer) for state, answer in pairs}
-        values["rows"] = rows
         values["hands"] = [_hand(sign, row, wanted, changes) for sign, row in rows.items]
         values["silent"] = [one for one in (wanted, compared[0][0]) if one not in histories]
     return values

@@ -98,8 +98,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
 PAGE = Page(
     "history",
     "Who could then, and who changed it?",
-    "The principals that could use a resource on a day, and every change since: when, by whom, from"
-    " where.",
+    "Who could use a resource on a day, and every change since: when, by whom, from where.",
     commands,
     show,
     prefers=lambda state: state.has_history,

@@ -56,8 +56,7 @@ def _people(effective: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
 PAGE = Page(
     "review",
     "Review a proposed file",
-    "Paste a file of ACLs, in any format that commands read: what it changes, whose access it"
-    " widens or takes, and which rules it breaks.",
+    "Paste a file of ACLs, in any format: what it changes, for whom, and which rules it breaks.",
     commands,
     show,
     long=("file",),

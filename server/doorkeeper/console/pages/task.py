@@ -42,8 +42,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
 PAGE = Page(
     "task",
     "Always, sometimes or never?",
-    "Whether a principal may produce, produce in transactions, or consume: on one topic, or on all"
-    " whose names begin alike, such as pii-*.",
+    "Whether a principal may produce, in transactions too, or consume: one topic, or pii-*.",
     commands,
     show,
 )

@@ -39,8 +39,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
 PAGE = Page(
     "whoami",
     "Which principal is it?",
-    "The principal that a broker makes of a certificate, a token or a name, the rule that makes it,"
-    " its ACLs, and principals with similar names.",
+    "The principal of a certificate, token or name, by which rule, its ACLs, and similar names.",
     commands,
     show,
     long=("text", "config"),
