@@ -141,5 +141,5 @@ def brokers_in(asked: GoldInput) -> Brokers:
     return Brokers(
         frozenset(latest[HOST]),
         "Fetch" in latest[API],
-        not {"", *_OF_CONTROLLERS}.isdisjoint(everything[API].unique()),
+        not {"", *_OF_CONTROLLERS}.isdisjoint(everything[API].fill_null("").unique()),
     )

@@ -68,7 +68,11 @@ def counterexamples(
     """
     if rule.kind is AssertionKind.NO_MORE:
         assert before is not None
-        return list(_newly_allowed(state, rule, before))
+        # Of each region the first operation stands for the others.
+        return [
+            example._replace(operation=operations[0])
+            for example, operations in _changes(state, rule, before)
+        ]
     if rule.kind is AssertionKind.ALWAYS:
         return list(_denied_questions(state, rule))
     return list(_allowed_questions(state, rule))
@@ -115,17 +119,35 @@ def _principals(state: DecisionState, principals: Iterable[str], kind: ResourceT
     return [unnamed_principal(named), *sorted(named - {WILDCARD_PRINCIPAL})]
 
 
-def _newly_allowed(
+def newly_broken_by(state: DecisionState, rule: Assertion, before: DecisionState) -> list[Question]:
+    """Return the questions that break the rule and did not before: one for each new breach.
+
+    A principal and operation of ``counterexamples`` that are not among them broke it before too.
+    """
+    return [
+        example._replace(operation=operation)
+        for example, operations in _changes(state, rule, before)
+        for operation in operations
+    ]
+
+
+def _changes(
     state: DecisionState, rule: Assertion, before: DecisionState
-) -> Iterator[Question]:
+) -> Iterator[tuple[Question, list[AclOperation]]]:
+    """Yield an example of each region that begins to break the rule, and its operations there."""
+    is_no_more, is_only = (
+        rule.kind is kind for kind in (AssertionKind.NO_MORE, AssertionKind.ONLY)
+    )
+    is_everybody = not is_no_more and WILDCARD_PRINCIPAL in rule.principals
+    if is_only and is_everybody:
+        return
     operations_by_type = dict(rule.operations)
-    principals = frozenset(rule.principals) or None
+    principals = None if is_only or is_everybody else frozenset(rule.principals) or None
     scope = ComparisonScope(tuple(operations_by_type), rule.names, rule.host, principals)
     for change in effective_changes(before, state, scope):
-        operations = [
-            operation
-            for operation in change.operations
-            if operation in operations_by_type[change.resource_type]
-        ]
-        if change.allowed and operations:
-            yield change.example._replace(operation=operations[0])
+        if change.allowed is (rule.kind is AssertionKind.ALWAYS):
+            continue
+        wanted = operations_by_type[change.resource_type]
+        operations = [operation for operation in change.operations if operation in wanted]
+        if operations and not (is_only and change.principal in rule.principals):
+            yield change.example, operations

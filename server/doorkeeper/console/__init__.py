@@ -9,10 +9,17 @@ the one that was run, ``.json`` is its output, and ``.md`` its text in Markdown.
     GET  /NAME.json?..        what the command prints with --output json (&part=1: the second one)
     GET  /NAME.md?..          the command lines with what they print as text
     POST /NAME                a form with a long or secret text; redirects to its GET
+    POST /read-again          reads a set anew
     POST /change, /accept     with --allow-changes: applies the plan of /change, accepts a finding
+    /login, /logout, /login/provider, /login/callback, /static/FILE
 
 request -> guard (Host, Origin, headers) -> login.sessions (who it is) -> app (routes)
         -> page.commands(asked) -> runs.run -> page.show(asked, answers) -> templates/NAME.html
+
+``serving`` starts the HTTP server of ``app`` (routes, errors). ``sets`` reads the ACLs of the
+addresses in the background, and again when they change. ``texts`` gives long texts of forms (logs,
+certificates) to commands as files. ``changes`` has who may change something; ``advice`` the
+pipeline's tables about grants; ``rendering`` names of strangers as text; ``pictures`` SVG.
 
 To add a page: a module in ``pages`` that ends with ``PAGE = Page(...)``, its name in
 ``pages.PAGES``, and ``templates/NAME.html``, which extends ``layout.html`` and fills the blocks

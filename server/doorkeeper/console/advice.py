@@ -10,6 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
+from doorkeeper.acls.filters import covers
+from doorkeeper.acls.formats.csv import binding_of_row
+from doorkeeper.acls.host_sets import contains
+from doorkeeper.acls.model import AclPermissionType
+from doorkeeper.acls.operations import IMPLIED_OPERATIONS
 from doorkeeper.console.rendering import row_of_record
 from doorkeeper.console.runs import Answer, Command
 
@@ -88,29 +93,24 @@ class Advice:
 
     def uses_by_day(self, grant: Mapping[str, Any]) -> Counter[str]:
         """Return the decisions that a grant covers, by day. O(the whole table of decisions)."""
-        acl = grant["acl"]
         numbers: Counter[str] = Counter()
+        pattern, entry = binding_of_row(row_of_record(acl := grant["acl"]))
+        is_whole = entry.permission_type is AclPermissionType.ALLOW or acl["operation"] == "ALL"
+        implied = IMPLIED_OPERATIONS[entry.operation] if is_whole else ()
+        operations = {acl["operation"], *(operation.name for operation in implied)}
         try:
             for row in _rows(self.folder / _DECISIONS):
-                if _covers(acl, row):
+                if (
+                    acl["resourceType"] == row["resource_type"]
+                    and covers(pattern, row["resource_name"])
+                    and acl["principal"] in (row["principal"], "User:*")
+                    and row["operation"] in operations
+                    and contains(acl["host"], row["host"], networks=True)
+                ):
                     numbers[str(row["day"])[:10]] += row["count"]
         except OSError:
             return Counter()
         return numbers
-
-
-def _covers(acl: Mapping[str, str], row: Mapping[str, Any]) -> bool:
-    name, asked = acl["name"], row["resource_name"]
-    is_named = name in ("*", asked)
-    if acl["patternType"] == "PREFIXED":
-        is_named = asked.startswith(name)
-    return (
-        is_named
-        and acl["principal"] in (row["principal"], "User:*")
-        and acl["operation"] in (row["operation"], "ALL")
-        and acl["resourceType"] == row["resource_type"]
-        and (acl["host"] in ("*", row["host"]) or "/" in acl["host"])
-    )
 
 
 def _grant(

@@ -59,8 +59,7 @@ def apply(asked: Asked, read: Callable[..., Reading]) -> Answer:
         raise NotChanged("; ".join(plan.messages))
     if digest_of(plan.record) != asked.get("digest"):
         raise NotChanged("the plan has changed since it was shown; review it again")
-    if asked.get("typed") != str(number_of(plan.record)):
-        number = number_of(plan.record)
+    if asked.get("typed") != (number := str(number_of(plan.record))):
         raise NotChanged(f"not confirmed; to confirm, type the number of changes: {number}")
     path = asked.texts.file(json.dumps(plan.record, ensure_ascii=False), "changes.plan")
     words = ["acls", "apply", str(path), asked.address_word(target), "--plan", "--yes"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
+from zlib import crc32
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -55,7 +56,7 @@ def environment() -> Environment:
     templates.filters.update(shown=shown, count=count, sentence=sentence)
     templates.globals.update(link=link, Rows=Rows, is_long=is_long, moment=moment, without=without)
     # Links to static files have it: no browser shows the style of another version.
-    version = max(file.stat().st_mtime_ns for file in (FOLDER / "static").iterdir())
+    version = crc32(b"".join(file.read_bytes() for file in sorted((FOLDER / "static").iterdir())))
     templates.globals.update(row_of=row_of_record, version=f"{version:x}")
     return templates
 

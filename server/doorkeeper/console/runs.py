@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 from msgspec import Struct
 
+from doorkeeper.cli.acls.questions import ABSENT
 from doorkeeper.cli.acls.readings import READER, Reading
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.terminal import AUTHOR, OUTPUT, Output, json_text, printable
@@ -57,6 +58,11 @@ class Answer(Struct, frozen=True):
     def failed(self) -> bool:
         """Say whether there is no answer."""
         return self.record is None and not self.lines
+
+    @property
+    def absent(self) -> list[str]:
+        """Return the rows of --without that are not in the set, each with what was meant."""
+        return [text.removeprefix(ABSENT) for text in self.messages if text.startswith(ABSENT)]
 
     @property
     def json(self) -> str:

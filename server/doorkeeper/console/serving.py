@@ -48,11 +48,12 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     # Not at once: reading large sets would delay the first page by seconds.
     reading = threading.Timer(0.5, sets.start)
     reading.start()
-    # uvicorn stops at a signal and then raises it again, which would be another exit status.
+    server = uvicorn.Server(config)
+    # uvicorn raises a signal again at its end, to the handlers that it found: the status stays 0.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     try:
-        uvicorn.Server(config).run(sockets)
+        server.run(sockets)
     finally:
         reading.cancel()
         console.close()

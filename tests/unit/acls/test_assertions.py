@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acls.assertions import counterexamples
+from doorkeeper.acls.assertions import counterexamples, newly_broken_by
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.formats.assertions import read_assertions
@@ -64,6 +64,38 @@ def test_rules_report_violating_principals(
     rule: str, world: tuple[AclBinding, ...], expected: list[str]
 ) -> None:
     assert broken_by(rule, *world) == expected
+
+
+BEFORE = (
+    allow("bob", READ, topic("pii-a")),
+    allow("carol", READ, topic("pii-", PREFIXED)),
+    allow("team", READ, topic("pii-", PREFIXED)),
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "expected"),
+    [
+        # Who broke it before breaks it anew with another name, and not with the same one.
+        (f'rule: only, principal: "User:team", {PII}', allow("bob", READ, topic("pii-b")), ["bob"]),
+        (f'rule: only, principal: "User:team", {PII}', allow("bob", READ, topic("pii-a")), []),
+        (f'rule: only, principal: "User:bob", {PII}', allow("bob", READ, topic("pii-b")), []),
+        (f'rule: only, principal: "User:*", {PII}', allow("eve", READ, topic("pii-b")), []),
+        (f'rule: never, principal: "User:*", {PII}', allow("eve", READ, topic("pii-b")), ["eve"]),
+        (f'rule: never, principal: "User:bob", {PII}', allow("eve", READ, topic("pii-b")), []),
+        (f'rule: never, principal: "User:*", {PII}', allow("eve", WRITE, topic("pii-b")), []),
+        (f'rule: never, principal: "User:*", {PII}', deny("carol", READ, topic("pii-b")), []),
+        (f'rule: always, principal: "User:carol", {PII}', deny("carol", READ, topic("pii-b")),
+         ["carol"]),
+        (f'rule: always, principal: "User:bob", {PII}', deny("bob", READ, topic("pii-b")), []),
+    ],
+)  # fmt: skip
+def test_what_a_change_newly_breaks(rule: str, change: AclBinding, expected: list[str]) -> None:
+    """A rule that is broken already can be broken anew, and by the same principal."""
+    [(_, read)] = read_assertions(f"version: 1\nrules:\n- {{{rule}}}\n")
+    found = newly_broken_by(state(*BEFORE, change), read, state(*BEFORE))
+
+    assert [question.principal.removeprefix("User:") for question in found] == expected
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,12 @@ from typing import Final
 import click
 from msgspec import Struct
 
-from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
+from doorkeeper.acls.assertions import (
+    Assertion,
+    AssertionKind,
+    counterexamples,
+    newly_broken_by,
+)
 from doorkeeper.acls.decision import Question, explain
 from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.formats.assertions import read_assertions
@@ -27,6 +32,7 @@ from doorkeeper.acls.words import extent_words, resource_words
 from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.json_records.questions import DecidedQuestion
 from doorkeeper.cli.json_records.questions import Rule as RuleRecord
 from doorkeeper.cli.terminal import fail, paint, printable
 from doorkeeper.cli.vocabulary.progress import progress
@@ -57,17 +63,23 @@ class Rules(Struct, frozen=True):
         checked = []
         with progress("checking rules") as shown:
             for line, rule in self.rules:
-                checked.append(Checked(line, rule, counterexamples(now, rule, past)))
+                broken_by = counterexamples(now, rule, past)
+                newly = newly_broken_by(now, rule, past) if broken_by and past else None
+                checked.append(Checked(line, rule, broken_by, newly))
                 shown.count(len(checked), len(self.rules))
         return RuleChecks(self.path, checked, now)
 
 
 class Checked(Struct, frozen=True):
-    """A rule, its place in the file, and the questions that break it."""
+    """A rule, its place in the file, and the questions that break it.
+
+    ``newly`` are those that did not before; None where there is no past, or nothing breaks it.
+    """
 
     line: int
     rule: Assertion
     broken_by: Sequence[Question]
+    newly: Sequence[Question] | None
 
 
 class RuleChecks(Struct, frozen=True):
@@ -120,6 +132,8 @@ def read_rules(path: Path) -> Rules:
 def _lines(path: Path, checked: Checked, state: DecisionState) -> Iterator[str]:
     word = paint("broken", "red", bold=True) if checked.broken_by else paint("holds", "green")
     yield f"{word}: {printable(str(path))}, line {checked.line}: {rule_words(checked.rule)}"
+    if checked.newly is not None and not checked.newly:
+        yield "  broken before the change too, and by nothing new"
     if checked.broken_by and checked.rule.reason is not None:
         yield f"  reason: {printable(checked.rule.reason)}"
     for question in checked.broken_by[:_SHOWN_MAX]:
@@ -147,17 +161,21 @@ def _record(checked: Checked, state: DecisionState) -> RuleRecord:
         "words": rule_words(rule),
         "reason": rule.reason,
         "holds": not checked.broken_by,
-        "counterexamples": [
-            {
-                "principal": question.principal,
-                "host": question.host,
-                "operation": question.operation.name,
-                "resourceType": question.resource_type.name,
-                "name": question.name,
-                **decision_record(explain(*state, question)),
-            }
-            for question in checked.broken_by
-        ],
+        "counterexamples": [_question_record(question, state) for question in checked.broken_by],
+        "newlyBrokenBy": None
+        if checked.newly is None
+        else [_question_record(question, state) for question in checked.newly],
+    }
+
+
+def _question_record(question: Question, state: DecisionState) -> DecidedQuestion:
+    return {
+        "principal": question.principal,
+        "host": question.host,
+        "operation": question.operation.name,
+        "resourceType": question.resource_type.name,
+        "name": question.name,
+        **decision_record(explain(*state, question)),
     }
 
 

@@ -120,7 +120,7 @@ def _words_of(kinds: Iterable[ResourceType]) -> str:
 def need_words(need: TaskNeed) -> str:
     """Return the resource of a need in words."""
     if need.names is None:
-        return f"any {noun(need.resource_type)} that the client chooses"
+        return f"some {noun(need.resource_type)}: none was named"
     return printable(extent_words(need.resource_type, need.names))
 
 

@@ -241,7 +241,11 @@ class Findings(State):
 
 
 class Rule(TypedDict):
-    """A rule, its line in the file, and the requests that break it."""
+    """A rule, its line in the file, and the requests that break it.
+
+    ``newlyBrokenBy`` are the requests that did not break it before; null if there is no state
+    before, or the rule holds.
+    """
 
     rule: str
     line: int
@@ -249,6 +253,7 @@ class Rule(TypedDict):
     reason: str | None
     holds: bool
     counterexamples: list[DecidedQuestion]
+    newlyBrokenBy: list[DecidedQuestion] | None
 
 
 class CheckedRules(State):

@@ -244,7 +244,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--vacuum-hours": Meaning(
         OPTIONS,
         "HOURS",
-        "Delete files that no version of the tables has used for this many hours. With 0, queries"
+        "Delete replaced files this many hours after they were replaced. With 0, queries"
         " that are still reading them fail.",
     ),
     "--known-topics": Meaning(

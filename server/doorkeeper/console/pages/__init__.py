@@ -19,7 +19,7 @@ from doorkeeper.console.pages import (
     why,
 )
 
-_FIRST = (who_can, what_can, matrix, why, task, what_if, review, history)
-_THEN = (drift, change, grants, whoami, broker, learn)
+_OF_ONE_SET = (who_can, what_can, matrix, why, task, what_if, review, history)
+_OF_SETS_AND_FILES = (drift, change, grants, whoami, broker, learn)
 
-PAGES = tuple(module.PAGE for module in (*_FIRST, *_THEN))
+PAGES = tuple(module.PAGE for module in (*_OF_ONE_SET, *_OF_SETS_AND_FILES))

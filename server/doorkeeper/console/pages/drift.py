@@ -61,8 +61,9 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if asked.get("with") and compared:
         values["rows"] = rows = Rows(signed(answers[0].record), asked.number)
         histories = _histories(asked, wanted)
-        pairs = zip(reversed(histories), reversed(answers), strict=False)
+        pairs = list(zip(reversed(histories), reversed(answers), strict=False))
         changes = {str(state.address): _changes(answer) for state, answer in pairs}
+        values["cut"] = [state for state, answer in pairs if answer.record["before"] is not None]
         values["hands"] = [_hand(sign, row, wanted, changes) for sign, row in rows.items]
         values["silent"] = [one for one in (wanted, compared[0][0]) if one not in histories]
     return values
@@ -88,8 +89,7 @@ def _hand(
     found = []
     for address, lines in changes.items():
         is_set = (sign == "add") == (address == str(wanted.address))
-        revision = lines.get((row_of_record(row), is_set))
-        if revision is not None:
+        if revision := lines.get((row_of_record(row), is_set)):
             found.append({**revision, "address": address, "set": is_set})
     return max(found, key=lambda one: str(one["time"]), default=None)
 

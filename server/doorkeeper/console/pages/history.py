@@ -73,12 +73,8 @@ def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the principals of that day, and the changes of the page that is asked for."""
-    values: dict[str, Any] = {
-        "who": None,
-        "then": None,
-        "earliest": None,
-        "histories": [name for name, state in asked.sets.states.items() if state.has_history],
-    }
+    values: dict[str, Any] = dict.fromkeys(("who", "then", "earliest"))
+    values["histories"] = [name for name, one in asked.sets.states.items() if one.has_history]
     if answers:
         page = answers[-1].record
         revisions = [lines for one in page["revisions"] if (lines := _lines_of(asked, one))]

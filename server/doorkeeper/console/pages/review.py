@@ -12,18 +12,16 @@ from doorkeeper.console.runs import Answer, Command
 
 
 def commands(asked: Asked) -> Sequence[Command]:
-    """Return the plan, the findings of lint, and the rules as they are now."""
+    """Return the plan and the findings of lint, once there is a file."""
     if not asked.get("file"):
         return []
     file = asked.file("file", "proposed.yaml")
-    rules = [] if asked.settings.rules is None else [str(asked.settings.rules)]
     words = ["--effective", *(["--whole"] if asked.get("whole") else [])]
-    words += [f"--assert={rule_file}" for rule_file in rules]
+    words += [] if asked.settings.rules is None else [f"--assert={asked.settings.rules}"]
     plan_words = [word for word in asked.set_words() if not word.startswith("--config=")]
     return [
         asked.command("acls", "plan", file, *plan_words, *words),
         asked.command("acls", "lint", file, *asked.settings.policy_words),
-        *(asked.command("acls", "assert", rule_file, *asked.set_words()) for rule_file in rules),
     ]
 
 
@@ -37,12 +35,6 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         values["allowed"] = sum(one["allowed"] for one in plan["effective"])
         values["findings"] = Rows(answers[1].record["findings"] if answers[1].record else [], 1)
         values["people"] = _people(plan["effective"])
-        values["before"] = {
-            (rule["words"], one["principal"])
-            for answer in answers[2:]
-            for rule in (answer.record or {}).get("rules", ())
-            for one in rule["counterexamples"]
-        }
     return values
 
 

@@ -15,7 +15,6 @@ WORDS: Final = {
     "produce-transactional": "produce in transactions",
     "consume": "consume in a group",
 }
-_FIELDS: Final = ("topic", "group", "transactional-id")
 
 
 def commands(asked: Asked) -> Sequence[Command]:
@@ -26,7 +25,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     task = asked.get("task", "produce")
     needed = [kind.name.lower().replace("_", "-") for kind, _ in TASKS.get(task, ())]
     words = [*asked.set_words(), *principal, f"--task={task}"]
-    names = {field: asked.get(field) for field in _FIELDS if field in needed and asked.get(field)}
+    names = {field: asked.get(field) for field in needed if asked.get(field)}
     words += [f"--{field}={value.removesuffix('*')}" for field, value in names.items()]
     if any(value.endswith("*") for value in names.values()):
         words.append("--resource-pattern-type=prefixed")

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from doorkeeper.acls.formats.csv import binding_of_row, row_of
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.cli.acls.questions import ABSENT
 from doorkeeper.console.page import Asked, Page, Wrong
 from doorkeeper.console.rendering import Rows, row_of_record
 from doorkeeper.console.runs import Answer, Command
@@ -86,9 +85,9 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     values: dict[str, Any] = {"changes": changes, "unfinished": unfinished, "kept": kept}
     if answers:
         effective = answers[0].record["effective"]
+        values["absent"] = absent = answers[0].absent
         texts = answers[0].messages
-        values["absent"] = [one.removeprefix(ABSENT) for one in texts if one.startswith(ABSENT)]
-        values["messages"] = [one for one in texts if not one.startswith(ABSENT)]
+        values["messages"] = [text for text in texts if not text.endswith(tuple(absent))]
         values["effects"] = Rows(effective, asked.number)
         values["allowed"] = sum(one["allowed"] for one in effective)
     return values
