@@ -66,7 +66,6 @@ from doorkeeper.cli.acls.question_options import (
 )
 from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.acls.tasks import (
-    client_of,
     lines_of_access,
     lines_of_answer,
     lines_of_needs,
@@ -325,7 +324,7 @@ def explain(
     if not asked.is_plain or "/" in host:
         snapshot = _change(state.snapshot, added, removed)
         with progress("deciding"):
-            task = task_answer(policy, snapshot, principal, client_of(host), asked.needs)
+            task = task_answer(policy, snapshot, principal, host, asked.needs)
         misses = near_misses_in(policy, snapshot, principal)
         if output == "json":
             answer: ExplainedTask = {
@@ -447,7 +446,7 @@ def who_can(
         _list_principals(state, asked.needs[0], output)
         return
     policy, snapshot = state.policy.policy, state.snapshot
-    client = WILDCARD if host is None else client_of(host)
+    client = WILDCARD if host is None else host
     with progress("deciding"):
         accesses = task_access(policy, snapshot, client, asked.needs)
         regions = regions_of_access(policy, snapshot, accesses, client, asked.needs)
@@ -557,7 +556,7 @@ def what_can(
     if needs is not None:
         _say_if_prefix(snapshot, needs[0])
         with progress("deciding"):
-            task = task_answer(policy, snapshot, principal, client_of(host), needs)
+            task = task_answer(policy, snapshot, principal, host, needs)
         if output == "json":
             answer: TaskPowers = {
                 **record_of_answer(task, principal, host, policy, snapshot),

@@ -194,12 +194,7 @@ def _regions_of_need(
 ) -> Sequence[EffectiveChange]:
     if verdict is not Verdict.SOMETIMES or need.names is None:
         return ()
-    return regions_of(policy, snapshot, (principal,), client_of(host), need)[principal]
-
-
-def client_of(host: str) -> str | None:
-    """Return the host of a question as ``Space`` has it: the option's ``*`` is one client."""
-    return None if host == ANY_HOST else host
+    return regions_of(policy, snapshot, (principal,), host, need)[principal]
 
 
 def case_lines(

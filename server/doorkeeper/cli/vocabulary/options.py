@@ -61,7 +61,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         QUESTION,
         "HOST",
         "The address of the client, or a network such as 10.0.0.0/8 for all its addresses; *"
-        " stands for an address that no ACL names.",
+        " is all hosts. In the question about a single request, explain takes * as an address"
+        " that no ACL names.",
     ),
     "--topic": Meaning(QUESTION, "NAME", "The topic."),
     "--group": Meaning(QUESTION, "NAME", "The group."),
