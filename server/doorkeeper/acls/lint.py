@@ -516,7 +516,8 @@ def _without_credentials(
             continue
         yield _warning(
             "W008",
-            f"{principal} has no SCRAM credentials; it can log in only with TLS or a token",
+            f"{principal} has no SCRAM credentials; it can log in only in another way, such as TLS"
+            " or a token",
             binding,
             fix=Fix("create the user, or remove the ACL"),
         )

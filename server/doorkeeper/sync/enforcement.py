@@ -223,6 +223,6 @@ class Enforcement:
         if repeated:
             self.conflict = (
                 f"another tool changes the same ACLs: this one was reverted {REPEATS_MAX} times:"
-                f" {binding_text(min(repeated))}; no changes are made until the cluster is"
-                f" unchanged for {QUIET_INTERVALS} intervals"
+                f" {binding_text(min(repeated))}; no changes are made until the cluster has"
+                f" had the wanted ACLs for {QUIET_INTERVALS} intervals"
             )

@@ -165,7 +165,7 @@ def _message(level: str, head: re.Match[str], rest: str) -> Message | Ignored:
     if not agrees(outcome, rule, binding):
         raise ValueError(
             f"the rule {rule} does not produce {outcome}: the line may have been forged by a"
-            " client id with a line break"
+            " name with a line break"
         )
     if references == 0 or name is None:
         return Ignored("a request for any resource of a type")
@@ -235,7 +235,7 @@ def _other_rule_text(acl: str, principal: str) -> str:
         )
     return (
         "the rule names an ACL that does not match this request: the line may have been forged by"
-        " a client id with a line break"
+        " a name with a line break"
     )
 
 

@@ -228,6 +228,23 @@ def test_a_rule_that_is_broken_already_is_told_from_one_that_the_file_breaks(
     assert ">by this change<" not in page
 
 
+def test_who_broke_a_rule_before_can_break_it_anew(acls: Path, tmp_path: Path) -> None:
+    """The rule needs a state before, and the example is the one of the file."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        "version: 1\nrules:\n"
+        '  - {rule: only, principal: "User:bob", operation: WRITE, resourceType: TOPIC}\n'
+        "  - {rule: no more than before}\n",
+        encoding="utf-8",
+    )
+    file = f"{HEAD}User:carol,Topic,LITERAL,bills,Write,Allow,*\n"
+    with console_over(sets_at(acls), Settings(rules=rules)) as console:
+        page = console.get("/review", params={"file": file}).text
+
+    assert page.count(">by this change<") == 2
+    assert "may WRITE topic <bdi>bills</bdi>" in " ".join(page.split())
+
+
 def test_an_acl_that_is_not_there_cannot_be_removed(console: TestClient) -> None:
     page = console.get("/what-if", params={"remove": "User:x,TOPIC,LITERAL,no,READ,ALLOW,*"}).text
 
