@@ -1,15 +1,19 @@
-"""Descriptions of many ACLs: chunked responses, built in slices from cached encoded rows.
+"""Answers to DescribeAcls from the ACLs of one snapshot: short ones kept, long ones in slices.
 
-A response has a row for each pattern. Building and encoding those of 100,000 ACLs takes more than
-half a second: a description is built from one immutable snapshot, in slices, between which other
-requests are answered.
+A short answer is kept as it was encoded and given to all who ask the same of the same snapshot; who
+asks is authorized each time, and nothing else is noted of a description. Every change of ACLs
+makes another snapshot, so nothing is invalidated.
+
+Building and encoding the rows of 100,000 ACLs, one for each pattern, takes more than half a second:
+a long answer is built from one immutable snapshot, in slices, between which other requests are
+answered.
 
 A description of all ACLs, or of all of a resource type, has rows of whole groups. These are cached
-in chunks (``descriptions.chunks``): the next description encodes only the changed ones and joins
+in chunks (``acl_chunks``): the next description encodes only the changed ones and joins
 them. A build outlives its request: the next request of the same kind continues it.
 
-Other long descriptions (all ACLs of one principal, all DENYs, all on a pattern with very many
-ACLs) are built in slices too, but not cached.
+Other long descriptions (all DENYs, all on a pattern with very many ACLs) are built in slices too,
+but not cached.
 """
 
 from __future__ import annotations
@@ -20,11 +24,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from msgspec import Struct
 
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
-from doorkeeper.acls.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
+from doorkeeper.acls.search import ALL_ENTRIES, TYPES, find, matching, matching_in_cell, selected
 from doorkeeper.acls.snapshot import touched_since
 from doorkeeper.base.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
 from doorkeeper.server.api.acl_chunks import changed_names, names_in, update_chunks
 from doorkeeper.server.api.acl_row_encoder import RowEncoder
+from doorkeeper.server.api.codes import resource_rows
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -52,6 +58,23 @@ CACHED_MAX: Final = 3
 Requests for literals alone, or in version 0 or 1, are rare.
 """
 
+KEPT_MAX: Final = 512
+"""Short answers that are kept."""
+
+KEPT_BYTES_MAX: Final = 8_192
+"""The largest answer that is kept, with the names in its filter: 4 MiB for all of them."""
+
+
+class ShortAnswer(Struct, frozen=True):
+    """The encoded body of a response without an error."""
+
+    body: bytes
+    error_code: int = 0
+
+    def encode(self, _version: int) -> bytes:
+        """Return the body; it was encoded for the version of its request."""
+        return self.body
+
 
 class Rows(Struct, frozen=True):
     """The rows of a response, in order, joined to some parts."""
@@ -61,7 +84,7 @@ class Rows(Struct, frozen=True):
 
 
 class Description(Struct, frozen=True):
-    """The response to a request for many ACLs; encoding builds it."""
+    """The ACLs of one snapshot that a filter selects, which are encoded in slices."""
 
     rows: AclRows
     snapshot: Snapshot
@@ -172,25 +195,55 @@ class CachedRows(Struct, frozen=True):
 
 
 class AclRows:
-    """The cache of encoded rows of one server."""
+    """The answers and the cached rows of one server."""
 
     def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
         """``snapshot`` returns the current ACLs; None with a plug-in authorizer."""
         self._snapshot = snapshot
         self._cache: dict[ResourceType, dict[tuple[Kinds, int], CachedRows]] = {}
         self._builds: dict[Key, Slices[None]] = {}
+        self._kept: dict[tuple[AclBindingFilter, int], ShortAnswer] = {}
+        self._kept_of: Snapshot | None = None
 
-    def description(self, filter: AclBindingFilter) -> Description | None:
-        """Return the response to a filter of whole groups, or of very many ACLs.
+    def answer(self, filter: AclBindingFilter, version: int) -> ShortAnswer | Description | None:
+        """Return the response to a filter, for a version of DescribeAcls.
 
-        None for any other filter: its rows are built at once.
+        None if the authorizer has no snapshot, or if the filter has an UNKNOWN type.
+
+        Raises:
+            Unencodable: a text is too long for the version.
         """
-        pattern = filter.pattern
         snapshot = self._snapshot()
+        if snapshot is not self._kept_of:
+            self._kept.clear()
+            self._kept_of = snapshot
+        pattern = filter.pattern
         if snapshot is None or ResourceType.UNKNOWN in pattern or PatternType.UNKNOWN in pattern:
             return None
-        answer = Description(self, snapshot, filter)
-        return answer if answer.is_of_all or answer.is_long else None
+        if answer := self._kept.get((filter, version)):
+            return answer
+        description = Description(self, snapshot, filter)
+        if description.is_long:
+            return description
+        if description.is_of_all:
+            body = description.encode(version)
+        else:
+            body = DescribeAclsResponse(
+                error_message="", resources=resource_rows(find(snapshot, filter))
+            ).encode(version)
+        answer = ShortAnswer(body)
+        self._keep(filter, version, answer)
+        return answer
+
+    def _keep(self, filter: AclBindingFilter, version: int, answer: ShortAnswer) -> None:
+        (_, name, _), (principal, host, _, _) = filter
+        texts = (name or "", principal or "", host or "")
+        if len(answer.body) + sum(map(len, texts)) > KEPT_BYTES_MAX:
+            return
+        if len(self._kept) >= KEPT_MAX:
+            # Insertion order: the oldest goes.
+            del self._kept[next(iter(self._kept))]
+        self._kept[filter, version] = answer
 
     def of(
         self, description: Description, resource_type: ResourceType, encoder: RowEncoder

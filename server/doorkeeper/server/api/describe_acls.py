@@ -43,8 +43,9 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
     filter = filter_of(request)
-    if node.acl_rows is not None and (description := node.acl_rows.description(filter)):
-        return description
+    version = context.authorizable.request_version
+    if node.acl_rows is not None and (answer := node.acl_rows.answer(filter, version)):
+        return answer
     return DescribeAclsResponse(
         error_message="", resources=resource_rows(node.authorizer.acls(filter))
     )

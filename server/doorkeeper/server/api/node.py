@@ -129,10 +129,10 @@ class DecisionCounter(Protocol):
 
 
 class AclDescriber(Protocol):
-    """The cache of encoded rows for DescribeAcls."""
+    """What answers DescribeAcls from the standard authorizer's ACLs."""
 
-    def description(self, filter: AclBindingFilter) -> Response | None:
-        """Return the response to a filter of whole groups; None for any other."""
+    def answer(self, filter: AclBindingFilter, version: int) -> Response | None:
+        """Return the response to a filter; None for what the authorizer must be asked."""
         ...
 
 

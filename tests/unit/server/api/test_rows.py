@@ -18,7 +18,13 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import EMPTY, Snapshot
 from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
-from doorkeeper.server.api.acl_rows import AclRows
+from doorkeeper.server.api.acl_rows import (
+    KEPT_BYTES_MAX,
+    KEPT_MAX,
+    AclRows,
+    Description,
+    ShortAnswer,
+)
 from doorkeeper.server.api.codes import resource_rows
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -57,9 +63,15 @@ class CachedRows:
         self.rows = AclRows(lambda: self.snapshot)
 
     def agrees(self, asked: AclBindingFilter = ANY_BINDING, version: int = 3) -> bool:
-        answer = self.rows.description(asked)
+        answer = self.rows.answer(asked, version)
         assert answer is not None
         return answer.encode(version) == anew(self.snapshot, asked, version)
+
+    def long(self, asked: AclBindingFilter = ANY_BINDING) -> Description:
+        """Return the description of what a filter selects, which is long."""
+        answer = self.rows.answer(asked, 3)
+        assert isinstance(answer, Description)
+        return answer
 
 
 @pytest.mark.parametrize("version", [1, 3])
@@ -77,21 +89,51 @@ def test_cached_rows_give_the_same_response(
     assert kept.agrees(wanted(pattern_type=LITERAL), 0)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        wanted(name="b"),
-        wanted(principal="User:alice"),
-        wanted(ResourceType.UNKNOWN),
-        wanted(operation=AclOperation.UNKNOWN),
-    ],
-)
-def test_other_filters_go_to_the_authorizer(asked: AclBindingFilter) -> None:
-    assert CachedRows(load(numbered(WORLD))).rows.description(asked) is None
+def test_unknown_type_goes_to_the_authorizer() -> None:
+    rows = CachedRows(load(numbered(WORLD))).rows
+
+    assert rows.answer(wanted(ResourceType.UNKNOWN), 3) is None
+    assert rows.answer(wanted(pattern_type=PatternType.UNKNOWN), 3) is None
 
 
 def test_plug_in_has_no_cached_rows() -> None:
-    assert AclRows(lambda: None).description(ANY_BINDING) is None
+    assert AclRows(lambda: None).answer(ANY_BINDING, 3) is None
+
+
+SHORT = [
+    wanted(name="b"),
+    wanted(name="b", pattern_type=PatternType.MATCH),
+    wanted(principal="User:alice"),
+    wanted(principal="User:nobody"),
+    wanted(operation=AclOperation.UNKNOWN),
+    ANY_BINDING,
+]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("asked", SHORT)
+def test_short_answer_is_kept_while_no_acl_changes(asked: AclBindingFilter, version: int) -> None:
+    kept = CachedRows(load(numbered(WORLD)))
+    first = kept.rows.answer(asked, version)
+
+    assert isinstance(first, ShortAnswer)
+    assert kept.rows.answer(asked, version) is first
+    assert kept.agrees(asked, version)
+    kept.snapshot = kept.snapshot.with_changes([("0" * 22, allow("alice", WRITE, topic("b")))])
+    assert kept.rows.answer(asked, version) is not first
+    assert kept.agrees(asked, version)
+
+
+def test_kept_answers_are_bounded() -> None:
+    """In number, and in what one takes: the names of a filter are a client's."""
+    kept = CachedRows(load(numbered(WORLD)))
+    first = kept.rows.answer(SHORT[0], 3)
+    for number in range(KEPT_MAX):
+        kept.rows.answer(wanted(name=f"t-{number}"), 3)
+    long = wanted(principal="x" * KEPT_BYTES_MAX)
+
+    assert kept.rows.answer(SHORT[0], 3) is not first
+    assert kept.rows.answer(long, 3) is not kept.rows.answer(long, 3)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -133,7 +175,7 @@ def many(count: int, user: str = "alice") -> list[AclBinding]:
 
 def test_few_acls_are_described_immediately() -> None:
     few, one_topic, all_topics = (
-        CachedRows(load(numbered(bindings))).rows.description(ANY_BINDING)
+        CachedRows(load(numbered(bindings))).rows.answer(ANY_BINDING, 3)
         for bindings in (
             many(SLICE_ITEMS),
             [allow(f"user-{number}", READ, topic("t")) for number in range(SLICE_ITEMS + 1)],
@@ -141,18 +183,14 @@ def test_few_acls_are_described_immediately() -> None:
         )
     )
 
-    assert few is not None
-    assert not few.is_long
-    assert one_topic is not None
-    assert one_topic.is_long
-    assert all_topics is not None
-    assert all_topics.is_long
+    assert isinstance(few, ShortAnswer)
+    assert isinstance(one_topic, Description)
+    assert isinstance(all_topics, Description)
 
 
 def test_long_description_is_sliced() -> None:
     kept = CachedRows(load(numbered(many(40 * SLICE_ITEMS))))
-    answer = kept.rows.description(ANY_BINDING)
-    assert answer is not None
+    answer = kept.long()
 
     assert sum(1 for _ in answer.chunks(3)) > 2 * 40
 
@@ -162,8 +200,7 @@ def test_description_is_of_one_state() -> None:
     world = many(30 * SLICE_ITEMS)
     kept = CachedRows(load(numbered(world)))
     before = anew(kept.snapshot, ANY_BINDING, 3)
-    answer = kept.rows.description(ANY_BINDING)
-    assert answer is not None
+    answer = kept.long()
     pieces = answer.chunks(3)
 
     for step in range(60):
@@ -184,10 +221,8 @@ def test_oversized_row_fails_alone() -> None:
     too_long = allow("alice", READ, topic("x" * 40_000))
     kept = CachedRows(load(numbered([*many(3), too_long])))
     for _ in range(2):
-        answer = kept.rows.description(ANY_BINDING)
-        assert answer is not None
         with pytest.raises(Unencodable):
-            answer.encode(3)
+            kept.rows.answer(ANY_BINDING, 3)
 
     kept.snapshot = kept.snapshot.without([too_long])
     assert kept.agrees()
@@ -217,9 +252,7 @@ def test_pattern_with_many_acls_is_sliced(asked: AclBindingFilter) -> None:
     kept = CachedRows(load(numbered([*users, *others, *many(3), *WORLD])))
 
     assert kept.agrees(asked)
-    answer = kept.rows.description(asked)
-    assert answer is not None
-    assert len(list(answer.chunks(3))) > 500 / SLICE_ITEMS
+    assert len(list(kept.long(asked).chunks(3))) > 500 / SLICE_ITEMS
 
 
 def steps_of(work: Slices[bytearray]) -> int:
@@ -230,9 +263,7 @@ def steps_of(work: Slices[bytearray]) -> int:
 
 
 def described_all(kept: CachedRows) -> Slices[bytearray]:
-    answer = kept.rows.description(ANY_BINDING)
-    assert answer is not None
-    return answer.chunks(3)
+    return kept.long().chunks(3)
 
 
 def test_abandoned_build_is_resumed() -> None:

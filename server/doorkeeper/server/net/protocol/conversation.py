@@ -254,7 +254,7 @@ class Conversation:
                 else PendingResponse(waiting.response, api, request, header)
             )
         # A long body would hold up all other connections if it were built in one turn.
-        if outcome.__class__ is Description and outcome.is_long:
+        if outcome.__class__ is Description:
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
             return ChunkedResponse(chunks, api, request, header, outcome)
         answer = self._answer(api, request, header, outcome)
