@@ -3,7 +3,7 @@
     make coverage                                        # which test reaches which line
     python benchmarks/mutants.py sample --seed 1         # choose mutants, once
     python benchmarks/mutants.py run                     # try them all
-    python benchmarks/mutants.py run --killed            # those that a test noticed last time
+    python benchmarks/mutants.py run --killed            # those that a test noticed, with that test
     python benchmarks/mutants.py place                   # after code has moved: where they are now
 
 A mutant is one changed place of a function; Cosmic Ray's operators make it. ``mutants.json`` names
@@ -12,7 +12,9 @@ that it is found again after code has moved. A mutant whose lines are gone is re
 left out by ``place``.
 
 Each mutant runs in a worktree of its own, with the tests that reach its line, the quickest first.
-Nothing is written to the checkout but ``mutants.json``.
+``--killed`` needs no coverage: it tries the test that noticed the mutant last time, then the file
+of that test, then the folder of the module's unit tests. Nothing is written to the checkout but
+``mutants.json``.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -55,6 +58,8 @@ SUBJECTS = {
 TESTS_S = 40.0
 TESTS_MAX = 120
 MUTANT_S = 120.0
+NOT_FOUND = 4
+"""What pytest ends with where it does not know a test that is named."""
 
 
 class Place(NamedTuple):
@@ -239,6 +244,10 @@ class Reached:
         return chosen
 
 
+TestsOf = Callable[[dict[str, Any], Place], list[list[str]]]
+"""Lists of tests to try a mutant with, one after the other."""
+
+
 def seconds_of(junit: Path) -> dict[str, float]:
     """Return the seconds of each test of a file that pytest wrote with ``--junitxml``."""
     found = {}
@@ -329,15 +338,22 @@ def try_mutant(place: Place, tests: list[str], copy: Path) -> tuple[str, str]:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         path.write_text(source, encoding="utf-8")
-    if process.returncode == 0:
-        return "survived", ""
+    if process.returncode in (0, NOT_FOUND):
+        return "survived", "" if process.returncode == 0 else "(its test is gone)"
     noticed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
     return "killed", noticed[1] if noticed else f"(status {process.returncode})"
 
 
-def run(mutants: list[dict[str, Any]], jobs: int) -> None:
-    """Try mutants, and write the outcome of each into its row."""
-    reached = Reached()
+def tests_that_noticed(mutant: dict[str, Any], found: Place) -> list[list[str]]:
+    """Return the test that noticed a mutant, then its file, then the unit tests of its folder."""
+    path, _, name = mutant["test"].partition("::")
+    folder = Path("tests/unit", *Path(found.path).parent.parts[2:])
+    lists = [[mutant["test"]], [path]] if name and (ROOT / path).is_file() else []
+    return lists + [[str(folder)]] * (ROOT / folder).is_dir()
+
+
+def run(mutants: list[dict[str, Any]], jobs: int, tests_of: TestsOf) -> None:
+    """Try mutants, each with its lists of tests in turn; write the outcome into its row."""
     sources = sources_now()
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     copies: Queue[Path] = Queue()
@@ -350,20 +366,22 @@ def run(mutants: list[dict[str, Any]], jobs: int) -> None:
             ignore=shutil.ignore_patterns(".venv*", ".cache", "build", "dist", "__pycache__"),
         )
 
-    def attempt(mutant: dict[str, Any]) -> None:
-        found = found_again(mutant, sources)
-        tests = [] if found is None else reached.tests(found.path, found.line)
-        if found is None:
-            outcome, test = "gone", ""
-        elif not tests:
-            outcome, test = "survived", "(no test reaches it)"
-        else:
+    def try_lists(found: Place, lists: list[list[str]]) -> tuple[str, str]:
+        outcome, test = "survived", "(no test reaches it)"
+        for tests in lists:
             copy = copies.get()
             try:
                 outcome, test = try_mutant(found, tests, copy)
             finally:
                 copies.put(copy)
-        mutant["outcome"], mutant["test"] = outcome, test
+            if outcome == "killed":
+                break
+        return outcome, test
+
+    def attempt(mutant: dict[str, Any]) -> None:
+        found = found_again(mutant, sources)
+        outcome, test = ("gone", "") if found is None else try_lists(found, tests_of(mutant, found))
+        mutant["outcome"], mutant["test"] = outcome, test or mutant.get("test", "")
         where = f"{mutant['path']}:{mutant['line']} {mutant['function']}"
         print(f"{outcome}: {where} {test}", flush=True)
 
@@ -407,7 +425,16 @@ def main() -> None:
             for each in document["mutants"]
             if not options.killed or before[id(each)] == "killed"
         ]
-        run(tried, options.jobs)
+        if options.killed:
+            tests_of: TestsOf = tests_that_noticed
+        else:
+            reached = Reached()
+
+            def tests_of(_mutant: dict[str, Any], found: Place) -> list[list[str]]:
+                tests = reached.tests(found.path, found.line)
+                return [tests] if tests else []
+
+        run(tried, options.jobs, tests_of)
         for subject in SUBJECTS:
             counts = Counter(each["outcome"] for each in tried if each["subject"] == subject)
             print(f"{subject}: {dict(counts)}")
