@@ -8,11 +8,13 @@ Only DataFrames are used, so that a session of Spark Connect, which has no conte
 from __future__ import annotations
 
 import pickle
+import sys
 import tempfile
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipimport import zipimporter
 
 from doorkeeper_pipeline.engines.contract import Engine, RemoteFile, Result, Shared, Task
 from doorkeeper_pipeline.engines.remote import list_remote, over_files
@@ -97,6 +99,18 @@ class SparkEngine(Engine):
         self._ends.close()
 
 
+def forget_archives() -> None:
+    """Forget the finders of zip archives, so that the next task of this worker begins sooner.
+
+    PySpark's workers call ``importlib.invalidate_caches`` before each task, and Python before 3.13
+    then reads the directory of ``pyspark.zip`` anew for each package of it that was imported:
+    0.2 s a task, more than most tasks take. A later import makes its finder again.
+    """
+    for path, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            del sys.path_importer_cache[path]
+
+
 class _Call:
     """The tasks of ``map`` on a worker; importable there by name, as the function is."""
 
@@ -113,6 +127,7 @@ class _Call:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        forget_archives()
         for batch in batches:
             numbers = batch.column(0).to_pylist()
             results = [
