@@ -10,23 +10,19 @@ before it removes a DENY. A binding that no command can name is a comment; the f
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.choosing import Format
 from doorkeeper.acls.formats.records import record_of_changes
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
 from doorkeeper_pipeline.evaluation.unread import describe_unread
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from doorkeeper.acls.formats.choosing import Format
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.jobs.gold import Proposal
+from doorkeeper_pipeline.jobs.gold import Proposal
 
 PREFIXES_LISTED = 20
 PATTERNS_LISTED = 20

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
+from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper_pipeline.cli.options import Setting
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from doorkeeper.cli.vocabulary.progress import Progress
-    from doorkeeper_pipeline.engines.contract import Engine
 
 
 class ChosenEngine(NamedTuple):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import signal
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,6 +18,7 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import Progress
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import (
@@ -28,16 +31,10 @@ from doorkeeper_pipeline.cli.failures import (
     show,
 )
 from doorkeeper_pipeline.cli.json_records import show_record
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Iterator, Mapping
-
-    from doorkeeper.cli.vocabulary.progress import Progress
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
+from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
 
 
 @click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)

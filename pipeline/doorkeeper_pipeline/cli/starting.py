@@ -5,17 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.cli import options
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from doorkeeper_pipeline.jobs.options import RunOptions
+from doorkeeper_pipeline.jobs.options import RunOptions
 
 
 def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:

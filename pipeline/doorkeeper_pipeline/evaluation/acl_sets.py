@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
 
-BINDING = "binding"
 
 V = TypeVar("V")
 
@@ -66,7 +65,7 @@ def in_force(table: pa.Table) -> AclSet:
     frame = frame[pl.Series(order, dtype=pl.UInt32)]
     return AclSet(
         tuple(found[each] for each in order),
-        frame.select(pl.Series(BINDING, range(len(order)), pl.Int32), "binding_id", *FIELDS),
+        frame.select(pl.Series("binding", range(len(order)), pl.Int32), "binding_id", *FIELDS),
         tuple(frame.select(pl.coalesce("valid_from", "known_from")).to_series()),
         tuple(frame["valid_from"].is_not_null()),
     )

@@ -6,44 +6,34 @@ of another cluster or another time, or the log was changed: recommendations woul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import pyarrow as pa
 
 from doorkeeper.acls.decision import RuleKind
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    LAST,
-    PRINCIPAL,
-    QUESTION,
-    TIME,
-)
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.questions import QUESTION, TIME
 from doorkeeper_pipeline.schemas import AGREEMENT
 
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-
-OUTCOME, RULE, RULE_BINDING, MINUTE = "outcome", "rule", "rule_binding", "minute"
-DISAGREEING_BY = (*QUESTION, OUTCOME, RULE, MINUTE)
+DISAGREEING_BY = (*QUESTION, "outcome", "rule", "minute")
 """The columns of decisions that are compared again, with the ACLs of their minute."""
 
-GROUP = (PRINCIPAL, OUTCOME, RULE, "outcome_now", "rule_now")
+GROUP = ("principal", "outcome", "rule", "outcome_now", "rule_now")
 """The columns that make a row of the table agreement."""
 
 PARTS = arrow_schema(AGREEMENT)
 
 DISAGREEING = pa.schema(
     [
-        *(pa.field(name, pa.string(), nullable=False) for name in (*QUESTION, OUTCOME, RULE)),
+        *(pa.field(name, pa.string(), nullable=False) for name in (*QUESTION, "outcome", "rule")),
         pa.field("outcome_now", pa.string(), nullable=False),
         pa.field("rule_now", pa.string(), nullable=False),
-        pa.field(COUNT, pa.int64(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+        pa.field("first_ts", TIME, nullable=False),
+        pa.field("last_ts", TIME, nullable=False),
     ]
 )
 
@@ -56,23 +46,18 @@ class Given(NamedTuple):
 
 
 def compare(given: Given, table: DecisionTable) -> pa.Table:
-    """Return rows of the table agreement, by the ACLs in force at the end only.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+    """Return rows of the table agreement, by the ACLs in force at the end only."""
     frame = _recompute(given.acls, table)
-    names_acl = pl.col(RULE) == RuleKind.MATCHING_ACL.value
-    named = frame.filter(names_acl, pl.col(RULE_BINDING) != "").select(RULE_BINDING).unique()
-    unlisted = named.join(given.texts.to_frame(RULE_BINDING), on=RULE_BINDING, how="anti")
-    is_unlisted = names_acl & pl.col(RULE_BINDING).is_in(unlisted[RULE_BINDING].to_list())
+    names_acl = pl.col("rule") == RuleKind.MATCHING_ACL.value
+    named = frame.filter(names_acl, pl.col("rule_binding") != "").select("rule_binding").unique()
+    unlisted = named.join(given.texts.to_frame("rule_binding"), on="rule_binding", how="anti")
+    is_unlisted = names_acl & pl.col("rule_binding").is_in(unlisted["rule_binding"].to_list())
     found = frame.group_by(GROUP).agg(
-        pl.col(COUNT).sum(),
-        pl.col(COUNT).filter(pl.col(OUTCOME) == pl.col("outcome_now")).sum().alias("agreeing"),
-        pl.col(COUNT).filter(is_unlisted).sum().alias("unlisted"),
-        pl.col(FIRST).min(),
-        pl.col(LAST).max(),
+        pl.col("count").sum(),
+        pl.col("count").filter(pl.col("outcome") == pl.col("outcome_now")).sum().alias("agreeing"),
+        pl.col("count").filter(is_unlisted).sum().alias("unlisted"),
+        pl.col("first_ts").min(),
+        pl.col("last_ts").max(),
     )
     return found.select(PARTS.names).to_arrow().cast(PARTS)
 
@@ -81,12 +66,8 @@ def disagreeing(index: Index, table: DecisionTable) -> pa.Table:
     """Return decisions whose recorded outcome the index does not lead to.
 
     The table has the columns ``DISAGREEING_BY``, ``count``, ``first_ts`` and ``last_ts``.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
     """
-    frame = _recompute(index, table).filter(pl.col(OUTCOME) != pl.col("outcome_now"))
+    frame = _recompute(index, table).filter(pl.col("outcome") != pl.col("outcome_now"))
     return frame.select(DISAGREEING.names).to_arrow().cast(DISAGREEING)
 
 
@@ -102,9 +83,9 @@ def sum_outcomes(parts: pa.Table, corrections: pl.DataFrame) -> pa.Table:
     found = (
         frame.group_by(GROUP)
         .agg(
-            *(pl.col(name).sum() for name in (COUNT, "agreeing", "unlisted")),
-            pl.col(FIRST).min(),
-            pl.col(LAST).max(),
+            *(pl.col(name).sum() for name in ("count", "agreeing", "unlisted")),
+            pl.col("first_ts").min(),
+            pl.col("last_ts").max(),
         )
         .join(more, on=GROUP, how="left")
         .with_columns(pl.col("agreeing") + pl.col("more").fill_null(0))

@@ -12,13 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    LAST,
-    QUESTION,
-    TIME,
-)
+from doorkeeper_pipeline.evaluation.questions import QUESTION, TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,16 +22,15 @@ if TYPE_CHECKING:
 
 ALLOW_TO_DENY = "ALLOW_TO_DENY"
 DENY_TO_ALLOW = "DENY_TO_ALLOW"
-RULE_BEFORE = "rule_before"
 
 CHANGED = pa.schema(
     [
         *(pa.field(name, pa.string(), nullable=False) for name in QUESTION),
         pa.field("turn", pa.string(), nullable=False),
-        pa.field(COUNT, pa.int64(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
-        pa.field(RULE_BEFORE, pa.string(), nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+        pa.field("first_ts", TIME, nullable=False),
+        pa.field("last_ts", TIME, nullable=False),
+        pa.field("rule_before", pa.string(), nullable=False),
         pa.field("binding_before", pa.int32()),
         pa.field("rule_after", pa.string(), nullable=False),
         pa.field("binding_after", pa.int32()),
@@ -61,10 +54,6 @@ def changed_decisions(sets: Sets, table: DecisionTable) -> pa.Table:
     """Return the questions that the two sets answer differently, in the order of the table.
 
     The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
     """
     before = table.evaluate(sets.before).decisions
     after = table.evaluate(sets.after).decisions
@@ -77,10 +66,6 @@ def turned_from_record(after: Index, table: DecisionTable) -> pa.Table:
 
     The table has the columns ``RECORDED``, ``count``, ``first_ts`` and ``last_ts``. A recorded rule
     has no binding here: it may be of no set that is known.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
     """
     found = table.evaluate(after).decisions
     rows = table.rows
@@ -100,9 +85,9 @@ def _rows(
 ) -> pa.Table:
     asked = rows.take(pa.array(which))
     columns = {
-        **{name: asked.column(name) for name in (*QUESTION, COUNT, FIRST, LAST)},
+        **{name: asked.column(name) for name in (*QUESTION, "count", "first_ts", "last_ts")},
         "turn": pc.if_else(was["allowed"], ALLOW_TO_DENY, DENY_TO_ALLOW),
-        RULE_BEFORE: was["rule"],
+        "rule_before": was["rule"],
         "binding_before": was["binding"],
         "rule_after": becomes["rule"],
         "binding_after": becomes["binding"],

@@ -9,14 +9,12 @@ What shows none of them is not checked, and is said to be so.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping
-
-    Row = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 THIN_SHARE: Final = 0.2
 USUAL_MIN: Final = 100

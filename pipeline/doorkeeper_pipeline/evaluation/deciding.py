@@ -5,21 +5,16 @@ It is the answer of ``doorkeeper.acls.decision.explain``, for many questions at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
 from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
-from doorkeeper_pipeline.evaluation.questions import UNNAMED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.questions import Questions
+from doorkeeper_pipeline.evaluation.questions import UNNAMED, Questions
 
 RULES = tuple(RuleKind)
 """The kinds of rule; their places are the codes in ``Decisions.rules``."""

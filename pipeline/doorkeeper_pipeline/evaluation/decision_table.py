@@ -55,12 +55,7 @@ class Evaluated:
 
     @cached_property
     def questions(self) -> Questions:
-        """Return the decisions as questions of the set.
-
-        Raises:
-            BadQuestions: an operation or a type is not Kafka's.
-
-        """
+        """Return the decisions as questions of the set."""
         return encode(self.index, self._texts)
 
     @cached_property
@@ -111,12 +106,7 @@ class DecisionTable:
 
     @cached_property
     def texts(self) -> dict[str, Texts]:
-        """Return the columns of a question.
-
-        Raises:
-            BadQuestions: a column is missing, or holds null.
-
-        """
+        """Return the columns of a question."""
         return texts_of(self.rows)
 
     def evaluate(self, index: Index) -> Evaluated:

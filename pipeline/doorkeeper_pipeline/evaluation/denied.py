@@ -14,48 +14,32 @@ Its cause, and whether a grant may be offered, is for ``refusals`` to say.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
-from doorkeeper.acls.model import WILDCARD
+from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.deciding import NO_BINDING
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.literals import (
     allow_literally,
     commands_of,
     is_grantable,
     text,
 )
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-    TIME,
-)
-from doorkeeper_pipeline.evaluation.refusals import ROUNDS, helped, with_causes
+from doorkeeper_pipeline.evaluation.questions import TIME
+from doorkeeper_pipeline.evaluation.refusals import helped, with_causes
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.schemas import DENIED
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-
-OUTCOME, API, PROBE = "outcome", "api", "probe"
-RULE, RULE_BINDING = "rule", "rule_binding"
-REFUSAL = (PRINCIPAL, OPERATION, RESOURCE_TYPE, RESOURCE_NAME, PROBE)
+REFUSAL = ("principal", "operation", "resource_type", "resource_name", "probe")
 """The columns that identify a row."""
 
 REASONS = ("DENY", "NO_ACL", "ALLOWED_NOW", "UNKNOWN")
@@ -66,17 +50,17 @@ _DENY, _NO_ACL, _ALLOWED_NOW, _UNKNOWN = range(len(REASONS))
 REFUSALS = pa.schema(
     [
         *(pa.field(name, pa.string(), nullable=False) for name in REFUSAL[:-1]),
-        pa.field(PROBE, pa.bool_(), nullable=False),
-        pa.field(COUNT, pa.int64(), nullable=False),
-        pa.field(ROUNDS, pa.int64(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
+        pa.field("probe", pa.bool_(), nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+        pa.field("rounds", pa.int64(), nullable=False),
+        pa.field("first_ts", TIME, nullable=False),
+        pa.field("last_ts", TIME, nullable=False),
         pa.field("hosts", pa.list_(pa.string()), nullable=False),
         pa.field("host_count", pa.int64(), nullable=False),
         pa.field("apis", pa.list_(pa.string()), nullable=False),
         pa.field("reason", pa.int32(), nullable=False),
         pa.field("binding", pa.int32()),
-        pa.field(RULE_BINDING, pa.string(), nullable=False),
+        pa.field("rule_binding", pa.string(), nullable=False),
     ]
 )
 """A refusal before it is put in words; ``reason`` is a place in ``REASONS``."""
@@ -89,30 +73,25 @@ class InForce(NamedTuple):
 
 
 def refusals_of(shared: InForce, table: DecisionTable) -> pa.Table:
-    """Return the refusals among decisions; those of a principal and a name must stand in one table.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+    """Return the refusals among decisions; all of a principal and a name must be in one table."""
     reasons, bindings = (
         _recorded_reasons(table) if shared.acls is None else _current_reasons(shared.acls, table)
     )
     frame = table.frame.with_columns(
         pl.Series("reason", reasons, pl.Int32),
         pl.Series("binding", bindings, pl.Int32).replace(NO_BINDING, None),
-    ).filter(pl.col(OUTCOME) == "DENIED")
+    ).filter(pl.col("outcome") == "DENIED")
     found = frame.group_by(REFUSAL).agg(
-        pl.col(COUNT).sum(),
-        pl.col(COUNT).max().alias(ROUNDS),
-        pl.col(FIRST).min(),
-        pl.col(LAST).max(),
-        pl.col(HOST).unique().sort().head(LISTED_MAX).alias("hosts"),
-        pl.col(HOST).n_unique().cast(pl.Int64).alias("host_count"),
-        pl.col(API).filter(pl.col(API) != "").unique().sort().alias("apis"),
+        pl.col("count").sum(),
+        pl.col("count").max().alias("rounds"),
+        pl.col("first_ts").min(),
+        pl.col("last_ts").max(),
+        pl.col("host").unique().sort().head(LISTED_MAX).alias("hosts"),
+        pl.col("host").n_unique().cast(pl.Int64).alias("host_count"),
+        pl.col("api").filter(pl.col("api") != "").unique().sort().alias("apis"),
         pl.col("reason").min(),
         pl.col("binding").min(),
-        pl.col(RULE_BINDING).filter(pl.col("reason") == _DENY).min().fill_null(""),
+        pl.col("rule_binding").filter(pl.col("reason") == _DENY).min().fill_null(""),
     )
     return found.sort(REFUSAL).select(REFUSALS.names).to_arrow().cast(REFUSALS)
 
@@ -127,7 +106,7 @@ def denied_table(refusals: pa.Table, bindings: tuple[AclBinding, ...]) -> pa.Tab
     reasons = pl.col("reason").replace_strict(dict(enumerate(REASONS)), return_dtype=pl.String)
     frame = frame.sort(REFUSAL).with_columns(
         reasons,
-        denied_by.fill_null(pl.col(RULE_BINDING)).alias("denied_by"),
+        denied_by.fill_null(pl.col("rule_binding")).alias("denied_by"),
         *allow_literally(WILDCARD),
     )
     frame = with_causes(frame, bindings)
@@ -150,7 +129,7 @@ def _current_reasons(
 
 
 def _recorded_reasons(table: DecisionTable) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    rules = np.array(table.rows.column(RULE).to_pylist(), object)
+    rules = np.array(table.rows.column("rule").to_pylist(), object)
     reasons = np.full(len(rules), _UNKNOWN)
     reasons[rules == RuleKind.MATCHING_ACL.value] = _DENY
     reasons[rules == RuleKind.DEFAULT_DENY.value] = _NO_ACL

@@ -10,27 +10,22 @@ The names that a principal used through a pattern are generated where one of the
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper.acls.model import WILDCARD, AclPermissionType, PatternType
+from doorkeeper.acls.model import WILDCARD, AclBinding, AclPermissionType, PatternType
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.overbroad import Wide
-from doorkeeper_pipeline.evaluation.questions import FIRST, LAST, PRINCIPAL, RESOURCE_NAME, TIME
-from doorkeeper_pipeline.evaluation.usage import BINDING
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.questions import TIME
 
 NAMES_MAX: Final = 1_000
 """A principal with more names of a pattern gets no list of them; so many are looked at."""
@@ -51,11 +46,11 @@ _LETTERS = "<letters>"
 
 PATTERN_NAMES = pa.schema(
     [
-        pa.field(BINDING, pa.int32(), nullable=False),
-        pa.field(PRINCIPAL, pa.string(), nullable=False),
-        pa.field(RESOURCE_NAME, pa.string(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
+        pa.field("binding", pa.int32(), nullable=False),
+        pa.field("principal", pa.string(), nullable=False),
+        pa.field("resource_name", pa.string(), nullable=False),
+        pa.field("first_ts", TIME, nullable=False),
+        pa.field("last_ts", TIME, nullable=False),
     ]
 )
 """A name that a principal used through a pattern, with the first and the last time."""
@@ -85,12 +80,7 @@ def patterns(index: Index, bindings: Sequence[AclBinding]) -> Wide:
 
 
 def names_in(shared: Wide, table: DecisionTable) -> pa.Table:
-    """Return the names that principals used through patterns in distinct questions.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+    """Return the names that principals used through patterns in distinct questions."""
     found = [_names(shared, block) for block in table.evaluate(shared.acls).blocks()]
     return pa.concat_tables([PATTERN_NAMES.empty_table(), *found])
 
@@ -108,16 +98,18 @@ def generated(
     assert isinstance(frame, pl.DataFrame)
     middle = begin + (end - begin) / 2
     names_of = (
-        frame.group_by(BINDING, PRINCIPAL, RESOURCE_NAME)
-        .agg(pl.col(FIRST).min(), pl.col(LAST).max())
-        .sort(BINDING, PRINCIPAL, RESOURCE_NAME)
-        .group_by(BINDING, PRINCIPAL, maintain_order=True)
+        frame.group_by("binding", "principal", "resource_name")
+        .agg(pl.col("first_ts").min(), pl.col("last_ts").max())
+        .sort("binding", "principal", "resource_name")
+        .group_by("binding", "principal", maintain_order=True)
         .agg(
             pl.len().alias("number"),
-            (pl.col(FIRST) > middle).sum().alias("late"),
-            (pl.col(LAST) < middle).sum().alias("gone"),
+            (pl.col("first_ts") > middle).sum().alias("late"),
+            (pl.col("last_ts") < middle).sum().alias("gone"),
             # Names that follow each other alphabetically are alike, those of the whole are not.
-            pl.col(RESOURCE_NAME).filter(pl.int_range(pl.len()) % (pl.len() // NAMES_MAX + 1) == 0),
+            pl.col("resource_name").filter(
+                pl.int_range(pl.len()) % (pl.len() // NAMES_MAX + 1) == 0
+            ),
         )
         .filter(pl.col("number") >= CERTAIN_MIN)
     )
@@ -146,9 +138,9 @@ def _is_pattern(binding: AclBinding) -> bool:
 def _names(shared: Wide, block: Block) -> pa.Table:
     found = block.matches
     which = np.flatnonzero(found.used & shared.candidates[found.bindings])
-    rows = block.rows.select([PRINCIPAL, RESOURCE_NAME, FIRST, LAST])
+    rows = block.rows.select(["principal", "resource_name", "first_ts", "last_ts"])
     rows = rows.take(pa.array(found.questions[which]))
-    rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))
+    rows = rows.add_column(0, "binding", pa.array(found.bindings[which], pa.int32()))
     return rows.cast(PATTERN_NAMES)
 
 

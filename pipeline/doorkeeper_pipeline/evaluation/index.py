@@ -21,11 +21,13 @@ Source: ``StandardAuthorizerData.findAclRule`` (4.3.1, 4.4.0); see ``doorkeeper.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import (
@@ -38,14 +40,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.network_index import NO_NETWORKS, Networks
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
-from doorkeeper_pipeline.evaluation.names import NameCells
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.names import Interval
+from doorkeeper_pipeline.evaluation.names import Interval, NameCells
 
 NO_SCORE = int(np.iinfo(np.int32).max)
 """The score where no binding matches."""

@@ -29,19 +29,9 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import satisfied_by
 from doorkeeper.acls.privileges import grant_of
 from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-)
 from doorkeeper_pipeline.shell import word
 
-NAME = (RESOURCE_TYPE, RESOURCE_NAME)
+NAME = ("resource_type", "resource_name")
 _SOMEBODY, _SOMETHING = "User:a", "a"
 _DIGEST_BYTES = 18
 """The bytes of a digest that make an id: a multiple of three, so that they can be encoded together.
@@ -49,8 +39,6 @@ _DIGEST_BYTES = 18
 _PLAIN = "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$"
 _STAND_IN = "0-any-plain-name-0"
 """Names that no shell and no tool changes have the answer of this one, with themselves in it."""
-_MASK = "operations"
-_AS, _ASKED = "as", "asked"
 
 
 def frame_of(bindings: Iterable[AclBinding]) -> pl.DataFrame:
@@ -93,7 +81,7 @@ def allow_literally(host: str | None = None) -> list[pl.Expr]:
     return [
         pl.lit(PatternType.LITERAL.name).alias("pattern_type"),
         pl.lit(AclPermissionType.ALLOW.name).alias("permission_type"),
-        *([] if host is None else [pl.lit(host).alias(HOST)]),
+        *([] if host is None else [pl.lit(host).alias("host")]),
     ]
 
 
@@ -126,10 +114,10 @@ def text() -> pl.Expr:
 def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:
     """Return the kafka-acls.sh commands for bindings, as ``bindings.command_of`` does."""
     asked: tuple[tuple[tuple[str, ...], Callable[..., str | None]], ...] = (
-        (("permission_type", PRINCIPAL), _principal_words),
-        (("permission_type", HOST), _host_words),
-        ((RESOURCE_TYPE, OPERATION), _operation_words),
-        ((RESOURCE_TYPE, RESOURCE_NAME, "pattern_type"), _resource_words),
+        (("permission_type", "principal"), _principal_words),
+        (("permission_type", "host"), _host_words),
+        (("resource_type", "operation"), _operation_words),
+        (("resource_type", "resource_name", "pattern_type"), _resource_words),
     )
     for number, (names, function) in enumerate(asked):
         frame = _with_answers(frame, names, function, pl.String(), f"words{number}")
@@ -147,9 +135,9 @@ def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:
 def is_grantable(frame: pl.DataFrame) -> pl.Series:
     """Return for each access whether an ALLOW can say it, as ``privileges.grant_of`` does."""
     asked: tuple[tuple[tuple[str, ...], Callable[..., bool]], ...] = (
-        ((PRINCIPAL,), lambda who: _grant(principal=who)),
-        ((HOST,), lambda host: _grant(host=host)),
-        ((RESOURCE_TYPE, OPERATION), lambda kind, does: _grant(kind, operation=does)),
+        (("principal",), lambda who: _grant(principal=who)),
+        (("host",), lambda host: _grant(host=host)),
+        (("resource_type", "operation"), lambda kind, does: _grant(kind, operation=does)),
         (NAME, _grant),
     )
     for number, (names, function) in enumerate(asked):
@@ -167,25 +155,29 @@ def literal_grants(needs: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
     """
     codes = {member.name: int(member) for member in AclOperation}
     types = {member.name: int(member) for member in ResourceType}
-    access = [*by, PRINCIPAL, HOST, *NAME]
+    access = [*by, "principal", "host", *NAME]
     needs = needs.filter(is_grantable(needs))
-    bit = pl.lit(1, pl.Int64) * 2 ** pl.col(OPERATION).replace_strict(codes, return_dtype=pl.Int64)
-    masks = needs.group_by(access).agg(bit.cast(pl.Int64).unique().sum().alias(_MASK))
+    bit = pl.lit(1, pl.Int64) * 2 ** pl.col("operation").replace_strict(
+        codes, return_dtype=pl.Int64
+    )
+    masks = needs.group_by(access).agg(bit.cast(pl.Int64).unique().sum().alias("operations"))
     needs = needs.join(masks, on=access, how="left")
-    needs = _with_answers(needs, (OPERATION, _MASK), _implying_operation, pl.String(), _AS)
+    needs = _with_answers(
+        needs, ("operation", "operations"), _implying_operation, pl.String(), "as"
+    )
     return (
-        needs.group_by(*access, pl.col(_AS).alias(OPERATION))
-        .agg(pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
+        needs.group_by(*access, pl.col("as").alias("operation"))
+        .agg(pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())
         .with_columns(*allow_literally())
         .sort(
             *by,
-            pl.col(RESOURCE_TYPE).replace_strict(types, return_dtype=pl.Int64),
-            RESOURCE_NAME,
-            PRINCIPAL,
-            HOST,
-            pl.col(OPERATION).replace_strict(codes, return_dtype=pl.Int64),
+            pl.col("resource_type").replace_strict(types, return_dtype=pl.Int64),
+            "resource_name",
+            "principal",
+            "host",
+            pl.col("operation").replace_strict(codes, return_dtype=pl.Int64),
         )
-        .select(*by, *FIELDS, COUNT, FIRST, LAST)
+        .select(*by, *FIELDS, "count", "first_ts", "last_ts")
     )
 
 
@@ -200,25 +192,25 @@ def _with_answers(
 
     Of plain names of resources one is asked about, in place of all.
     """
-    if RESOURCE_NAME in names:
-        is_plain = pl.col(RESOURCE_NAME).str.contains(_PLAIN) & (
-            pl.col(RESOURCE_TYPE) != ResourceType.CLUSTER.name
+    if "resource_name" in names:
+        is_plain = pl.col("resource_name").str.contains(_PLAIN) & (
+            pl.col("resource_type") != ResourceType.CLUSTER.name
         )
         frame = frame.with_columns(
-            pl.when(is_plain).then(pl.lit(_STAND_IN)).otherwise(RESOURCE_NAME).alias(_ASKED)
+            pl.when(is_plain).then(pl.lit(_STAND_IN)).otherwise("resource_name").alias("asked")
         )
-        names = [_ASKED if name == RESOURCE_NAME else name for name in names]
+        names = ["asked" if name == "resource_name" else name for name in names]
     asked = frame.select(names).unique()
     found = [function(*row) for row in asked.iter_rows()]
     answers = asked.with_columns(pl.Series(answer, found, kind))
     frame = frame.join(answers, on=list(names), how="left", maintain_order="left")
-    if _ASKED not in names:
+    if "asked" not in names:
         return frame
     if kind == pl.String():
-        own = pl.col(answer).str.replace(_STAND_IN, pl.col(RESOURCE_NAME), literal=True)
-        is_plain = pl.col(_ASKED) == _STAND_IN
+        own = pl.col(answer).str.replace(_STAND_IN, pl.col("resource_name"), literal=True)
+        is_plain = pl.col("asked") == _STAND_IN
         frame = frame.with_columns(pl.when(is_plain).then(own).otherwise(answer).alias(answer))
-    return frame.drop(_ASKED)
+    return frame.drop("asked")
 
 
 def _implying_operation(operation: str, operations: int) -> str:

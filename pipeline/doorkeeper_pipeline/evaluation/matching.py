@@ -13,17 +13,14 @@ for all questions together.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from doorkeeper_pipeline.evaluation.deciding import coverage_counts, innermost
 from doorkeeper_pipeline.evaluation.index import NO_NODE, Index
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.questions import Questions
+from doorkeeper_pipeline.evaluation.questions import Questions
 
 
 class Matches(NamedTuple):

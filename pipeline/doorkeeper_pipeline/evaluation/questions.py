@@ -7,36 +7,20 @@ first, so that every different text is looked at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
+from doorkeeper_pipeline.evaluation.index import Index
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from enum import IntEnum
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.index import Index
-
-PRINCIPAL = "principal"
-HOST = "host"
-OPERATION = "operation"
-RESOURCE_TYPE = "resource_type"
-RESOURCE_NAME = "resource_name"
-
-QUESTION = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME)
+QUESTION = ("principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a question, in the order of ``doorkeeper.acls.decision.Question``."""
 
-COUNT = "count"
-"""The column that says how often a question was asked."""
-
-FIRST = "first_ts"
-LAST = "last_ts"
-"""The columns that say when it was asked first, and last."""
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -110,13 +94,15 @@ def encode(index: Index, texts: dict[str, Texts]) -> Questions:
     super_users = index.policy.super_users
     return Questions(
         texts,
-        _numbers_of(texts[PRINCIPAL], lambda text: index.principals.get(text, UNNAMED)),
-        _numbers_of(texts[HOST], lambda text: index.hosts.get(text, UNNAMED)),
-        _networks(index, texts[HOST]),
-        _numbers_of(texts[OPERATION], lambda text: _code(AclOperation, OPERATION, text)),
-        _numbers_of(texts[RESOURCE_TYPE], lambda text: _code(ResourceType, RESOURCE_TYPE, text)),
-        _numbers_of(texts[RESOURCE_NAME], index.cells.cell),
-        _numbers_of(texts[PRINCIPAL], lambda text: text in super_users).astype(np.bool_),
+        _numbers_of(texts["principal"], lambda text: index.principals.get(text, UNNAMED)),
+        _numbers_of(texts["host"], lambda text: index.hosts.get(text, UNNAMED)),
+        _networks(index, texts["host"]),
+        _numbers_of(texts["operation"], lambda text: _code(AclOperation, "operation", text)),
+        _numbers_of(
+            texts["resource_type"], lambda text: _code(ResourceType, "resource_type", text)
+        ),
+        _numbers_of(texts["resource_name"], index.cells.cell),
+        _numbers_of(texts["principal"], lambda text: text in super_users).astype(np.bool_),
     )
 
 

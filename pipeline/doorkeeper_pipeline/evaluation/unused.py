@@ -28,7 +28,6 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.operations import DENY_TESTS
 from doorkeeper.acls.regions import covering_cells, covering_patterns, names_of, region_of
-from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,9 +40,11 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
-KEEPER = "keeper"
 KEPT = pa.schema(
-    [pa.field(BINDING, pa.int32(), nullable=False), pa.field(KEEPER, pa.int32(), nullable=False)]
+    [
+        pa.field("binding", pa.int32(), nullable=False),
+        pa.field("keeper", pa.int32(), nullable=False),
+    ]
 )
 """A binding, and one that lets the same through: the keeper, or the next one where it is that."""
 
@@ -79,9 +80,9 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
     """Rank the bindings of an index by their width and the result of ``usage.sum_uses``."""
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.bool_)
-    numbers = totals.get_column(BINDING).to_numpy()
-    uses[numbers] = totals.get_column(USES).to_numpy()
-    decisive[numbers] = totals.get_column(DECISIVE).to_numpy() > 0
+    numbers = totals.get_column("binding").to_numpy()
+    uses[numbers] = totals.get_column("uses").to_numpy()
+    decisive[numbers] = totals.get_column("decisive_uses").to_numpy() > 0
     # Of a grant on all names and those on the names that were used, the wide one is redundant.
     widths = np.array([_breadth(each) for each in bindings], np.int64).reshape(-1, 4)
     order = np.lexsort((np.arange(index.size), -uses, *widths.T[::-1], ~decisive))
@@ -91,12 +92,7 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
 
 
 def keepers_of(shared: Ranked, table: DecisionTable) -> pa.Table:
-    """Return which bindings are kept for distinct questions, and the ones that they cover.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+    """Return which bindings are kept for distinct questions, and the ones that they cover."""
     found = [_keepers_in(shared, block) for block in table.evaluate(shared.acls).blocks()]
     return pa.concat_tables([KEPT.empty_table(), *found])
 
@@ -108,8 +104,8 @@ def unused_bindings(
     policy: Policy,
 ) -> list[Unused]:
     """Return all that nothing hung on, in the order of the bindings."""
-    counts = totals.select(BINDING, USES, DECISIVE)
-    by_number = {row[BINDING]: row for row in counts.iter_rows(named=True)}
+    counts = totals.select("binding", "uses", "decisive_uses")
+    by_number = {row["binding"]: row for row in counts.iter_rows(named=True)}
     kept: set[int] = set()
     covered: dict[int, set[int]] = {}
     for number, keeper in zip(
@@ -122,9 +118,9 @@ def unused_bindings(
     found = []
     for number, binding in enumerate(bindings):
         row = by_number.get(number)
-        if row is not None and row[DECISIVE]:
+        if row is not None and row["decisive_uses"]:
             continue
-        reason = NEVER_MATCHED if row is None else COVERED if row[USES] else NEVER_USED
+        reason = NEVER_MATCHED if row is None else COVERED if row["uses"] else NEVER_USED
         allows = binding.entry.permission_type is AclPermissionType.ALLOW
         others = tuple(sorted(covered.get(number, ())))
         found.append(Unused(number, reason, others, allows and number not in kept))

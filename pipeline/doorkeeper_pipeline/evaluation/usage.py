@@ -14,46 +14,24 @@ of rows, told apart by ``about``:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    TIME,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.evaluation.matching import Matches
-    from doorkeeper_pipeline.evaluation.questions import Texts
-
-ABOUT = "about"
-TOTAL = "total"
-VALUE = "value"
-BINDING = "binding"
-USES = "uses"
-DECISIVE = "decisive_uses"
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.matching import Matches
+from doorkeeper_pipeline.evaluation.questions import TIME, Texts
 
 DETAILS = {
-    PRINCIPAL: "principals",
-    HOST: "hosts",
-    OPERATION: "operations",
-    RESOURCE_NAME: "resources",
+    "principal": "principals",
+    "host": "hosts",
+    "operation": "operations",
+    "resource_name": "resources",
 }
 """The lists of each binding's uses, and their names."""
 
@@ -62,25 +40,20 @@ LISTED_MAX = 100
 
 PARTS = pa.schema(
     [
-        pa.field(BINDING, pa.int32(), nullable=False),
-        pa.field(ABOUT, pa.string(), nullable=False),
-        pa.field(VALUE, pa.string()),
-        pa.field(USES, pa.int64()),
-        pa.field(DECISIVE, pa.int64()),
-        pa.field(FIRST, TIME),
-        pa.field(LAST, TIME),
+        pa.field("binding", pa.int32(), nullable=False),
+        pa.field("about", pa.string(), nullable=False),
+        pa.field("value", pa.string()),
+        pa.field("uses", pa.int64()),
+        pa.field("decisive_uses", pa.int64()),
+        pa.field("first_ts", TIME),
+        pa.field("last_ts", TIME),
     ]
 )
 """The columns of a part. A total has no value; the others have neither sums nor times."""
 
 
 def parts_of(index: Index, table: DecisionTable) -> pa.Table:
-    """Return the uses of distinct questions, as parts, not yet added.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+    """Return the uses of distinct questions, as parts, not yet added."""
     found = [_part(index, block) for block in table.evaluate(index).blocks()]
     return pa.concat_tables([PARTS.empty_table(), *found])
 
@@ -94,16 +67,21 @@ def sum_uses(parts: Iterable[pa.Table]) -> pl.DataFrame:
     """
     frame = pl.from_arrow(pa.concat_tables([PARTS.empty_table(), *parts]))
     assert isinstance(frame, pl.DataFrame)
-    is_total = pl.col(ABOUT) == TOTAL
+    is_total = pl.col("about") == "total"
     totals = (
         frame.filter(is_total)
-        .group_by(BINDING)
-        .agg(pl.col(USES, DECISIVE).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
+        .group_by("binding")
+        .agg(
+            pl.col("uses", "decisive_uses").sum(), pl.col("first_ts").min(), pl.col("last_ts").max()
+        )
     )
     lists = (
         frame.filter(~is_total)
-        .group_by(BINDING, ABOUT)
-        .agg(pl.col(VALUE).unique().sort().head(LISTED_MAX), pl.col(VALUE).n_unique().alias(COUNT))
+        .group_by("binding", "about")
+        .agg(
+            pl.col("value").unique().sort().head(LISTED_MAX),
+            pl.col("value").n_unique().alias("count"),
+        )
     )
     return with_lists(totals, lists)
 
@@ -111,16 +89,16 @@ def sum_uses(parts: Iterable[pa.Table]) -> pl.DataFrame:
 def with_lists(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
     """Return totals by binding with the lists by (binding, about) beside them."""
     for about, name in DETAILS.items():
-        of_one = lists.filter(pl.col(ABOUT) == about).select(
-            BINDING,
-            pl.col(VALUE).alias(name),
-            pl.col(COUNT).cast(pl.Int64).alias(f"{name}_count"),
+        of_one = lists.filter(pl.col("about") == about).select(
+            "binding",
+            pl.col("value").alias(name),
+            pl.col("count").cast(pl.Int64).alias(f"{name}_count"),
         )
-        totals = totals.join(of_one, on=BINDING, how="left").with_columns(
+        totals = totals.join(of_one, on="binding", how="left").with_columns(
             pl.col(name).fill_null(pl.lit([], pl.List(pl.String))),
             pl.col(f"{name}_count").fill_null(0),
         )
-    return totals.sort(BINDING)
+    return totals.sort("binding")
 
 
 def _part(index: Index, block: Block) -> pa.Table:
@@ -135,7 +113,7 @@ def _part(index: Index, block: Block) -> pa.Table:
 
 
 def _totals(index: Index, table: pa.Table, found: Matches) -> pa.Table:
-    counts = _integers(table, COUNT)
+    counts = _integers(table, "count")
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.int64)
     first = np.full(index.size, np.iinfo(np.int64).max)
@@ -143,14 +121,14 @@ def _totals(index: Index, table: pa.Table, found: Matches) -> pa.Table:
     for sums, which in ((uses, found.used), (decisive, found.decisive)):
         np.add.at(sums, found.bindings[which], counts[found.questions[which]])
     asking, bindings = found.questions[found.used], found.bindings[found.used]
-    np.minimum.at(first, bindings, _integers(table, FIRST)[asking])
-    np.maximum.at(last, bindings, _integers(table, LAST)[asking])
+    np.minimum.at(first, bindings, _integers(table, "first_ts")[asking])
+    np.maximum.at(last, bindings, _integers(table, "last_ts")[asking])
     there = np.unique(found.bindings)
     unused = uses[there] == 0
     return pa.table(
         [
             pa.array(there, pa.int32()),
-            pa.repeat(TOTAL, len(there)),
+            pa.repeat("total", len(there)),
             pa.nulls(len(there), pa.string()),
             pa.array(uses[there]),
             pa.array(decisive[there]),

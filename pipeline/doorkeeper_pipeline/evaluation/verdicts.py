@@ -29,22 +29,24 @@ What the rules know comes with the call; nothing here reads tables.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
+from doorkeeper.acls.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.evaluation.hosts import never_matches
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Mapping
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 
 class Verdict(Enum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
@@ -16,7 +16,6 @@ from doorkeeper_pipeline.evaluation.agreement import (
     DISAGREEING,
     DISAGREEING_BY,
     GROUP,
-    OUTCOME,
     PARTS,
     Given,
     compare,
@@ -24,25 +23,15 @@ from doorkeeper_pipeline.evaluation.agreement import (
     sum_outcomes,
 )
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import text
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    LAST,
-    PRINCIPAL,
-)
 from doorkeeper_pipeline.jobs.asking import Question, ask
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.clients import clients
 from doorkeeper_pipeline.jobs.distinct import Part
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.observed import days
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
-    from doorkeeper_pipeline.jobs.gold import GoldInput
 
 SKEW = dt.timedelta(minutes=1)
 """How far the time of a decision may be from that of the change of ACLs that it already knew.
@@ -64,7 +53,7 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
         return {"agreement": PARTS.empty_table()}
     parts = asked.answer(outcomes)
     corrections = _NO_CORRECTIONS
-    agrees = pc.all(pc.equal(parts.column(COUNT), parts.column("agreeing"))).as_py()
+    agrees = pc.all(pc.equal(parts.column("count"), parts.column("agreeing"))).as_py()
     if _times(asked.bindings) and not agrees:
         by_minute = [Part((file,), DISAGREEING_BY) for file in asked.decisions]
         again = Question(disagreeing, asked.index(current), DISAGREEING)
@@ -111,7 +100,7 @@ def _times(bindings: pa.Table) -> list[dt.datetime]:
 def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
     """Return the decisions of a table like DISAGREEING that agree with the ACLs of their time."""
     times = _times(asked.bindings)
-    principals = {*table.column(PRINCIPAL).to_pylist(), WILDCARD_PRINCIPAL}
+    principals = {*table.column("principal").to_pylist(), WILDCARD_PRINCIPAL}
     rows = [
         (row["valid_from"], row["valid_to"], binding_of_row(row))
         for row in asked.bindings.to_pylist()
@@ -119,11 +108,13 @@ def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
         if asked.policy.allow_everyone or row["principal"] in principals
     ]
     epochs: dict[int, list[int]] = {}
-    pairs = zip(table.column(FIRST).to_pylist(), table.column(LAST).to_pylist(), strict=True)
+    pairs = zip(
+        table.column("first_ts").to_pylist(), table.column("last_ts").to_pylist(), strict=True
+    )
     for number, (first, last) in enumerate(pairs):
         for epoch in {bisect_right(times, at) for at in (first - SKEW, first, last, last + SKEW)}:
             epochs.setdefault(epoch, []).append(number)
-    recorded = np.array(table.column(OUTCOME).to_pylist(), object) == "ALLOWED"
+    recorded = np.array(table.column("outcome").to_pylist(), object) == "ALLOWED"
     agrees = np.zeros(table.num_rows, np.bool_)
     for epoch, numbers in sorted(epochs.items()):
         # The ACLs between two changes: those that came by the first, and did not go by it.
@@ -141,4 +132,4 @@ def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
         agrees[numbers] |= found.allowed == recorded[numbers]
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
-    return frame.filter(pl.Series(agrees)).select(*GROUP, pl.col(COUNT).alias("agreeing"))
+    return frame.filter(pl.Series(agrees)).select(*GROUP, pl.col("count").alias("agreeing"))

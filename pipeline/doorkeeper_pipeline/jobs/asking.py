@@ -6,18 +6,14 @@ may count what it finds. Answers are small beside the decisions, and are added u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.jobs.distinct import BUCKET, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.distinct import Part
+from doorkeeper_pipeline.jobs.distinct import Part, plain
 
 KEPT_BYTES = 128 << 20
 """How much of the distinct decisions is kept between passes: a million of them. The answers of sets
@@ -71,7 +67,7 @@ def _table(kept: dict[Part, DecisionTable], part: Part) -> DecisionTable:
     """Return the decisions of a part, and keep them; the oldest go where all would be too large."""
     found = kept.pop(part, None)
     if found is None:
-        rows = part.rows().drop("span", BUCKET, strict=False).sort("principal")
+        rows = part.rows().drop("span", "bucket", strict=False).sort("principal")
         found = DecisionTable(plain(rows.to_arrow()))
     kept[part] = found
     while sum(each.rows.nbytes for each in kept.values()) > KEPT_BYTES:

@@ -5,42 +5,31 @@ Without a set in force the decisions that were recorded stand for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 import pyarrow as pa
 
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.backtest import (
     CHANGED,
-    RULE_BEFORE,
     Sets,
     changed_decisions,
     turned_from_record,
 )
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.index import compile_index, distinct
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, QUESTION
+from doorkeeper_pipeline.evaluation.index import Index, compile_index, distinct
+from doorkeeper_pipeline.evaluation.questions import QUESTION
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.distinct import plain
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.schemas import BACKTEST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.jobs.gold import GoldInput
 
 
 def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
-    """Return every distinct decision of the history that the proposed set turns, sorted.
-
-    Raises:
-        BadQuestions: the decisions hold words that are not Kafka's.
-
-    """
+    """Return every distinct decision of the history that the proposed set turns, sorted."""
     before = asked.acls.bindings
     after = distinct(proposed)
     found = changes_by(asked, before, after)
@@ -69,22 +58,24 @@ def changes_by(
     [found] = asked.ask(Question(changes_among, shared, CHANGED))
     frame = pl.from_arrow(found)
     assert isinstance(frame, pl.DataFrame)
-    same = [name for name in CHANGED.names if name not in (COUNT, FIRST, LAST, RULE_BEFORE)]
+    same = [
+        name
+        for name in CHANGED.names
+        if name not in ("count", "first_ts", "last_ts", "rule_before")
+    ]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
     # a rule that some line had.
     summed = frame.group_by(same).agg(
-        pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(RULE_BEFORE).max()
+        pl.col("count").sum(),
+        pl.col("first_ts").min(),
+        pl.col("last_ts").max(),
+        pl.col("rule_before").max(),
     )
     return plain(summed.select(CHANGED.names).sort(same).to_arrow()).cast(CHANGED)
 
 
 def changes_among(shared: Sets | Index, table: DecisionTable) -> pa.Table:
-    """Return the changed decisions among distinct ones: the function of a ``Question``.
-
-    Raises:
-        BadQuestions: the decisions hold words that are not Kafka's.
-
-    """
+    """Return the changed decisions among distinct ones: the function of a ``Question``."""
     if isinstance(shared, Sets):
         return changed_decisions(shared, table)
     return turned_from_record(shared, table)

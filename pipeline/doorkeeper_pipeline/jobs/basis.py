@@ -5,22 +5,21 @@ A run with nothing new asks for it too, so that neither Arrow nor an evaluator i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.collection import collection_of
-from doorkeeper_pipeline.evaluation.evidence import Observed, evidence_of
+from doorkeeper_pipeline.evaluation.evidence import (
+    BrokerLog,
+    Evidence,
+    Observed,
+    Thresholds,
+    evidence_of,
+)
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Sequence
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
-
-    Row = dict[str, Any]
-
-DAY = "day"
-OUTCOME = "outcome"
+Row = dict[str, Any]
 
 
 class Span(NamedTuple):
@@ -51,9 +50,9 @@ class Basis(NamedTuple):
 def span_of(rows: Sequence[Row]) -> Span:
     """Return how long a history is, by its table days."""
     return Span(
-        frozenset(row[DAY] for row in rows),
+        frozenset(row["day"] for row in rows),
         sum(row["count"] for row in rows),
-        sum(row["count"] for row in rows if row[OUTCOME] == "ALLOWED"),
+        sum(row["count"] for row in rows if row["outcome"] == "ALLOWED"),
         min((row["first_ts"] for row in rows), default=None),
         max((row["last_ts"] for row in rows), default=None),
     )
@@ -68,7 +67,7 @@ def evidence_in(
     begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
     """
     found = span_of(basis.days)
-    allowed = span_of([row for row in basis.days if row[OUTCOME] == "ALLOWED"])
+    allowed = span_of([row for row in basis.days if row["outcome"] == "ALLOWED"])
     begin = allowed if allowed.first else found
     earlier = min(found.dates, default=None) != min(begin.dates, default=None)
     observed = Observed(

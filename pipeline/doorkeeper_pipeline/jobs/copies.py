@@ -16,7 +16,6 @@ import polars as pl
 
 from doorkeeper_pipeline.sources.parsed import KEY, TIME_MARK
 
-_FILE, _ORIGIN = "file_id", "origin"
 _RANGE = r"^([0-9a-f]{16})-\d+-\d+$"
 """The id of a range of a topic, which begins with that of the topic."""
 
@@ -44,10 +43,10 @@ _SIGNATURE = ("minute", "rows", "count", "lines", TIME_MARK, "first_ts", "last_t
 
 def sum_files(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return rows of the table lines as decisions, sorted, and the number of copied decisions."""
-    if lines[_FILE].str.contains(_RANGE).any():
-        lines = lines.with_columns(pl.col(_FILE).str.replace(_RANGE, "$1"))
+    if lines["file_id"].str.contains(_RANGE).any():
+        lines = lines.with_columns(pl.col("file_id").str.replace(_RANGE, "$1"))
     copied = 0
-    if lines[_FILE].n_unique() > 1:
+    if lines["file_id"].n_unique() > 1:
         # Files may be of one origin in an hour and of two later: where a name was given anew.
         hours = lines.group_by(pl.col("minute").dt.truncate("1h"), maintain_order=True)
         once = [_once(rows) for _, rows in hours]
@@ -60,30 +59,30 @@ def _once(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of an hour without those that are copies, and the number of the latter."""
     copied = 0
     if origins := origins_of(lines):
-        by_file = lines.group_by(_FILE, *KEY).agg(*_SUMS)
-        of_origin = pl.col(_FILE).replace(origins).alias(_ORIGIN)
+        by_file = lines.group_by("file_id", *KEY).agg(*_SUMS)
+        of_origin = pl.col("file_id").replace(origins).alias("origin")
         once = (
             by_file.with_columns(of_origin)
-            .sort("lines", _FILE, descending=[True, False])
-            .unique([_ORIGIN, *KEY], keep="first", maintain_order=True)
+            .sort("lines", "file_id", descending=[True, False])
+            .unique(["origin", *KEY], keep="first", maintain_order=True)
         )
         copied = int(by_file["count"].sum()) - int(once["count"].sum())
-        lines = once.select(_FILE, *KEY, *_SUMMED)
+        lines = once.select("file_id", *KEY, *_SUMMED)
     else:
-        lines = lines.select(_FILE, *KEY, *_SUMMED)
+        lines = lines.select("file_id", *KEY, *_SUMMED)
     return lines, copied
 
 
 def origins_of(lines: pl.DataFrame) -> dict[str, str]:
     """Return for each file that shares a minute with others the first file of its origin."""
-    if lines[_FILE].n_unique() < 2:
+    if lines["file_id"].n_unique() < 2:
         return {}
-    minutes = lines.group_by(_FILE, "minute").agg(pl.len().alias("rows"), *_SUMS)
+    minutes = lines.group_by("file_id", "minute").agg(pl.len().alias("rows"), *_SUMS)
     shared = (
-        minutes.sort(_FILE)
+        minutes.sort("file_id")
         .group_by(_SIGNATURE, maintain_order=True)
-        .agg(pl.col(_FILE))
-        .filter(pl.col(_FILE).list.len() > 1)[_FILE]
+        .agg(pl.col("file_id"))
+        .filter(pl.col("file_id").list.len() > 1)["file_id"]
         .unique(maintain_order=True)
     )
     origins: dict[str, str] = {}
@@ -108,12 +107,12 @@ def _lacking_lines(lines: pl.DataFrame, minutes: pl.DataFrame) -> list[list[str]
     rows = lines.filter(
         pl.col("minute").is_in(several.implode()), pl.col("lines") <= LINES_MAX
     ).select(
-        _FILE,
+        "file_id",
         *("minute", "lines", TIME_MARK, "first_ts", "last_ts"),
         decision=pl.struct(sorted(KEY.keys() - {"day", "minute"})).hash(seed=0),
     )
     pairs = rows.join(rows, on=("minute", "decision"), suffix="_whole").filter(
-        pl.col(_FILE) != pl.col(f"{_FILE}_whole")
+        pl.col("file_id") != pl.col("file_id_whole")
     )
     left = pl.col("lines_whole") - pl.col("lines")
     same = pl.all_horizontal(
@@ -128,10 +127,10 @@ def _lacking_lines(lines: pl.DataFrame, minutes: pl.DataFrame) -> list[list[str]
     return [
         list(each)
         for each in pairs.filter(left.is_in([0, 1]))
-        .group_by(_FILE, f"{_FILE}_whole")
+        .group_by("file_id", "file_id_whole")
         .agg(agrees.mean().alias("share"), (agrees & exact).sum().alias("agreeing"))
         .filter(pl.col("share") >= AGREEING_SHARE, pl.col("agreeing") >= AGREEING_MIN)
-        .select(pl.col(_FILE), f"{_FILE}_whole")
+        .select(pl.col("file_id"), "file_id_whole")
         .sort(pl.all())
         .iter_rows()
     ]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.denied import REFUSALS, InForce, refusals_of
 from doorkeeper_pipeline.evaluation.denied import denied_table as table_of
 from doorkeeper_pipeline.jobs.asking import Question
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.gold import GoldInput
 
 
 def denied_accesses(asked: GoldInput) -> dict[str, pa.Table]:

@@ -31,10 +31,6 @@ Jobs that could do with fewer of them ask for all: the decisions are brought tog
 COUNTS = ("count", "first_ts", "last_ts")
 
 
-BUCKET = "bucket"
-"""The column with the number of a principal and a resource name."""
-
-
 class Part(NamedTuple):
     """Distinct decisions that one task reads.
 
@@ -51,9 +47,9 @@ class Part(NamedTuple):
         """Return the decisions, with their numbers where these are bounded."""
         found = scan(self.files)
         if self.end:
-            found = found.filter(pl.col(BUCKET).is_between(self.first, self.end, closed="left"))
+            found = found.filter(pl.col("bucket").is_between(self.first, self.end, closed="left"))
         if self.by:
-            number = (BUCKET,) if self.end else ()
+            number = ("bucket",) if self.end else ()
             found = distinct(found, (*number, *self.by))
         return found.collect()
 

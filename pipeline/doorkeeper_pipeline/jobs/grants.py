@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.generated import (
     PATTERN_NAMES,
     generated,
@@ -16,28 +18,20 @@ from doorkeeper_pipeline.evaluation.generated import (
     patterns,
 )
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
-from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
-from doorkeeper_pipeline.evaluation.questions import FIRST, LAST
-from doorkeeper_pipeline.evaluation.severity import ClusterContext, opening_of
+from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
+from doorkeeper_pipeline.evaluation.severity import ClusterContext, Opening, opening_of
 from doorkeeper_pipeline.evaluation.unused import (
     KEPT,
+    Unused,
     keepers_of,
     rank_bindings,
     shut_by_denies,
     unused_bindings,
 )
-from doorkeeper_pipeline.evaluation.usage import (
-    BINDING,
-    DECISIVE,
-    DETAILS,
-    LISTED_MAX,
-    PARTS,
-    USES,
-    parts_of,
-    sum_uses,
-)
+from doorkeeper_pipeline.evaluation.usage import DETAILS, LISTED_MAX, PARTS, parts_of, sum_uses
 from doorkeeper_pipeline.evaluation.verdicts import (
     Grant,
+    Judged,
     Known,
     doubt_about,
     judge,
@@ -45,7 +39,8 @@ from doorkeeper_pipeline.evaluation.verdicts import (
 )
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.backtest import changes_by
-from doorkeeper_pipeline.jobs.basis import OUTCOME, span_of
+from doorkeeper_pipeline.jobs.basis import Span, span_of
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.observed import (
     Brokers,
     activity_of,
@@ -55,20 +50,6 @@ from doorkeeper_pipeline.jobs.observed import (
     span,
 )
 from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
-    from doorkeeper_pipeline.evaluation.overbroad import Excess
-    from doorkeeper_pipeline.evaluation.severity import Opening
-    from doorkeeper_pipeline.evaluation.unused import Unused
-    from doorkeeper_pipeline.evaluation.verdicts import Judged
-    from doorkeeper_pipeline.jobs.basis import Span
-    from doorkeeper_pipeline.jobs.gold import GoldInput
-
 
 COVERED_BY_MAX = 10
 _TIME = pl.Datetime("us", "UTC")
@@ -113,8 +94,8 @@ def verdicts(
     acls, known, unlisted = asked.acls, known_in(asked), asked.once(generated_in)
     principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
-    times = totals.select(BINDING, USES, LAST)
-    used = {row[BINDING]: row for row in times.iter_rows(named=True)}
+    times = totals.select("binding", "uses", "last_ts")
+    used = {row["binding"]: row for row in times.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
     found = []
     for number, binding in enumerate(acls.bindings):
@@ -123,8 +104,8 @@ def verdicts(
             binding=binding,
             known_from=acls.known_from[number],
             given=acls.given[number],
-            uses=0 if row is None else row[USES],
-            last=None if row is None else row[LAST],
+            uses=0 if row is None else row["uses"],
+            last=None if row is None else row["last_ts"],
             unused="" if unused is None else unused.reason,
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
@@ -140,7 +121,7 @@ def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
     """Return the columns of verdicts, in the order of the bindings."""
     return pl.DataFrame(
         {
-            BINDING: pl.Series(range(len(acls.bindings)), dtype=pl.Int32),
+            "binding": pl.Series(range(len(acls.bindings)), dtype=pl.Int32),
             "verdict": [each.judged.verdict.value for each in judged],
             "rule": [each.judged.rule for each in judged],
             "why": [each.judged.why for each in judged],
@@ -162,7 +143,7 @@ def _openings(judged: Sequence[GrantVerdict]) -> dict[str, pl.Series]:
 
 def known_in(asked: GoldInput) -> Known:
     """Return what the history says about all grants."""
-    allowed = [row for row in days(asked)["days"].to_pylist() if row[OUTCOME] == "ALLOWED"]
+    allowed = [row for row in days(asked)["days"].to_pylist() if row["outcome"] == "ALLOWED"]
     found = span_of(allowed)
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
@@ -282,14 +263,19 @@ def _unused_table(
     bindings = acls.rows_of([each.binding for each in found]).with_columns(**_openings(chosen))
     frame = pl.concat([bindings, judged], how="horizontal")
     going = frame.filter(pl.col("proposal") == "REMOVE")
-    commands = going.select(BINDING, commands_of(going, remove=True))
+    commands = going.select("binding", commands_of(going, remove=True))
     frame = (
-        frame.join(commands, on=BINDING, how="left", maintain_order="left")
+        frame.join(commands, on="binding", how="left", maintain_order="left")
         .with_columns(pl.col("command").fill_null(""))
-        .join(totals.select(BINDING, USES, LAST), on=BINDING, how="left", maintain_order="left")
+        .join(
+            totals.select("binding", "uses", "last_ts"),
+            on="binding",
+            how="left",
+            maintain_order="left",
+        )
         .with_columns(
-            pl.col(USES).fill_null(0),
-            pl.col(LAST).alias("last_used"),
+            pl.col("uses").fill_null(0),
+            pl.col("last_ts").alias("last_used"),
             pl.lit(observed.days, pl.Int64).alias("days_observed"),
             pl.lit(observed.first, _TIME).alias("first_observed"),
             pl.lit(observed.last, _TIME).alias("last_observed"),
@@ -301,25 +287,25 @@ def _unused_table(
 def _overbroad_table(
     acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
 ) -> pa.Table:
-    numbers = found.grants[BINDING].to_list()
+    numbers = found.grants["binding"].to_list()
     bindings = acls.rows_of(numbers).with_columns(
         **_openings([verdicts_[number] for number in numbers])
     )
     certain = pl.Series([not verdicts_[number].narrowing for number in numbers], dtype=pl.Boolean)
     removals = bindings.filter(certain)
-    removals = removals.select(BINDING, commands_of(removals, remove=True).alias("removal"))
-    instead = found.instead.join(removals, on=BINDING, how="semi", maintain_order="left")
+    removals = removals.select("binding", commands_of(removals, remove=True).alias("removal"))
+    instead = found.instead.join(removals, on="binding", how="semi", maintain_order="left")
     instead = instead.with_columns(text().alias("proposal"), commands_of(instead))
     proposals = (
-        instead.group_by(BINDING)
+        instead.group_by("binding")
         .agg("proposal", pl.col("command").alias("commands"))
-        .join(removals, on=BINDING)
+        .join(removals, on="binding")
         .with_columns(pl.concat_list("commands", "removal").alias("commands"))
     )
     nothing = pl.lit([], pl.List(pl.String))
     frame = (
-        pl.concat([bindings, found.grants.drop(BINDING)], how="horizontal")
-        .join(proposals, on=BINDING, how="left", maintain_order="left")
+        pl.concat([bindings, found.grants.drop("binding")], how="horizontal")
+        .join(proposals, on="binding", how="left", maintain_order="left")
         .with_columns(
             pl.lit(observed.days, pl.Int64).alias("days_observed"),
             pl.col("touched_resources").list.len().cast(pl.Int64).alias("touched_resource_count"),
@@ -346,19 +332,19 @@ def grant_usage(
 
     ``verdicts`` has the columns of the verdict for each number of a binding.
     """
-    frame = acls.rows.join(totals, on=BINDING, how="left", maintain_order="left")
-    frame = frame.join(verdicts, on=BINDING, maintain_order="left")
+    frame = acls.rows.join(totals, on="binding", how="left", maintain_order="left")
+    frame = frame.join(verdicts, on="binding", maintain_order="left")
     nothing = pl.lit([], pl.List(pl.String))
     counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}
     frame = frame.with_columns(
-        pl.col(USES, DECISIVE).fill_null(0),
+        pl.col("uses", "decisive_uses").fill_null(0),
         pl.col(*DETAILS.values()).fill_null(nothing),
         *(column.fill_null(0).alias(name) for name, column in counts.items()),
-        pl.col(FIRST).alias("first_used"),
-        pl.col(LAST).alias("last_used"),
+        pl.col("first_ts").alias("first_used"),
+        pl.col("last_ts").alias("last_used"),
         pl.lit(days_observed, pl.Int64).alias("days_observed"),
     ).with_columns(
-        (pl.col(USES) > 0).alias("used"),
-        (pl.col(DECISIVE) > 0).alias("decisive"),
+        (pl.col("uses") > 0).alias("used"),
+        (pl.col("decisive_uses") > 0).alias("decisive"),
     )
     return frame.select(GRANT_USAGE.names).to_arrow().cast(arrow_schema(GRANT_USAGE))

@@ -5,18 +5,15 @@ The tables keep all of it, and the output says how much is left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import polars as pl
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterator, Mapping, Sequence
 
 OF_BINDINGS: Final = ("broad", "unused", "wide")
 """The kinds of findings about an ACL: the id of one is its kind, a colon and the ACL's id."""
 
-_WHY: Final = "left_out"
 _IDS: Final = {
     "findings": pl.col("finding_id"),
     "denied": pl.format("refused:{}:{}", "cause", "principal"),
@@ -57,13 +54,14 @@ def leave_out(
     Those are findings, denied and grant_usage.
     """
     marked = {
-        name: tables[name].with_columns(_why(ids, left_out).alias(_WHY))
+        name: tables[name].with_columns(_why(ids, left_out).alias("left_out"))
         for name, ids in _IDS.items()
     }
     counted = {
-        name: frame.filter(pl.col(_WHY).is_null()).drop(_WHY) for name, frame in marked.items()
+        name: frame.filter(pl.col("left_out").is_null()).drop("left_out")
+        for name, frame in marked.items()
     }
-    gone = {name: frame.filter(pl.col(_WHY).is_not_null()) for name, frame in marked.items()}
+    gone = {name: frame.filter(pl.col("left_out").is_not_null()) for name, frame in marked.items()}
     return {**tables, **counted}, list(_lines(gone, left_out.principals))
 
 
@@ -84,11 +82,14 @@ def _lines(gone: Mapping[str, pl.DataFrame], principals: Sequence[str]) -> Itera
     found = gone["findings"].filter(kind.is_in(OF_BINDINGS), pl.col("gone").is_null())
     held = gone["grant_usage"].filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")
     acls = pl.concat(
-        [found.select(_WHY, binding.alias("binding_id")), held.select(_WHY, "binding_id")]
+        [
+            found.select("left_out", binding.alias("binding_id")),
+            held.select("left_out", "binding_id"),
+        ]
     )
     numbers = {
-        "refusal": refusals.group_by(_WHY).agg(pl.col("count").sum()),
-        "ACL": acls.unique().group_by(_WHY).agg(pl.len().alias("count")),
+        "refusal": refusals.group_by("left_out").agg(pl.col("count").sum()),
+        "ACL": acls.unique().group_by("left_out").agg(pl.len().alias("count")),
     }
     counts = {unit: dict(frame.iter_rows()) for unit, frame in numbers.items()}
     for why in sorted({*counts["refusal"], *counts["ACL"], *map(_excluded, principals)}):

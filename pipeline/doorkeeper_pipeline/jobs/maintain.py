@@ -11,15 +11,17 @@ import datetime as dt
 import ipaddress
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.jobs import merged, sums
+from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import (
@@ -32,11 +34,6 @@ from doorkeeper_pipeline.tables.delta import (
     write_part,
 )
 from doorkeeper_pipeline.tables.locking import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper_pipeline.jobs.request import Surroundings
 
 COMMAND = "maintain"
 MANIFEST = ("files", LAST)

@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import datetime as dt
 
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-    TIME,
-)
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.questions import TIME
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.basis import OUTCOME
-from doorkeeper_pipeline.jobs.observed import ACTIVITY, PROBE
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.observed import ACTIVITY
 from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.tables import contents
 
-if TYPE_CHECKING:
-    import datetime as dt
+HOSTS = Totals(("principal", "host", "outcome", "probe"))
 
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-    from doorkeeper_pipeline.jobs.gold import GoldInput
-
-HOSTS = Totals((PRINCIPAL, HOST, OUTCOME, PROBE))
-
-_RESOURCE = (PRINCIPAL, RESOURCE_TYPE, RESOURCE_NAME)
-_NAMES = (PRINCIPAL, HOST, RESOURCE_TYPE, RESOURCE_NAME)
+_RESOURCE = ("principal", "resource_type", "resource_name")
+_NAMES = ("principal", "host", "resource_type", "resource_name")
 _FOUND = pa.schema(
     [
         *(pa.field(name, pa.string()) for name in _RESOURCE),
-        *(pa.field(name, pa.int64()) for name in (COUNT, "denied")),
-        *(pa.field(name, TIME) for name in (FIRST, LAST)),
+        *(pa.field(name, pa.int64()) for name in ("count", "denied")),
+        *(pa.field(name, TIME) for name in ("first_ts", "last_ts")),
     ]
 )
 
 
 def new_access(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table new_access: accesses in the window that never occurred before it."""
-    seen = ACTIVITY.of(asked).filter(~pl.col(PROBE))
+    seen = ACTIVITY.of(asked).filter(~pl.col("probe"))
     since = asked.since or last_day(seen)
-    if since is None or seen.filter(pl.col(FIRST) < since).is_empty():
+    if since is None or seen.filter(pl.col("first_ts") < since).is_empty():
         # Without an earlier history everything would be new.
         return {"new_access": contents.empty("new_access").to_arrow()}
     [resources] = asked.ask(Question(new_resources, since, _FOUND))
@@ -57,7 +43,7 @@ def new_access(asked: GoldInput) -> dict[str, pa.Table]:
 
 def last_day(seen: pl.DataFrame) -> dt.datetime | None:
     """Return the begin of the last day of a history; None for an empty one."""
-    found: dt.datetime | None = seen.select(pl.col(LAST).max().dt.truncate("1d")).item()
+    found: dt.datetime | None = seen.select(pl.col("last_ts").max().dt.truncate("1d")).item()
     return found
 
 
@@ -73,11 +59,11 @@ def first_seen(
 
     A host or a resource of a principal that is new itself is left out: the principal says it.
     """
-    new = _new(principals, (PRINCIPAL,), since)
+    new = _new(principals, ("principal",), since)
     kinds = {
         "PRINCIPAL": new,
-        "HOST": _new(hosts, (PRINCIPAL, HOST), since).join(new, on=PRINCIPAL, how="anti"),
-        "RESOURCE": resources.join(new, on=PRINCIPAL, how="anti"),
+        "HOST": _new(hosts, ("principal", "host"), since).join(new, on="principal", how="anti"),
+        "RESOURCE": resources.join(new, on="principal", how="anti"),
     }
     found = []
     for kind, rows in kinds.items():
@@ -90,13 +76,13 @@ def first_seen(
 def _new(decisions: pl.DataFrame, by: tuple[str, ...], since: dt.datetime) -> pl.DataFrame:
     """Return what was first seen since a time, but for probes."""
     return (
-        decisions.filter(~pl.col(PROBE))
+        decisions.filter(~pl.col("probe"))
         .group_by(by)
         .agg(
-            pl.col(COUNT).sum(),
-            pl.col(COUNT).filter(pl.col(OUTCOME) == "DENIED").sum().alias("denied"),
-            pl.col(FIRST).min(),
-            pl.col(LAST).max(),
+            pl.col("count").sum(),
+            pl.col("count").filter(pl.col("outcome") == "DENIED").sum().alias("denied"),
+            pl.col("first_ts").min(),
+            pl.col("last_ts").max(),
         )
-        .filter(pl.col(FIRST) >= since)
+        .filter(pl.col("first_ts") >= since)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -14,34 +14,21 @@ from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline import schemas
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.overbroad import History
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-)
 from doorkeeper_pipeline.evaluation.verdicts import Activity
-from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
+from doorkeeper_pipeline.jobs.basis import Span, span_of
 from doorkeeper_pipeline.jobs.distinct import distinct
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.pairs import pairs_in
 from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.tables import contents
 
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.jobs.basis import Span
-    from doorkeeper_pipeline.jobs.gold import GoldInput
-
-NAME = (RESOURCE_TYPE, RESOURCE_NAME)
-API, PROBE = "api", "probe"
+NAME = ("resource_type", "resource_name")
 
 _DAYS = arrow_schema(schemas.DAYS)
 
-ACTIVITY = Totals((PRINCIPAL, OUTCOME, PROBE))
+ACTIVITY = Totals(("principal", "outcome", "probe"))
 NAMES = Totals(NAME)
-BROKERS = Totals((HOST, OPERATION, API))
+BROKERS = Totals(("host", "operation", "api"))
 
 
 def days(asked: GoldInput) -> dict[str, pa.Table]:
@@ -53,17 +40,17 @@ def days(asked: GoldInput) -> dict[str, pa.Table]:
     table = pa.concat_tables([_DAYS.empty_table(), *asked.engine.map(days_in, tasks, None)])
     if known is not None:
         table = pa.concat_tables([known.cast(_DAYS), table])
-    return {"days": table.sort_by([(name, "ascending") for name in (DAY, OUTCOME)])}
+    return {"days": table.sort_by([(name, "ascending") for name in ("day", "outcome")])}
 
 
 def days_in(_: None, files: tuple[str, ...]) -> pa.Table:
     """Return the days of files of decisions, all of a day together: the function of the tasks."""
     decisions = contents.scan("decisions", files)
-    allowed = pl.col(OUTCOME) == "ALLOWED"
+    allowed = pl.col("outcome") == "ALLOWED"
     found = (
-        distinct(decisions, (DAY, OUTCOME))
+        distinct(decisions, ("day", "outcome"))
         .collect()
-        .join(pairs_in(decisions), on=DAY, how="left")
+        .join(pairs_in(decisions), on="day", how="left")
         .with_columns(
             pl.when(allowed).then(name).otherwise(None).fill_null(0)
             for name in ("paired", "unpaired")
@@ -87,13 +74,13 @@ def history(asked: GoldInput) -> History:
 
 def principals_of(asked: GoldInput) -> frozenset[str]:
     """Return the principals of a history."""
-    return frozenset(ACTIVITY.of(asked)[PRINCIPAL])
+    return frozenset(ACTIVITY.of(asked)["principal"])
 
 
 def activity_of(asked: GoldInput) -> dict[str, Activity]:
     """Return how many decisions of each principal were allowed and denied."""
     found: dict[str, Activity] = defaultdict(Activity)
-    rows = ACTIVITY.of(asked).select(PRINCIPAL, OUTCOME, COUNT)
+    rows = ACTIVITY.of(asked).select("principal", "outcome", "count")
     for principal, outcome, count in rows.iter_rows():
         allowed, denied = found[principal]
         more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)
@@ -136,10 +123,10 @@ def brokers_in(asked: GoldInput) -> Brokers:
     Only those of the last day: a container gets another address when it starts.
     """
     everything = BROKERS.of(asked)
-    actions = everything.filter(pl.col(OPERATION) == "CLUSTER_ACTION")
-    latest = actions.filter(pl.col(LAST).max() - pl.col(LAST) < dt.timedelta(days=1))
+    actions = everything.filter(pl.col("operation") == "CLUSTER_ACTION")
+    latest = actions.filter(pl.col("last_ts").max() - pl.col("last_ts") < dt.timedelta(days=1))
     return Brokers(
-        frozenset(latest[HOST]),
-        "Fetch" in latest[API],
-        not {"", *_OF_CONTROLLERS}.isdisjoint(everything[API].fill_null("").unique()),
+        frozenset(latest["host"]),
+        "Fetch" in latest["api"],
+        not {"", *_OF_CONTROLLERS}.isdisjoint(everything["api"].fill_null("").unique()),
     )

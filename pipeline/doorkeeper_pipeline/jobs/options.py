@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class RunOptions(NamedTuple):

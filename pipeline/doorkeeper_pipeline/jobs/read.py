@@ -9,12 +9,14 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.engines.contract import RemoteFile
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
@@ -27,21 +29,15 @@ from doorkeeper_pipeline.sources import (
 )
 from doorkeeper_pipeline.sources.clocks import zone_in_doubt
 from doorkeeper_pipeline.sources.files import identify
-from doorkeeper_pipeline.sources.parsed import sum_parts
+from doorkeeper_pipeline.sources.parsed import Parsed, sum_parts
 from doorkeeper_pipeline.sources.possible_principals import unread_in
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper_pipeline.engines.contract import RemoteFile
-    from doorkeeper_pipeline.sources.parsed import Parsed
-    from doorkeeper_pipeline.tables.source_file import SourceFile
-    from doorkeeper_pipeline.topics.lines import RecordLines
-    from doorkeeper_pipeline.topics.ranges import RecordRange
+from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.topics.lines import RecordLines
+from doorkeeper_pipeline.topics.ranges import RecordRange
 
 NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
 

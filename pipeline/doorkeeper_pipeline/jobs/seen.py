@@ -8,20 +8,17 @@ cannot be compared so: they are known by a run.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.acl_places import digest_of
 from doorkeeper_pipeline.sources.files import list_files, state_of
 from doorkeeper_pipeline.tables import places
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable
-
-    from doorkeeper_pipeline.jobs.request import RunRequest
 
 FILE = "manifest/seen.json"
 

@@ -8,8 +8,9 @@ of time, a task and a file each.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,14 +18,9 @@ from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.copies import sum_files
 from doorkeeper_pipeline.jobs.sums import write_distinct
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.delta import DataFile, write_part
+from doorkeeper_pipeline.tables.delta import Change, DataFile, write_part
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from doorkeeper_pipeline.tables.delta import Change
-
-    FileRow = Mapping[str, Any]
+FileRow = Mapping[str, Any]
 
 LINES_A_SPAN = 25_000
 """Rows of the table ``lines`` that a span should have: so few are made anew for new ones."""

@@ -27,22 +27,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import polars as pl
 
-from doorkeeper_pipeline.jobs.distinct import BUCKET, COUNTS, DISTINCT, Part, distinct
+from doorkeeper_pipeline.engines.contract import Engine, Task
+from doorkeeper_pipeline.jobs.belonging import Cluster
+from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, Part, distinct
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.delta import DataFile, write_part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper_pipeline.engines.contract import Engine, Task
-    from doorkeeper_pipeline.jobs.belonging import Cluster
-    from doorkeeper_pipeline.tables.delta import Change, Tables
+from doorkeeper_pipeline.tables.delta import Change, DataFile, Tables, write_part
 
 TABLE = "distinct_decisions"
 BUCKETS = 4096
@@ -113,7 +109,7 @@ def sum_file(out: str, file: DecisionsFile) -> DataFile:
 
 def news_of(out: str, task: NewsTask) -> News:
     """Write what came: the function of the tasks."""
-    by = [BUCKET, *DISTINCT]
+    by = ["bucket", *DISTINCT]
     if not task.came:
         return News(None, loses=True)
     rows = distinct(contents.scan(TABLE, task.came), by)
@@ -306,7 +302,7 @@ class _Sums:
 
 
 def _write(out: str, rows: pl.DataFrame, span: str, name: str) -> DataFile:
-    rows = rows.sort(BUCKET, *DISTINCT).with_columns(span=pl.lit(span))
+    rows = rows.sort("bucket", *DISTINCT).with_columns(span=pl.lit(span))
     return write_part(out, TABLE, contents.as_frame(TABLE, rows), name, ROWS_A_GROUP)
 
 

@@ -7,25 +7,21 @@ nothing again. No group is used, and nothing is committed to the cluster.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from doorkeeper.client.topics import PartitionOffsets
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
 from doorkeeper_pipeline.tables.source_file import SourceFile
-from doorkeeper_pipeline.topics.addresses import parse_topic
+from doorkeeper_pipeline.topics.addresses import TopicAddress, parse_topic
+from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
 from doorkeeper_pipeline.topics.ranges import RecordRange, range_id
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from doorkeeper.client.topics import PartitionOffsets
-    from doorkeeper_pipeline.topics.addresses import TopicAddress
-    from doorkeeper_pipeline.topics.consumer import Consumer
-
-    Row = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, TIME
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.questions import TIME
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.distinct import COUNTS, distinct
-
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-    from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.gold import GoldInput
 
 _FLAGS = frozenset({"probe"})
 
@@ -28,7 +25,11 @@ class Totals:
     def __call__(self, _: GoldInput) -> Question:
         """Return the question."""
         kinds = ((name, pa.bool_() if name in _FLAGS else pa.string()) for name in self.by)
-        counts = [pa.field(COUNT, pa.int64()), pa.field(FIRST, TIME), pa.field(LAST, TIME)]
+        counts = [
+            pa.field("count", pa.int64()),
+            pa.field("first_ts", TIME),
+            pa.field("last_ts", TIME),
+        ]
         return Question(totals, self.by, pa.schema([*kinds, *counts]))
 
     def of(self, asked: GoldInput) -> pl.DataFrame:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import Observed, Thresholds, duration
 from doorkeeper_pipeline.report.amounts import amount, day, moment, number, percent
+from doorkeeper_pipeline.report.frames import Frames
 from doorkeeper_pipeline.report.model import Fact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.overview import History
-
+from doorkeeper_pipeline.report.overview import History
 
 AGREEING = pl.min_horizontal("agreeing", pl.col("count") - pl.col("unlisted"))
 """How many decisions of a row of the table agreement follow from the given ACLs."""

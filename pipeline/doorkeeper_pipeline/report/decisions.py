@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import polars as pl
 
 from doorkeeper_pipeline.jobs.causes import DECIDE, SAFE
 from doorkeeper_pipeline.jobs.findings import Group, groups_of
 from doorkeeper_pipeline.report.amounts import amount, day, number, short
-from doorkeeper_pipeline.report.frames import counts_by, place_of, severity_of
+from doorkeeper_pipeline.report.findings import Finding, Register
+from doorkeeper_pipeline.report.frames import Frames, counts_by, place_of, severity_of
 from doorkeeper_pipeline.report.model import (
     UNKNOWN,
+    About,
     Column,
     Figure,
     Kind,
@@ -22,14 +25,6 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from doorkeeper_pipeline.report.findings import Finding, Register
-    from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.model import About
 
 MONTH = timedelta(days=28)
 PAGE = 10

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from doorkeeper_pipeline.jobs.left_out import NOTHING, LeftOut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 UNKNOWN = "\u2013"
 """The text in place of a number that was not computed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
@@ -16,6 +14,7 @@ from doorkeeper_pipeline.report.frames import (
     resource_of,
 )
 from doorkeeper_pipeline.report.model import (
+    About,
     Column,
     Commands,
     Kind,
@@ -23,10 +22,7 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.report.model import About
-    from doorkeeper_pipeline.report.overview import History
+from doorkeeper_pipeline.report.overview import History
 
 NOT_TRIED = "No proposal was tested; test one with doorkeeper-pipeline backtest --proposal FILE."
 

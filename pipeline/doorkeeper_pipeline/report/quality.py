@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import date
 
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, day, number, percent
 from doorkeeper_pipeline.report.basis import AGREEING
 from doorkeeper_pipeline.report.frames import Frames, count_of, first_of, place_of
-from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from doorkeeper_pipeline.report.model import About
-    from doorkeeper_pipeline.report.overview import History
+from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Table, Tag
+from doorkeeper_pipeline.report.overview import History
 
 _USED = (
     "A grant was used when it matched a decision on the side that decided; it was needed when that"

@@ -17,9 +17,12 @@ Lines of other loggers, as in a file that takes several, are counted and left ou
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -49,16 +52,8 @@ from doorkeeper_pipeline.sources.parsed import (
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
-from doorkeeper_pipeline.sources.records import records
+from doorkeeper_pipeline.sources.records import Records, records
 from doorkeeper_pipeline.sources.times import utc_of_zone
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from doorkeeper_pipeline.sources.records import Records
 
 SOURCE = AUTHORIZER_LOG
 _END = END.encode()

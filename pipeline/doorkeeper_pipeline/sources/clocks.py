@@ -8,18 +8,14 @@ make such.
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import polars as pl
 
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.reading import BOM
+from doorkeeper_pipeline.sources.recognising import Form
 from doorkeeper_pipeline.sources.times import utc_of_zone, utc_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper_pipeline.sources.recognising import Form
 
 QUARTER_S = 900
 LAG_S = 60

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO
 
 from doorkeeper_pipeline.sources import authorizer_log
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 from doorkeeper_pipeline.tables.places import is_address
-
-if TYPE_CHECKING:
-    from typing import IO
-
-    from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.tables.source_file import SourceFile
 
 SLICE_BYTES = 256 << 20
 """Bytes of a task: large enough that starting it costs nothing, small enough for a worker."""

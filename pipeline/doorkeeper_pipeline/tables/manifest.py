@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.tables.source_file import SourceFile
 
 ID_LENGTH = 16
 ID_BYTES = 128

@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from doorkeeper_pipeline.schemas import TABLES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DAY = "day="
 """What the folder of a partition by day begins with, as in Hive and in Delta."""

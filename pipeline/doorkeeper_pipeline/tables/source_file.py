@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.topics.ranges import RecordRange
+from doorkeeper_pipeline.topics.ranges import RecordRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ It joins no group and commits nothing: which records were read stands with the t
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ErrorCode
@@ -16,13 +17,9 @@ from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.topics import PartitionOffsets, TopicReader
 from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
+from doorkeeper_pipeline.topics.addresses import TopicAddress
 from doorkeeper_pipeline.topics.batches import Record, read_records
 from doorkeeper_pipeline.topics.ranges import RecordRange, log_id
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
-
-    from doorkeeper_pipeline.topics.addresses import TopicAddress
 
 T = TypeVar("T")
 _MEANINGS = {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.topics.addresses import TopicAddress
+from doorkeeper_pipeline.topics.addresses import TopicAddress
 
 ID_LENGTH = 16
 RANGE_RECORDS = 200_000
