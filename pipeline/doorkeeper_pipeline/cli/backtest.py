@@ -83,7 +83,7 @@ def command(
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         proof = evidence(asked, given.thresholds)
         found = backtest(asked, proposed)
-    turned = found.to_pylist()
+    turned = found.to_dicts()
     for each in proof.causes:
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.

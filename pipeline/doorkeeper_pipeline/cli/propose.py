@@ -26,12 +26,13 @@ from doorkeeper_pipeline.shell import word
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import pyarrow as pa
+    import polars as pl
 
     from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
-    from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal
+    from doorkeeper_pipeline.jobs.gold import GoldInput
     from doorkeeper_pipeline.jobs.options import RunOptions
+    from doorkeeper_pipeline.jobs.propose import Proposal
 
 LEAST_PRIVILEGE = "least-privilege"
 KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
@@ -93,10 +94,9 @@ def command(
       doorkeeper-pipeline propose --tables access --method least-privilege --principal User:alice
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
-    from doorkeeper_pipeline.jobs.gold import ProposalOptions
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of
     from doorkeeper_pipeline.jobs.left_out import LeftOut
-    from doorkeeper_pipeline.jobs.propose import propose
+    from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
 
     check_targets(to, changes)
     left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
@@ -140,7 +140,7 @@ def record_of(proposal: Proposal) -> Mapping[str, Any]:
     from doorkeeper.acls.words import region_words
     from doorkeeper_pipeline.cli.backtest import record_of as record_of_backtest
 
-    backtest = record_of_backtest(proposal.backtest.to_pylist(), allowed=proposal.allowed or 0)
+    backtest = record_of_backtest(proposal.backtest.to_dicts(), allowed=proposal.allowed or 0)
     return {
         "acls": len(proposal.bindings),
         "added": list(records(proposal.added)),
@@ -188,7 +188,7 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
         raise PipelineError(refusal_of(proof))
 
 
-def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pa.Table]:
+def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pl.DataFrame]:
     """Return the tables of a proposal that stand in place of earlier ones."""
     tables = {"backtest": proposal.backtest}
     if LEAST_PRIVILEGE in kinds:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.literals import bindings_of
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
-
-    from doorkeeper.acls.model import AclBinding
-
 
 V = TypeVar("V")
 
@@ -49,16 +43,14 @@ class AclSet(NamedTuple):
         return {binding: values[each] for binding, each in pairs if each in values}
 
 
-def in_force(table: pa.Table) -> AclSet:
+def in_force(table: pl.DataFrame) -> AclSet:
     """Return the bindings of the table that were not removed, in the order of their fields.
 
     Raises:
         FormatError: a word of a row is not Kafka's.
 
     """
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    frame = frame.filter(pl.col("valid_to").is_null())
+    frame = table.filter(pl.col("valid_to").is_null())
     frame = frame.unique(FIELDS, keep="last", maintain_order=True)
     found = bindings_of(frame)
     order = sorted(range(len(found)), key=found.__getitem__)

@@ -6,10 +6,10 @@ It is the answer of ``doorkeeper.acls.decision.explain``, for many questions at 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
@@ -45,14 +45,13 @@ class Decisions(NamedTuple):
         """Return some of them."""
         return Decisions(self.allowed[which], self.rules[which], self.bindings[which])
 
-    def columns(self) -> dict[str, Any]:
-        """Return Arrow columns: allowed, rule, and binding, which is null where none decided."""
-        words = pa.array([kind.value for kind in RULES])
-        return {
-            "allowed": pa.array(self.allowed),
-            "rule": pa.DictionaryArray.from_arrays(pa.array(self.rules), words).cast(pa.string()),
-            "binding": pa.array(self.bindings, mask=self.bindings == NO_BINDING),
-        }
+    def frame(self) -> pl.DataFrame:
+        """Return them as rows: allowed, rule, and binding, which is null where none decided."""
+        words = pl.Series([kind.value for kind in RULES])
+        bindings = pl.Series(self.bindings).replace(NO_BINDING, None)
+        return pl.DataFrame(
+            {"allowed": self.allowed, "rule": words.gather(self.rules), "binding": bindings}
+        )
 
 
 def decisions(index: Index, questions: Questions) -> Decisions:

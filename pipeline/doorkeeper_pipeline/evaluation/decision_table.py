@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.deciding import Decisions, decisions
 from doorkeeper_pipeline.evaluation.index import Index
@@ -30,7 +29,7 @@ SETS_KEPT = 2
 class Block(NamedTuple):
     """Some decisions that follow each other, and the bindings that match them."""
 
-    rows: pa.Table
+    rows: pl.DataFrame
     questions: Questions
     decisions: Decisions
     matches: Matches
@@ -45,7 +44,7 @@ class Evaluated:
 
     """
 
-    def __init__(self, rows: pa.Table, texts: dict[str, Texts], index: Index) -> None:
+    def __init__(self, rows: pl.DataFrame, texts: dict[str, Texts], index: Index) -> None:
         """Take the decisions and their texts."""
         self.rows = rows
         self.index = index
@@ -65,7 +64,7 @@ class Evaluated:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the decisions in parts that can be matched at once."""
-        for begin in range(0, self.rows.num_rows, BLOCK_ROWS):
+        for begin in range(0, len(self.rows), BLOCK_ROWS):
             span = slice(begin, begin + BLOCK_ROWS)
             questions = self.questions.part(span)
             found = self._matches.get(begin)
@@ -87,22 +86,15 @@ class DecisionTable:
     """Distinct decisions: the input of the functions of questions.
 
     Attributes:
-        rows: An Arrow table with the columns that were asked for, ``count``, ``first_ts`` and
+        rows: The columns that were asked for, ``count``, ``first_ts`` and
             ``last_ts``.
 
     """
 
-    def __init__(self, rows: pa.Table) -> None:
+    def __init__(self, rows: pl.DataFrame) -> None:
         """Take the rows."""
         self.rows = rows
         self._evaluated: list[Evaluated] = []
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:
-        """Return the rows as a frame."""
-        found = pl.from_arrow(self.rows)
-        assert isinstance(found, pl.DataFrame)
-        return found
 
     @cached_property
     def texts(self) -> dict[str, Texts]:

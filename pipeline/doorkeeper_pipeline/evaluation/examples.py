@@ -13,11 +13,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
 from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.questions import TIME
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 
 USED, SHUT = "USED", "SHUT"
 ASKED, REFUSED, CONTRADICTS = "ASKED", "REFUSED", "CONTRADICTS"
@@ -30,16 +29,12 @@ _TEXTS = ("principal", "host", "operation", "resource_type", "resource_name", "o
 _OF = ("about", "binding")
 _ORDER = ("last_ts", *_TEXTS)
 
-EXAMPLES = pa.schema(
-    [
-        pa.field("about", pa.string(), nullable=False),
-        pa.field("binding", pa.int32(), nullable=False),
-        *(pa.field(name, pa.string(), nullable=False) for name in _TEXTS),
-        pa.field("count", pa.int64(), nullable=False),
-        pa.field("first_ts", TIME, nullable=False),
-        pa.field("last_ts", TIME, nullable=False),
-    ]
-)
+EXAMPLES = {
+    "about": pl.String(),
+    "binding": pl.Int32(),
+    **dict.fromkeys(_TEXTS, pl.String()),
+    **COUNTS,
+}
 
 
 class Sought(NamedTuple):
@@ -54,24 +49,16 @@ class Sought(NamedTuple):
     most: int
 
 
-def examples_in(sought: Sought, table: DecisionTable) -> pa.Table:
+def examples_in(sought: Sought, table: DecisionTable) -> pl.DataFrame:
     """Return the last examples in distinct questions, not yet chosen among all."""
     found = [_examples(sought, block) for block in table.evaluate(sought.acls).blocks()]
-    rows = [each.select(EXAMPLES.names).to_arrow().cast(EXAMPLES) for each in found]
-    return pa.concat_tables([EXAMPLES.empty_table(), *rows])
-
-
-def last_of(parts: pa.Table, most: int) -> pl.DataFrame:
-    """Return the last ``most`` examples of each kind for each grant, and each principal."""
-    frame = pl.from_arrow(parts)
-    assert isinstance(frame, pl.DataFrame)
-    return _last(frame, most)
+    return pl.concat(
+        [pl.DataFrame(schema=EXAMPLES), *(each.select(list(EXAMPLES)) for each in found)]
+    )
 
 
 def _examples(sought: Sought, block: Block) -> pl.DataFrame:
-    rows = pl.from_arrow(block.rows)
-    assert isinstance(rows, pl.DataFrame)
-    found = block.matches
+    rows, found = block.rows, block.matches
     chosen = np.isin(found.bindings, np.array(sorted(sought.bindings), np.int32))
     parts = [
         rows[found.questions[pairs]].with_columns(
@@ -92,10 +79,11 @@ def _examples(sought: Sought, block: Block) -> pl.DataFrame:
         )
         for about, kind in kinds
     ]
-    return _last(pl.concat(parts), sought.most)
+    return last_of(pl.concat(parts), sought.most)
 
 
-def _last(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+def last_of(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Return the last ``most`` examples of each kind for each grant, and each principal."""
     # Those of a grant are of any principals, the others of each.
     of_whom = pl.when(pl.col("binding") == NO_BINDING).then("principal").otherwise(pl.lit(""))
     return (

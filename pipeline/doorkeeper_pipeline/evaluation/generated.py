@@ -19,7 +19,6 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD, AclBinding, AclPermissionType, PatternType
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
@@ -44,15 +43,13 @@ _CERTAIN = ("<uuid>", "<time>", "<hash>", "<index>", "<pod>")
 _FOUND = ("uuid", "time", "index", "pod")
 _LETTERS = "<letters>"
 
-PATTERN_NAMES = pa.schema(
-    [
-        pa.field("binding", pa.int32(), nullable=False),
-        pa.field("principal", pa.string(), nullable=False),
-        pa.field("resource_name", pa.string(), nullable=False),
-        pa.field("first_ts", TIME, nullable=False),
-        pa.field("last_ts", TIME, nullable=False),
-    ]
-)
+PATTERN_NAMES = {
+    "binding": pl.Int32(),
+    "principal": pl.String(),
+    "resource_name": pl.String(),
+    "first_ts": TIME,
+    "last_ts": TIME,
+}
 """A name that a principal used through a pattern, with the first and the last time."""
 
 _TOKEN = re.compile(
@@ -79,14 +76,14 @@ def patterns(index: Index, bindings: Sequence[AclBinding]) -> Wide:
     return Wide(index, np.array([_is_pattern(each) for each in bindings], np.bool_))
 
 
-def names_in(shared: Wide, table: DecisionTable) -> pa.Table:
+def names_in(shared: Wide, table: DecisionTable) -> pl.DataFrame:
     """Return the names that principals used through patterns in distinct questions."""
     found = [_names(shared, block) for block in table.evaluate(shared.acls).blocks()]
-    return pa.concat_tables([PATTERN_NAMES.empty_table(), *found])
+    return pl.concat([pl.DataFrame(schema=PATTERN_NAMES), *found])
 
 
 def generated(
-    names: pa.Table, begin: dt.datetime | None, end: dt.datetime | None
+    names: pl.DataFrame, begin: dt.datetime | None, end: dt.datetime | None
 ) -> dict[int, str]:
     """Return for each binding, by number, why its names cannot be listed; none where they can.
 
@@ -94,11 +91,9 @@ def generated(
     """
     if begin is None or end is None:
         return {}
-    frame = pl.from_arrow(names)
-    assert isinstance(frame, pl.DataFrame)
     middle = begin + (end - begin) / 2
     names_of = (
-        frame.group_by("binding", "principal", "resource_name")
+        names.group_by("binding", "principal", "resource_name")
         .agg(pl.col("first_ts").min(), pl.col("last_ts").max())
         .sort("binding", "principal", "resource_name")
         .group_by("binding", "principal", maintain_order=True)
@@ -135,13 +130,12 @@ def _is_pattern(binding: AclBinding) -> bool:
     )
 
 
-def _names(shared: Wide, block: Block) -> pa.Table:
+def _names(shared: Wide, block: Block) -> pl.DataFrame:
     found = block.matches
     which = np.flatnonzero(found.used & shared.candidates[found.bindings])
-    rows = block.rows.select(["principal", "resource_name", "first_ts", "last_ts"])
-    rows = rows.take(pa.array(found.questions[which]))
-    rows = rows.add_column(0, "binding", pa.array(found.bindings[which], pa.int32()))
-    return rows.cast(PATTERN_NAMES)
+    rows = block.rows[found.questions[which]]
+    bindings = pl.Series("binding", found.bindings[which], pl.Int32)
+    return rows.select(bindings, *(name for name in PATTERN_NAMES if name != "binding"))
 
 
 def _reason(count: int, late: int, gone: int, shapes: Sequence[str]) -> str:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from doorkeeper.acls.model import (
@@ -38,12 +37,12 @@ from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
 from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.literals import literal_grants
-from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
+from doorkeeper_pipeline.evaluation.needs import NEEDS
 
 INSTEAD_MAX = 100
 """How many bindings may stand for one: more are no replacement; least privilege has them all."""
 
-TOUCHES = pa.schema([pa.field("binding", pa.int32(), nullable=False), *NEEDS])
+TOUCHES = {"binding": pl.Int32(), **NEEDS}
 """An access through a binding: its number, and the columns of a need, with the client's host."""
 
 
@@ -117,19 +116,17 @@ def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
     return Wide(index, np.array([_may_be_wide(each) for each in bindings], np.bool_))
 
 
-def touches_of(shared: Wide, table: DecisionTable) -> pa.Table:
+def touches_of(shared: Wide, table: DecisionTable) -> pl.DataFrame:
     """Return the accesses through bindings that may be too wide, not added."""
     blocks = table.evaluate(shared.acls).blocks()
     found = [_touches_in(shared.candidates, block) for block in blocks]
-    return pa.concat_tables([TOUCHES.empty_table(), *found])
+    return pl.concat([pl.DataFrame(schema=TOUCHES), *found])
 
 
-def overbroad(bindings: Sequence[AclBinding], touches: pa.Table, history: History) -> Excess:
+def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: History) -> Excess:
     """Return the bindings that are too wide, and their replacements."""
-    frame = pl.from_arrow(touches)
-    assert isinstance(frame, pl.DataFrame)
     touched = (
-        frame.group_by("binding")
+        touches.group_by("binding")
         .agg(
             pl.col("count").sum().alias("uses"),
             *(pl.col(column).unique().sort().alias(name) for column, name in _TOUCHED.items()),
@@ -151,7 +148,7 @@ def overbroad(bindings: Sequence[AclBinding], touches: pa.Table, history: Histor
         pl.Series("excess", excess, pl.List(pl.String)),
         pl.Series("covered_resource_count", covered, pl.Int64),
     ).filter(pl.col("excess").list.len() > 0)
-    return Excess(grants, _instead(bindings, frame.join(grants, on="binding", how="semi")))
+    return Excess(grants, _instead(bindings, touches.join(grants, on="binding", how="semi")))
 
 
 def need_of(row: Sequence[Any]) -> Need:
@@ -203,11 +200,8 @@ def _may_be_wide(binding: AclBinding) -> bool:
     )
 
 
-def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pa.Table:
+def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pl.DataFrame:
     found = block.matches
     which = np.flatnonzero(found.used & candidates[found.bindings])
-    rows = block.rows.select([*NEED, "count", "first_ts", "last_ts"]).take(
-        pa.array(found.questions[which])
-    )
-    rows = rows.add_column(0, "binding", pa.array(found.bindings[which], pa.int32()))
-    return rows.cast(TOUCHES)
+    rows = block.rows[found.questions[which]]
+    return rows.select(pl.Series("binding", found.bindings[which], pl.Int32), *NEEDS)

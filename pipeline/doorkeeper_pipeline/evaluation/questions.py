@@ -1,7 +1,7 @@
 """Distinct questions as an index reads them: numbers in place of texts.
 
-A question is (principal, host, operation, resource type, resource name), five text columns of an
-Arrow table with Kafka's own words for the operation and the type. Each column is made a dictionary
+A question is (principal, host, operation, resource type, resource name), five text columns of a
+frame with Kafka's own words for the operation and the type. Each column is made a dictionary
 first, so that every different text is looked at once.
 """
 
@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 from numpy.typing import NDArray
 
 from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
@@ -22,7 +22,12 @@ QUESTION = ("principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a question, in the order of ``doorkeeper.acls.decision.Question``."""
 
 
-TIME = pa.timestamp("us", tz="UTC")
+TIME = pl.Datetime("us", "UTC")
+COUNTS = {"count": pl.Int64(), "first_ts": TIME, "last_ts": TIME}
+"""How often a question was asked, when first, and when last."""
+
+SUMMED = (pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())
+"""These of several rows together."""
 
 UNNAMED = -1
 """The number of a principal, or of a host, that no binding names."""
@@ -74,14 +79,14 @@ class Questions(NamedTuple):
         )
 
 
-def texts_of(table: pa.Table) -> dict[str, Texts]:
-    """Return the columns of a question, of an Arrow table or record batch, for any index.
+def texts_of(rows: pl.DataFrame) -> dict[str, Texts]:
+    """Return the columns of a question, for any index.
 
     Raises:
         BadQuestions: a column is missing, or holds null.
 
     """
-    return {column: _texts(table, column) for column in QUESTION}
+    return {column: _texts(rows, column) for column in QUESTION}
 
 
 def encode(index: Index, texts: dict[str, Texts]) -> Questions:
@@ -106,23 +111,17 @@ def encode(index: Index, texts: dict[str, Texts]) -> Questions:
     )
 
 
-def _texts(table: pa.Table, column: str) -> Texts:
-    if column not in table.schema.names:
+def _texts(rows: pl.DataFrame, column: str) -> Texts:
+    if column not in rows.columns:
         raise BadQuestions(
-            f"missing column {column}; found: {', '.join(table.schema.names)}; expected:"
+            f"missing column {column}; found: {', '.join(rows.columns)}; expected:"
             f" {', '.join(QUESTION)}"
         )
-    values = table.column(column)
-    if values.null_count:
-        raise BadQuestions(f"column {column}: {values.null_count} rows are null; expected: strings")
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if not pa.types.is_dictionary(values.type):
-        values = values.dictionary_encode()
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    codes = values.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(values.dictionary.to_pylist(), codes)
+    if count := rows[column].null_count():
+        raise BadQuestions(f"column {column}: {count} rows are null; expected: strings")
+    found = rows[column].rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    found = found.dictionary_encode()
+    return Texts(found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64))
 
 
 def _networks(index: Index, texts: Texts) -> tuple[NDArray[np.int64], ...]:

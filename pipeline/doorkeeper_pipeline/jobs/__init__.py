@@ -14,9 +14,7 @@ succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
 gold_tables
            which of them run, and what becomes of their tables
-distinct   equal decisions as one row
 asking     questions to the distinct decisions, several in one pass
-totals     the question for decisions by some columns only
 drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege
@@ -36,21 +34,9 @@ why        the verdicts about some grants, with facts and examples: the command 
 run        all of it in one go: the command ``run``
 maintain   old days and forgotten names leave the tables: the command ``maintain``
 
-A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold
-tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
-``gold.GOLD_JOBS`` in the order in which the jobs run, with the inputs on which its tables depend:
-where none of these changed it does not run. ``run`` checks the rows against
-the rules of their tables and writes them staged. It knows no Spark: large work are questions to
-the distinct decisions (``asked.answer``, ``asked.ask``), with functions that can be imported by
-name.
-
-The commands ``backtest``, ``propose`` and ``report`` call, each in a module of that name:
-
-    doorkeeper_pipeline.jobs.backtest.backtest(asked: GoldInput, proposed: list[AclBinding])
-        -> pa.Table in the schema of the table backtest
-    doorkeeper_pipeline.jobs.propose.propose(asked: GoldInput, wanted: ProposalOptions)
-        -> Proposal (gold.Proposal: the bindings proposed, additions, removals, the table
-        least_privilege and the backtest of the whole history)
-    doorkeeper_pipeline.report.writing.write(tables: Path, target: Path, about: About)
-        -> Report; reads the Parquet tables of an output folder, writes one HTML file
+A gold job is a function ``job(asked: GoldInput) -> dict[str, pl.DataFrame]``: the names of the gold
+tables that it makes, and their rows. It stands in ``gold.GOLD_JOBS`` in the order in which the jobs
+run, with the inputs on which its tables depend: where none of these changed it does not run. It
+knows no Spark: large work are questions to the distinct decisions (``asked.answer``,
+``asked.ask``), with functions that can be imported by name.
 """

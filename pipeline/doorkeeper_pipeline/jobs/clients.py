@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.model import (
     WILDCARD_PRINCIPAL,
@@ -15,10 +14,8 @@ from doorkeeper.acls.model import (
     AclPermissionType,
     ResourceType,
 )
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.totals import Totals
-from doorkeeper_pipeline.schemas import CLIENTS
+from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
+from doorkeeper_pipeline.tables import contents
 
 NEWER: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
 """Requests by which a member joins, gets its share, and stays."""
@@ -36,7 +33,7 @@ _ALLOWED_ONLY = ("commits", "heartbeats")
 REQUESTED = Totals(("principal", "api", "resource_type", "outcome"))
 
 
-def clients(asked: GoldInput) -> dict[str, pa.Table]:
+def clients(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table."""
     about_groups = pl.col("resource_type") == ResourceType.GROUP.name
     allowed = pl.col("outcome") == "ALLOWED"
@@ -53,7 +50,7 @@ def clients(asked: GoldInput) -> dict[str, pa.Table]:
         .with_columns(pl.col("principal").is_in(members).alias("may_join"))
         .sort("principal")
     )
-    return {"clients": found.select(CLIENTS.names).to_arrow().cast(arrow_schema(CLIENTS))}
+    return {"clients": contents.of_job("clients", found)}
 
 
 def _members(bindings: Iterable[AclBinding]) -> set[str]:

@@ -12,15 +12,13 @@ from doorkeeper_pipeline.tables import contents
 if TYPE_CHECKING:
     import datetime as dt
 
-    import pyarrow as pa
-
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 
-def drift(asked: GoldInput) -> dict[str, pa.Table]:
+def drift(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table drift: since the begin of the window, or ever where there is none."""
     bindings = contents.as_frame("bindings", asked.bindings)
-    return {"drift": changes(bindings, asked.since, None).to_arrow()}
+    return {"drift": changes(bindings, asked.since, None)}
 
 
 def changes(

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.columns import CLUSTER
+from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
+from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.jobs import gold, sums
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.belonging import Cluster
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.tables import contents, places
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Iterable, Mapping
-
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
-    from doorkeeper_pipeline.evaluation.unread import UnreadLines
-    from doorkeeper_pipeline.jobs.belonging import Cluster
-    from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
-    from doorkeeper_pipeline.tables.delta import Change, DataFile
+from doorkeeper_pipeline.tables.delta import Change, DataFile
 
 EMPTY_SET = (
     "the given set of ACLs is empty, perhaps a failed listing; omit --acls if the cluster has no"
@@ -113,7 +108,7 @@ class GoldTables:
         for_gold = cache(
             lambda: replace(
                 for_basis(),
-                known_days=found["days"].to_arrow(),
+                known_days=found["days"],
                 undated=(),
                 lacking=proof.lacking,
                 doubtful=proof.doubtful,
@@ -157,7 +152,7 @@ class GoldTables:
             engine=engine,
             decisions=tuple(map(self._tables.place_of, self._own_decisions())),
             sums=parts,
-            bindings=bindings.to_arrow(),
+            bindings=bindings,
             policy=request.policy,
             networks=request.networks,
             since=request.since,
@@ -187,7 +182,7 @@ class GoldTables:
         days = self._cluster.own(self._tables.read("days")).drop(CLUSTER.name)
         return replace(
             asked,
-            known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)).to_arrow(),
+            known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)),
             undated=tuple(
                 self._tables.place_of(part)
                 for day, parts in now.items()
@@ -196,7 +191,7 @@ class GoldTables:
             ),
         )
 
-    def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+    def _write_gold(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
         rows = {}
         for table, found in tables.items():
             frame = contents.as_frame(table, found).with_columns(cluster=pl.lit(self._cluster.name))

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.generated import (
     PATTERN_NAMES,
@@ -49,13 +47,13 @@ from doorkeeper_pipeline.jobs.observed import (
     history,
     span,
 )
-from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
+from doorkeeper_pipeline.tables import contents
 
 COVERED_BY_MAX = 10
 _TIME = pl.Datetime("us", "UTC")
 
 
-def grants(asked: GoldInput) -> dict[str, pa.Table]:
+def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the three tables."""
     acls = asked.acls
     observed = span(asked)
@@ -143,7 +141,7 @@ def _openings(judged: Sequence[GrantVerdict]) -> dict[str, pl.Series]:
 
 def known_in(asked: GoldInput) -> Known:
     """Return what the history says about all grants."""
-    allowed = [row for row in days(asked)["days"].to_pylist() if row["outcome"] == "ALLOWED"]
+    allowed = [row for row in days(asked)["days"].to_dicts() if row["outcome"] == "ALLOWED"]
     found = span_of(allowed)
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
@@ -185,7 +183,7 @@ def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
 
 def usage(asked: GoldInput) -> pl.DataFrame:
     """Return the uses in the history, by the number of the binding."""
-    return sum_uses([asked.answer(uses)])
+    return sum_uses(asked.answer(uses))
 
 
 def uses(asked: GoldInput) -> Question:
@@ -212,7 +210,7 @@ def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unus
     found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}
     left = tuple(each for number, each in enumerate(acls.bindings) if number not in going)
-    if going and changes_by(asked, acls.bindings, left).num_rows:
+    if going and len(changes_by(asked, acls.bindings, left)):
         # It would be an error of ours, and no reason to break somebody.
         return [each._replace(removable=False) for each in found]
     return found
@@ -235,7 +233,7 @@ def _unused_table(
     totals: pl.DataFrame,
     observed: Span,
     verdicts_: Sequence[GrantVerdict],
-) -> pa.Table:
+) -> pl.DataFrame:
     chosen = [verdicts_[each.binding] for each in found]
     ids = acls.ids
     judged = pl.DataFrame(
@@ -281,12 +279,12 @@ def _unused_table(
             pl.lit(observed.last, _TIME).alias("last_observed"),
         )
     )
-    return frame.select(UNUSED_GRANTS.names).to_arrow().cast(arrow_schema(UNUSED_GRANTS))
+    return contents.of_job("unused_grants", frame)
 
 
 def _overbroad_table(
     acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
-) -> pa.Table:
+) -> pl.DataFrame:
     numbers = found.grants["binding"].to_list()
     bindings = acls.rows_of(numbers).with_columns(
         **_openings([verdicts_[number] for number in numbers])
@@ -314,7 +312,7 @@ def _overbroad_table(
         )
         .with_columns(pl.col("touched_resources").list.head(LISTED_MAX))
     )
-    return frame.select(OVERBROAD_GRANTS.names).to_arrow().cast(arrow_schema(OVERBROAD_GRANTS))
+    return contents.of_job("overbroad_grants", frame)
 
 
 _COUNTS = {
@@ -327,7 +325,7 @@ _COUNTS = {
 
 def grant_usage(
     acls: AclSet, totals: pl.DataFrame, days_observed: int, verdicts: pl.DataFrame
-) -> pa.Table:
+) -> pl.DataFrame:
     """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``.
 
     ``verdicts`` has the columns of the verdict for each number of a binding.
@@ -347,4 +345,4 @@ def grant_usage(
         (pl.col("uses") > 0).alias("used"),
         (pl.col("decisive_uses") > 0).alias("decisive"),
     )
-    return frame.select(GRANT_USAGE.names).to_arrow().cast(arrow_schema(GRANT_USAGE))
+    return contents.of_job("grant_usage", frame)

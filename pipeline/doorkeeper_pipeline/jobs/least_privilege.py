@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclBinding, AclPermissionType
 from doorkeeper.acls.privileges import Privilege, history_names, least
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import (
@@ -36,12 +33,11 @@ from doorkeeper_pipeline.evaluation.needs import (
 from doorkeeper_pipeline.evaluation.overbroad import need_of
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.backtest import changes_by
-from doorkeeper_pipeline.jobs.distinct import plain
+from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW, changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import generated_in
 from doorkeeper_pipeline.jobs.observed import history
-from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
+from doorkeeper_pipeline.tables import contents
 
 
 class Least(NamedTuple):
@@ -55,7 +51,7 @@ class Least(NamedTuple):
     principals: frozenset[str]
 
 
-def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
+def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
     current = asked.acls.bindings
     privileges = least_in(asked, current).privileges
@@ -100,7 +96,7 @@ def _through(
     if not kept or needs.is_empty():
         return NO_PRIVILEGES, needs
     index = compile_index(kept, Policy(), networks=networks)
-    needs = needs.with_columns(kept_for(index, DecisionTable(plain(needs.to_arrow()))))
+    needs = needs.with_columns(kept_for(index, DecisionTable(needs)))
     totals = (
         needs.drop_nulls("binding")
         .group_by("binding")
@@ -120,11 +116,9 @@ def _through(
     return privileges.select(NO_PRIVILEGES.columns), left
 
 
-def table_of(privileges: pl.DataFrame, turns: pa.Table) -> pa.Table:
+def table_of(privileges: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return privileges as the table, with the changes of the whole proposal by principal."""
-    changes = pl.from_arrow(turns.select(["principal", "turn", "count"]))
-    assert isinstance(changes, pl.DataFrame)
-    counts = changes.group_by("principal").agg(
+    counts = turns.group_by("principal").agg(
         pl.col("count").filter(pl.col("turn") == turn).sum().alias(name)
         for turn, name in ((DENY_TO_ALLOW, "newly_allows"), (ALLOW_TO_DENY, "newly_forbids"))
     )
@@ -139,7 +133,7 @@ def table_of(privileges: pl.DataFrame, turns: pa.Table) -> pa.Table:
             pl.col("last_ts").alias("last_used"),
         )
     )
-    return frame.select(LEAST_PRIVILEGE.names).to_arrow().cast(arrow_schema(LEAST_PRIVILEGE))
+    return contents.of_job("least_privilege", frame)
 
 
 _NO_NAMES = pl.lit([], pl.List(pl.String))

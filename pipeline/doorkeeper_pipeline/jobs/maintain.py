@@ -378,15 +378,15 @@ def _mentions(table: str, name: str) -> tuple[list[pl.Expr], dict[str, pl.Expr]]
     needed = []
     others = {}
     for column in stored_columns(TABLES[table]):
-        if column.type == "string" and table not in MANIFEST:
+        if column.type == "string" and column.is_list:
+            item = _has(pl.element(), column.name, name)
+            others[column.name] = pl.col(column.name).list.eval(item).list.any()
+        elif column.type == "string" and table not in MANIFEST:
             has = _has(pl.col(column.name), column.name, name)
             if column.nullable:
                 others[column.name] = has
             else:
                 needed.append(has)
-        elif getattr(column.type, "item", "") == "string":
-            item = _has(pl.element(), column.name, name)
-            others[column.name] = pl.col(column.name).list.eval(item).list.any()
     return needed, others
 
 

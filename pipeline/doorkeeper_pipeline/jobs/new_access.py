@@ -5,40 +5,30 @@ from __future__ import annotations
 import datetime as dt
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.questions import TIME
+from doorkeeper_pipeline.evaluation.questions import COUNTS, SUMMED
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.jobs.observed import ACTIVITY
-from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.tables import contents
 
 HOSTS = Totals(("principal", "host", "outcome", "probe"))
 
 _RESOURCE = ("principal", "resource_type", "resource_name")
 _NAMES = ("principal", "host", "resource_type", "resource_name")
-_FOUND = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in _RESOURCE),
-        *(pa.field(name, pa.int64()) for name in ("count", "denied")),
-        *(pa.field(name, TIME) for name in ("first_ts", "last_ts")),
-    ]
-)
+_FOUND = {**dict.fromkeys(_RESOURCE, pl.String()), **COUNTS, "denied": pl.Int64()}
 
 
-def new_access(asked: GoldInput) -> dict[str, pa.Table]:
+def new_access(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table new_access: accesses in the window that never occurred before it."""
     seen = ACTIVITY.of(asked).filter(~pl.col("probe"))
     since = asked.since or last_day(seen)
     if since is None or seen.filter(pl.col("first_ts") < since).is_empty():
         # Without an earlier history everything would be new.
-        return {"new_access": contents.empty("new_access").to_arrow()}
-    [resources] = asked.ask(Question(new_resources, since, _FOUND))
-    found = pl.from_arrow(resources)
-    assert isinstance(found, pl.DataFrame)
-    return {"new_access": first_seen(seen, HOSTS.of(asked), found, since).to_arrow()}
+        return {"new_access": contents.empty("new_access")}
+    [found] = asked.ask(Question(new_resources, since, _FOUND))
+    return {"new_access": first_seen(seen, HOSTS.of(asked), found, since)}
 
 
 def last_day(seen: pl.DataFrame) -> dt.datetime | None:
@@ -47,9 +37,9 @@ def last_day(seen: pl.DataFrame) -> dt.datetime | None:
     return found
 
 
-def new_resources(since: dt.datetime, table: DecisionTable) -> pa.Table:
+def new_resources(since: dt.datetime, table: DecisionTable) -> pl.DataFrame:
     """Return the resources of principals that were first seen since a time."""
-    return _new(table.frame, _RESOURCE, since).select(_FOUND.names).to_arrow()
+    return _new(table.rows, _RESOURCE, since)
 
 
 def first_seen(
@@ -79,10 +69,8 @@ def _new(decisions: pl.DataFrame, by: tuple[str, ...], since: dt.datetime) -> pl
         decisions.filter(~pl.col("probe"))
         .group_by(by)
         .agg(
-            pl.col("count").sum(),
+            *SUMMED,
             pl.col("count").filter(pl.col("outcome") == "DENIED").sum().alias("denied"),
-            pl.col("first_ts").min(),
-            pl.col("last_ts").max(),
         )
         .filter(pl.col("first_ts") >= since)
     )

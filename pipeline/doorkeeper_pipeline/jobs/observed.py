@@ -8,42 +8,39 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.model import ResourceType
-from doorkeeper_pipeline import schemas
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.overbroad import History
 from doorkeeper_pipeline.evaluation.verdicts import Activity
+from doorkeeper_pipeline.jobs.asking import distinct
 from doorkeeper_pipeline.jobs.basis import Span, span_of
-from doorkeeper_pipeline.jobs.distinct import distinct
-from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.jobs.pairs import pairs_in
-from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.tables import contents
 
 NAME = ("resource_type", "resource_name")
 
-_DAYS = arrow_schema(schemas.DAYS)
 
 ACTIVITY = Totals(("principal", "outcome", "probe"))
 NAMES = Totals(NAME)
 BROKERS = Totals(("host", "operation", "api"))
 
 
-def days(asked: GoldInput) -> dict[str, pa.Table]:
+def days(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table days, sorted; days that are known already are not asked about."""
     known = asked.known_days
     files = asked.decisions if known is None else asked.undated
     by_folder = groupby(sorted(files), key=lambda file: file.rpartition("/")[0])
     tasks = [tuple(those) for _, those in by_folder]
-    table = pa.concat_tables([_DAYS.empty_table(), *asked.engine.map(days_in, tasks, None)])
-    if known is not None:
-        table = pa.concat_tables([known.cast(_DAYS), table])
-    return {"days": table.sort_by([(name, "ascending") for name in ("day", "outcome")])}
+    made = [
+        contents.of_job("days", contents.empty("days")),
+        *asked.engine.map(days_in, tasks, None),
+    ]
+    table = pl.concat(made if known is None else [known, *made])
+    return {"days": table.sort("day", "outcome")}
 
 
-def days_in(_: None, files: tuple[str, ...]) -> pa.Table:
+def days_in(_: None, files: tuple[str, ...]) -> pl.DataFrame:
     """Return the days of files of decisions, all of a day together: the function of the tasks."""
     decisions = contents.scan("decisions", files)
     allowed = pl.col("outcome") == "ALLOWED"
@@ -56,12 +53,12 @@ def days_in(_: None, files: tuple[str, ...]) -> pa.Table:
             for name in ("paired", "unpaired")
         )
     )
-    return found.select(_DAYS.names).to_arrow().cast(_DAYS)
+    return contents.of_job("days", found)
 
 
 def span(asked: GoldInput) -> Span:
     """Return how long a history is."""
-    return span_of(days(asked)["days"].to_pylist())
+    return span_of(days(asked)["days"].to_dicts())
 
 
 def history(asked: GoldInput) -> History:

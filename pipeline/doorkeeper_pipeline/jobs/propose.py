@@ -15,8 +15,10 @@ names that are: it would shut them to all others.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -28,10 +30,11 @@ from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.literals import bindings_of
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
 from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
-from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
 from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
 from doorkeeper_pipeline.jobs.observed import principals_of
@@ -39,6 +42,65 @@ from doorkeeper_pipeline.jobs.observed import principals_of
 WIDER_SHOWN = 20
 
 KINDS = ("least-privilege", "unused", "overbroad")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalOptions:
+    """How a proposal is to be made.
+
+    Attributes:
+        prefixes: Whether prefixes are proposed that cover unused names.
+        principals: For whom; empty for all.
+        kinds: Which of least-privilege, unused and overbroad.
+        accepted: The bindings that stay, since their owners accepted them until a day.
+        wider: Whether ACLs may be proposed that allow more than those in force.
+
+    """
+
+    prefixes: bool = False
+    principals: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ("least-privilege", "unused")
+    accepted: Mapping[AclBinding, dt.date] = field(default_factory=dict)
+    wider: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A set of ACLs instead of the one in force, and the decisions that it would change.
+
+    Attributes:
+        bindings: The whole proposed set, sorted.
+        added: Its new bindings.
+        removed: The bindings that it lacks.
+        least_privilege: The table of that name.
+        backtest: The table of that name, for the whole history.
+        allowed: The number of allowed decisions of the history; None where it was not counted.
+        risks: The shortcomings of the evidence, if it was made nevertheless.
+        doubtful: The principals for whom nothing is proposed, since their decisions contradict the
+            ACLs; sorted.
+        wider: The regions of requests that the ACLs in force do not allow, and these do, sorted.
+        accepted: The bindings that stay since their owners accepted them until a day, sorted.
+        unread: The lines that could not be read for certain, whose principals get no proposal.
+        patterns: The grants that no literal ones replace, since their names are generated or too
+            many, each with the reason; sorted.
+        closing: The removed bindings without which no ACL is about their names. They are open to
+            all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
+
+    """
+
+    bindings: tuple[AclBinding, ...]
+    added: tuple[AclBinding, ...]
+    removed: tuple[AclBinding, ...]
+    least_privilege: pl.DataFrame
+    backtest: pl.DataFrame
+    allowed: int | None = None
+    risks: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    wider: tuple[EffectiveChange, ...] = ()
+    accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
+    closing: tuple[AclBinding, ...] = ()
+    patterns: tuple[tuple[AclBinding, str], ...] = ()
+    unread: UnreadLines = NOTHING_UNREAD
 
 
 def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:

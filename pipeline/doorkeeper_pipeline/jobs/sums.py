@@ -35,8 +35,9 @@ from zlib import crc32
 import polars as pl
 
 from doorkeeper_pipeline.engines.contract import Engine, Task
+from doorkeeper_pipeline.evaluation.questions import COUNTS
+from doorkeeper_pipeline.jobs.asking import DISTINCT, Part, distinct
 from doorkeeper_pipeline.jobs.belonging import Cluster
-from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, Part, distinct
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, DataFile, Tables, write_part
 

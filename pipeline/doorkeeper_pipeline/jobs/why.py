@@ -207,7 +207,7 @@ def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
 def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int) -> pl.DataFrame:
     """Return the examples of all grants that are asked for, and of the principals that matter."""
     if not most:
-        return last_of(EXAMPLES.empty_table(), most)
+        return last_of(pl.DataFrame(schema=EXAMPLES), most)
     principals = {each for row in rows.values() for each in _principals(row, known)}
     shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
     [parts] = asked.ask(Question(examples_in, shared, EXAMPLES))

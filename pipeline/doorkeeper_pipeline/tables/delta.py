@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.columns import stored_columns, stored_schema
+from doorkeeper_pipeline.columns import delta_schema, stored_columns
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
@@ -412,7 +412,7 @@ def _write(
         for part in new
     ]
     if newest is None:
-        schema = Schema.from_arrow(stored_schema(TABLES[table]))
+        schema = Schema.from_json(delta_schema(TABLES[table]))
         create_table_with_add_actions(
             folder,
             schema,
@@ -426,7 +426,7 @@ def _write(
     schema = newest.schema()
     known = {field.name for field in schema.fields}
     if not known.issuperset(column.name for column in stored_columns(TABLES[table])):
-        schema = Schema.from_arrow(stored_schema(TABLES[table]))
+        schema = Schema.from_json(delta_schema(TABLES[table]))
         newest.alter.add_columns([field for field in schema.fields if field.name not in known])
     removes = [
         RemoveAction(part.path, True, contents.now_ms(), part.size, dict(part.partition))
@@ -454,13 +454,12 @@ def _stats_of(table: str, frame: pl.DataFrame) -> str:
         "numRecords": len(frame), "minValues": {}, "maxValues": {}, "nullCount": {},
     }  # fmt: skip
     for column in stored_columns(TABLES[table]):
-        name, kind = column.name, column.type
-        is_partition = name in TABLES[table].partitioned_by
-        if not isinstance(kind, str) or is_partition or name not in frame.columns:
+        name, is_partition = column.name, column.name in TABLES[table].partitioned_by
+        if column.is_list or is_partition or name not in frame.columns:
             continue
         values = frame[name]
         found["nullCount"][name] = values.null_count()
-        if kind in _ORDERED and values.null_count() < len(values):
+        if column.type in _ORDERED and values.null_count() < len(values):
             found["minValues"][name] = _stat(values.min())
             # Readers take times of statistics for whole milliseconds.
             found["maxValues"][name] = _stat(values.max(), up=dt.timedelta(microseconds=999))

@@ -158,7 +158,7 @@ def test_group_requests_of_principals(tmp_path: Path) -> None:
         *(allow("*", AclOperation.ALL, group("other")), allow("carol", READ, group("*"))),
     ]
 
-    rows = clients(asked_of(tmp_path, asking, grants))["clients"].to_pylist()
+    rows = clients(asked_of(tmp_path, asking, grants))["clients"].to_dicts()
 
     assert [tuple(row.values()) for row in rows] == [
         ("User:alice", 0, 1, 2, 1, 3, 2, True),

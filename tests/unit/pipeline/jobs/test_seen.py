@@ -81,7 +81,7 @@ def give(site: Site) -> None:
 
 def change(site: Site) -> None:
     """Change a table, as another command does."""
-    history.keep(site.out, {"new_access": contents.empty("new_access").to_arrow()})
+    history.keep(site.out, {"new_access": contents.empty("new_access")})
 
 
 @pytest.mark.parametrize("happens", [grow, come, go, give, change])

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.jobs import sums
+from doorkeeper_pipeline.jobs.asking import DISTINCT, distinct
 from doorkeeper_pipeline.jobs.belonging import Cluster
-from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, distinct
 from doorkeeper_pipeline.jobs.sums import TABLE, NewsTask, SumTask, parts_of, up_to_date
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
