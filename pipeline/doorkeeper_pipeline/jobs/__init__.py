@@ -30,6 +30,8 @@ findings   the same in groups, ranked, for summary and report
 left_out   principals and accepted findings that shares and findings leave out
 observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands
+propose    a narrower set of ACLs instead of the one in force: the command ``propose``
+backtest   decisions that another set of ACLs would turn: the command ``backtest``
 why        the verdicts about some grants, with facts and examples: the command ``why``
 run        all of it in one go: the command ``run``
 maintain   old days and forgotten names leave the tables: the command ``maintain``
