@@ -37,7 +37,7 @@ ROWS_SHOWN = 50
 )
 @named_option("--acls", multiple=True)
 @named_option("--limit", "rows", type=click.IntRange(0), default=ROWS_SHOWN, show_default=True)
-@options.last_policy
+@options.policy(is_run=False)
 @engine_options
 @json_output(json_records.Backtest)
 @click.pass_context

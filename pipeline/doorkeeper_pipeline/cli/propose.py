@@ -56,8 +56,8 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @named_option("--allow-wider", is_flag=True)
 @named_option("--acls", multiple=True)
 @options.findings
-@options.last_policy
-@options.last_evidence
+@options.policy(is_run=False)
+@options.evidence(is_run=False)
 @named_option("--accept-lost-access", is_flag=True)
 @engine_options
 @json_output(json_records.Proposed)

@@ -35,10 +35,14 @@ from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
+from doorkeeper_pipeline.sources.recognising import SOURCES
 
 
 @click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)
-@options.inputs
+@named_option("--log", "inputs", multiple=True)
+@named_option("--source", type=click.Choice(list(SOURCES)), default_text="recognised")
+@named_option("--pattern", default="")
+@named_option("--zone", type=options.zone, default="UTC", show_default=True)
 @named_option("--acls", multiple=True)
 @named_option(
     "--tables", "out", required=True, type=options.TablesPlace(file_okay=False, path_type=Path)
@@ -47,7 +51,7 @@ from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surrounding
 @named_option(
     "--since",
     text="Report new access and changes of ACLs since this time, such as 2026-11-26T14:30Z.",
-    type=options.Moment(),
+    type=options.moment,
     default_text="the last day of the logs",
 )
 @named_option(
@@ -59,11 +63,13 @@ from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surrounding
 )
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
-@options.excluded
+@options.excluded(is_run=True)
 @options.findings
-@options.command_config
-@options.policy
-@options.evidence
+@named_option(
+    "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"
+)
+@options.policy(is_run=True)
+@options.evidence(is_run=True)
 @engine_options
 @json_output(json_records.Run)
 @inspects
