@@ -76,7 +76,7 @@ class ReadResult:
     missing: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
-    days: tuple[str, ...] = ()
+    days: frozenset[str] = frozenset()
     allowed_days: frozenset[str] = frozenset()
     clusters: frozenset[str] = frozenset()
     unread: UnreadLines = NOTHING_UNREAD
@@ -163,7 +163,7 @@ def _write_range(task: ReadTask, here: ReadTask) -> ReadResult:
         failure = str(error)
     except OSError as error:
         failure = f"{here.path}: {error.strerror}"
-    return _sum_results(task.file_id, results, failure.replace(here.path, task.path))
+    return sum_results(task.file_id, results, failure.replace(here.path, task.path))
 
 
 def _doubts(task: ReadTask) -> ReadResult:
@@ -176,8 +176,8 @@ def _doubts(task: ReadTask) -> ReadResult:
     return ReadResult(file_id=task.file_id, warnings=((doubt, 1),) if doubt else ())
 
 
-def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> ReadResult:
-    """Return the results of the parts of a range as one."""
+def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") -> ReadResult:
+    """Return several results as one."""
     warnings: Counter[str] = Counter()
     for result in results:
         warnings.update(dict(result.warnings))
@@ -190,7 +190,7 @@ def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> R
         missing=sum(result.missing for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
-        days=tuple(sorted({day for result in results for day in result.days})),
+        days=frozenset().union(*(result.days for result in results)),
         allowed_days=frozenset().union(*(result.allowed_days for result in results)),
         clusters=frozenset().union(*(result.clusters for result in results)),
         unread=sum_unread(result.unread for result in results),
@@ -212,7 +212,7 @@ def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
                     lines.add(some)
             lines.complete()
             result = _write_rows(task, by_offsets(parse(here), lines))
-            return _sum_results(task.file_id, [result, _doubts(here)], "")
+            return sum_results(task.file_id, [result, _doubts(here)])
         except (PipelineError, OSError) as error:
             failure = str(error).replace(here.path, task.path)
             return ReadResult(file_id=task.file_id, failure=failure)
@@ -309,7 +309,6 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         contents.check("quarantine", quarantine)
         parts.append(write_part(task.out, "quarantine", quarantine, name))
     allowed = lines.filter(pl.col("outcome") == "ALLOWED")
-    days = lines["minute"].dt.strftime("%Y-%m-%d").unique().sort().to_list()
     return ReadResult(
         file_id=task.file_id,
         lines=parsed.lines,
@@ -319,7 +318,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         missing=parsed.missing,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
-        days=tuple(days),
+        days=frozenset(lines["minute"].dt.strftime("%Y-%m-%d").unique()),
         allowed_days=frozenset(allowed["minute"].dt.strftime("%Y-%m-%d").unique()),
         clusters=frozenset(lines["cluster"].unique()) - {""},
         unread=unread_in(parsed.quarantine, lines["principal"].unique()),

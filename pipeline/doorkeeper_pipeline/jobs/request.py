@@ -80,6 +80,16 @@ class RunRequest:
             self.policy, self.networks, self.thresholds, self.sensitive, self.excluded
         )
 
+    def reading(self) -> str:
+        """Return the options that change how a file is read, as the table ``files`` has them."""
+        pattern = {"pattern": self.pattern} if self.pattern else {}
+        return json.dumps({"zone": self.zone, **pattern}, sort_keys=True)
+
+    def is_read(self, row: Mapping[str, Any]) -> bool:
+        """Return whether an unchanged input, a row of ``files``, was read as it would be now."""
+        same = row["options"] == self.reading() and self.source in (None, row["source"])
+        return same and not self.rebuild
+
     def text(self) -> str:
         """Return all that the tables depend on but the inputs' contents."""
         accepted = {name: until.isoformat() for name, until in self.accepted.items()}

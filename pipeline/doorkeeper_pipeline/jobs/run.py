@@ -272,8 +272,8 @@ class _Run:
         if proof.unchecked:
             self._texts.append(f"not checked: {proof.unchecked}")
 
-    def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:
-        every = [result for found in results.values() for result in found]
+    def _row(self, work: manifest.Work, results: dict[str, ReadResult]) -> dict[str, Any]:
+        every = results.values()
         return {
             "run_id": self._around.run_id,
             "command": "run",

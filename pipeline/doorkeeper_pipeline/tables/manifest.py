@@ -8,7 +8,6 @@ replaces its earlier rows.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +36,6 @@ class Work:
     moved: tuple[dict[str, Any], ...]
     unchanged: tuple[dict[str, Any], ...]
     gone: tuple[dict[str, Any], ...]
-
-
-def options_text(options: Mapping[str, str]) -> str:
-    """Return the options that change how a file is read, as the manifest stores them."""
-    return json.dumps(dict(options), sort_keys=True)
 
 
 def compare(

@@ -67,7 +67,7 @@ def test_compressed_file_is_written_in_parts(
     result = read_piece(None, task)
 
     assert (result.lines, result.decisions, result.quarantined) == (10, 8, 2)
-    assert result.days == ("2026-11-22",)
+    assert result.days == {"2026-11-22"}
     files = {
         name: [
             tmp_path / "out" / "bronze" / name / each.path
