@@ -147,13 +147,9 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
 
 
 COLUMNS = (
-    Column(
-        title="Severity", kind=Kind.TAG, of=lambda each: severity_of(each.severity), choice=True
-    ),
-    Column(title="Principal", kind=Kind.NAME, of=lambda each: each.who),
-    Column(
-        title="Finding", kind=Kind.STATEMENT, of=lambda each: Statement(each.text, each.subjects)
-    ),
+    Column("Severity", Kind.TAG, lambda each: severity_of(each.severity), choice=True),
+    Column("Principal", Kind.NAME, lambda each: each.who),
+    Column("Finding", Kind.STATEMENT, lambda each: Statement(each.text, each.subjects)),
 )
 """The columns of a group of findings."""
 
@@ -179,19 +175,10 @@ def _table(
     shown = groups[: about.rows_max]
     known = standing.register.findings if standing and standing.register else {}
     more = (
-        Column(
-            title="What to do",
-            kind=Kind.TEXT,
-            of=lambda each: each.why if each.asks else each.advice,
-        ),
-        Column(
-            title="State",
-            kind=Kind.TAG,
-            of=lambda each: _state(each, standing, known, about),
-            choice=True,
-        ),
-        Column(title="Owner", kind=Kind.NAME, of=lambda each: _owner(each, known)),
-        Column(title="First reported", kind=Kind.DAY, of=lambda each: each.first_seen),
+        Column("What to do", Kind.TEXT, lambda each: each.why if each.asks else each.advice),
+        Column("State", Kind.TAG, lambda each: _state(each, standing, known, about), choice=True),
+        Column("Owner", Kind.NAME, lambda each: _owner(each, known)),
+        Column("First reported", Kind.DAY, lambda each: each.first_seen),
     )[name == "removals" :]
     return Table(
         id=name,

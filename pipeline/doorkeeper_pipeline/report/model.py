@@ -100,7 +100,7 @@ Value = (
 """The value of a cell; None is unknown, or did not happen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column: its title, how its values are shown, and whether one may choose among them.
 

@@ -91,27 +91,22 @@ def _gain_text(count: int) -> str:
 
 
 _COLUMNS = (
+    Column("Change", Kind.TAG, lambda row: _TURNS.get(row["turn"], Tag(row["turn"])), choice=True),
+    Column("Decisions", Kind.NUMBER, "count"),
+    Column("Principal", Kind.NAME, "principal"),
+    Column("Operation", Kind.TEXT, "operation", choice=True),
+    Column("Resource", Kind.RESOURCE, resource_of),
+    Column("Host", Kind.HOST, "host"),
+    Column("Last", Kind.TIME, "last_ts"),
     Column(
-        title="Change",
-        kind=Kind.TAG,
-        of=lambda row: _TURNS.get(row["turn"], Tag(row["turn"])),
-        choice=True,
-    ),
-    Column(title="Decisions", kind=Kind.NUMBER, of="count"),
-    Column(title="Principal", kind=Kind.NAME, of="principal"),
-    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-    Column(title="Host", kind=Kind.HOST, of="host"),
-    Column(title="Last", kind=Kind.TIME, of="last_ts"),
-    Column(
-        title="Rule before",
-        kind=Kind.COMMANDS,
-        of=lambda row: Commands(row["rule_before"], (), row["binding_before"] or ""),
+        "Rule before",
+        Kind.COMMANDS,
+        lambda row: Commands(row["rule_before"], (), row["binding_before"] or ""),
     ),
     Column(
-        title="Rule after",
-        kind=Kind.COMMANDS,
-        of=lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
+        "Rule after",
+        Kind.COMMANDS,
+        lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
     ),
 )
 """The columns of a decision that would change."""

@@ -69,21 +69,17 @@ def refusals_of(frames: Frames, about: About) -> Section:
                 note="A grant is the smallest that would have let the request through; whether it"
                 " should is for you to say. Where the cause is another one, no grant is offered.",
                 columns=(
-                    Column(title="Refused", kind=Kind.NUMBER, of="count"),
-                    Column(title="Principal", kind=Kind.NAME, of="principal"),
-                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-                    Column(title="Why", kind=Kind.TAG, of=_cause, choice=True),
+                    Column("Refused", Kind.NUMBER, "count"),
+                    Column("Principal", Kind.NAME, "principal"),
+                    Column("Operation", Kind.TEXT, "operation", choice=True),
+                    Column("Resource", Kind.RESOURCE, resource_of),
+                    Column("Why", Kind.TAG, _cause, choice=True),
+                    Column("By request", Kind.NAMES, lambda row: names_of(row["apis"])),
                     Column(
-                        title="By request", kind=Kind.NAMES, of=lambda row: names_of(row["apis"])
+                        "From", Kind.NAMES, lambda row: names_of(row["hosts"], row["host_count"])
                     ),
-                    Column(
-                        title="From",
-                        kind=Kind.NAMES,
-                        of=lambda row: names_of(row["hosts"], row["host_count"]),
-                    ),
-                    Column(title="Last", kind=Kind.TIME, of="last_ts"),
-                    Column(title="What would help", kind=Kind.COMMANDS, of=_help),
+                    Column("Last", Kind.TIME, "last_ts"),
+                    Column("What would help", Kind.COMMANDS, _help),
                 ),
                 found=rows,
                 total=total,
@@ -126,25 +122,13 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
         note="The share is that of the cause. Without the DENY alone so many decisions of this"
         " history would be allowed; more that did not happen in it may be.",
         columns=(
-            Column(title="Why", kind=Kind.TAG, of=_cause, choice=True),
-            Column(
-                title="Refused",
-                kind=Kind.SHARE,
-                of=lambda row: Share(row["count"], row["of_cause"]),
-            ),
-            Column(title="Principals", kind=Kind.NAMES, of=lambda row: names_of(row["principals"])),
-            Column(title="Resources", kind=Kind.NUMBER, of="resources"),
-            Column(
-                title="What to do",
-                kind=Kind.COMMANDS,
-                of=lambda row: _advice(row, accepted.get(row["id"])),
-            ),
-            Column(
-                title="Allowed without it",
-                kind=Kind.NUMBER,
-                of=lambda row: opens.get(row["deny"] or ""),
-            ),
-            Column(title="Last", kind=Kind.TIME, of="last_ts"),
+            Column("Why", Kind.TAG, _cause, choice=True),
+            Column("Refused", Kind.SHARE, lambda row: Share(row["count"], row["of_cause"])),
+            Column("Principals", Kind.NAMES, lambda row: names_of(row["principals"])),
+            Column("Resources", Kind.NUMBER, "resources"),
+            Column("What to do", Kind.COMMANDS, lambda row: _advice(row, accepted.get(row["id"]))),
+            Column("Allowed without it", Kind.NUMBER, lambda row: opens.get(row["deny"] or "")),
+            Column("Last", Kind.TIME, "last_ts"),
         ),
         found=first_of(found, order, about.rows_max),
         total=count_of(found),
