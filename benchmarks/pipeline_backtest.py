@@ -43,6 +43,7 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.literals import frame_of
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.tables import contents
 from synthetic.grants import SUPER_USER, proposal_of
 from synthetic.shape import Shape
 from synthetic.tables import decisions_of
@@ -309,11 +310,10 @@ def by_index(folder: Path, engine: Engine) -> Way:
         asked = GoldInput(
             engine=engine,
             decisions=tuple(sorted(map(str, (folder / "decisions").glob("*.parquet")))),
-            bindings=None,
+            bindings=contents.empty("bindings"),
             policy=POLICY,
         )
-        found = pl.from_arrow(changes_by(asked, before, after))
-        assert isinstance(found, pl.DataFrame)
+        found = changes_by(asked, before, after)
         return found.select(*SORTED_BY, "turn", "count", "first_ts", "last_ts")
 
     return run, engine.close

@@ -123,7 +123,7 @@ def _options(cluster: Cluster) -> Iterator[ProposalOptions]:
 def _wrong_verdicts(cluster: Cluster, out: Path) -> Iterator[str]:
     """Yield the grants whose verdict is to remove them, and that must stay."""
     labels = {each.binding: each for each in cluster.present()}
-    going = delta.read(out, "grant_usage").filter(pl.col("verdict") == "REMOVE")
+    going = delta.Tables(out).read("grant_usage").filter(pl.col("verdict") == "REMOVE")
     for binding, why in zip(bindings_of(going), going["why"], strict=True):
         grant = labels[binding]
         if grant.label not in GOING:

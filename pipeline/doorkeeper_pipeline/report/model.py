@@ -251,7 +251,6 @@ class About:
     made: datetime
     version: str = ""
     rows_max: int = ROWS_MAX
-    assumptions: tuple[str, ...] = ()
     left_out: LeftOut = NOTHING
 
 

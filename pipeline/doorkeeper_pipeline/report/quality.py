@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import amount, day, number, percent
-from doorkeeper_pipeline.report.basis import AGREEING
+from doorkeeper_pipeline.report.amounts import amount, number
+from doorkeeper_pipeline.report.basis import AGREEING, last_run
 from doorkeeper_pipeline.report.frames import Frames, count_of, first_of, place_of
 from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Table, Tag
-from doorkeeper_pipeline.report.overview import History
 
 _USED = (
     "A grant was used when it matched a decision on the side that decided; it was needed when that"
@@ -34,7 +31,7 @@ _SOURCES = {
 }
 
 
-def quality_of(frames: Frames, history: History, about: About) -> Section:
+def quality_of(frames: Frames, about: About) -> Section:
     """Return the section about the basis of the report."""
     tables = tuple(
         make(frame, about)
@@ -45,64 +42,28 @@ def quality_of(frames: Frames, history: History, about: About) -> Section:
         )
         if (frame := frames.get(name)) is not None
     )
-    notes = (*about.assumptions, *_warnings(frames), *ASSUMPTIONS)
+    notes = (*last_run(frames).get("warnings", ()), *ASSUMPTIONS)
     return Section(
         id="quality",
         word="Quality",
         title="What this rests on",
-        lead=tuple(_lead(frames, history)),
+        lead=tuple(_lead(frames)),
         tables=tables,
         notes=notes,
     )
 
 
-def _lead(frames: Frames, history: History) -> list[str]:
-    found = []
+def _lead(frames: Frames) -> list[str]:
     files = frames.get("files")
-    if files is not None:
-        lines, quarantined, count = (
-            files.select(pl.col("lines").sum(), pl.col("quarantined").sum(), pl.len())
-            .collect()
-            .row(0)
-        )
-        read = f"{amount(lines, 'line')} of {amount(count, 'file')} were read;"
-        if quarantined:
-            what = amount(quarantined, "of them", "of them")
-            found.append(f"{read} {what} could not be understood, and none of those counts above.")
-        else:
-            found.append(f"{read} every one was understood.")
-    if history.first is not None and history.last is not None:
-        begin, end = history.first.date(), history.last.date()
-        found.append(_coverage(begin, end, history.days))
-    agreement = frames.get("agreement")
-    if agreement is not None:
-        count, agreeing = agreement.select(pl.col("count").sum(), AGREEING.sum()).collect().row(0)
-        if count:
-            found.append(
-                f"{percent(agreeing, count)} of {amount(count, 'recorded decision')} follow from"
-                " the given ACLs."
-            )
-    return found
-
-
-def _coverage(begin: date, end: date, days: int) -> str:
-    span = (end - begin).days + 1
-    if begin == end:
-        return f"All decisions are of {day(begin)}."
-    text = f"The first decision is of {day(begin)}, the last of {day(end)}."
-    if days < span:
-        without = amount(span - days, "day")
-        return f"{text} On {without} between them there is none."
-    return f"{text} There are decisions on each day."
-
-
-def _warnings(frames: Frames) -> tuple[str, ...]:
-    """Return the warnings of the last run."""
-    runs = frames.get("runs")
-    if runs is None:
-        return ()
-    last = runs.sort("finished").tail(1).collect().to_dicts()
-    return tuple(last[0]["warnings"]) if last else ()
+    if files is None:
+        return []
+    sums = files.select(pl.col("lines").sum(), pl.col("quarantined").sum(), pl.len())
+    lines, quarantined, count = sums.collect().row(0)
+    read = f"{amount(lines, 'line')} of {amount(count, 'file')} were read;"
+    if not quarantined:
+        return [f"{read} every one was understood."]
+    what = amount(quarantined, "of them", "of them")
+    return [f"{read} {what} could not be understood, and none of those counts above."]
 
 
 def _agreement(frame: pl.LazyFrame, about: About) -> Table:

@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 _KINDS = {"TRANSACTIONAL_ID": "transaction", "DELEGATION_TOKEN": "token"}
 
 
-def html_of(report: Report) -> str:
-    """Return the page of a report."""
-    return "".join(html_parts(report))
-
-
 def html_parts(report: Report) -> Iterator[str]:
     """Return the page of a report in pieces, so that a large one need not be in memory twice."""
     style, script = _page("report.css") + _labels(report), _page("report.js")

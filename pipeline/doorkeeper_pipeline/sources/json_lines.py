@@ -90,18 +90,6 @@ _ROWS = {
 }
 
 
-def read(
-    path: Path,
-    how: str,
-    source: str,
-    adapter: Callable[[bytes], Line],
-    start: int = 0,
-    end: int | None = None,
-) -> Parsed:
-    """Parse the lines between two offsets, as ``parse_parts``, and return all of them."""
-    return sum_parts(parse_parts(path, how, source, adapter, start, end))
-
-
 def parse_parts(
     path: Path,
     how: str,

@@ -538,13 +538,3 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def read(out: Path | str, table: str) -> pl.DataFrame:
-    """Return a whole table of an output folder; see ``Tables.read``."""
-    return Tables(out).read(table)
-
-
-def files_of(out: Path | str, table: str) -> list[str]:
-    """Return the files of a table of an output folder; see ``Tables.files``."""
-    return Tables(out).files(table)

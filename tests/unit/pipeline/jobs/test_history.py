@@ -49,5 +49,5 @@ def test_invalid_tables_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(BrokenContract):
         keep(tmp_path, {"denied": contents.empty("denied"), "backtest": wrong})
 
-    assert delta.files_of(tmp_path, "denied") == []
-    assert len(delta.files_of(tmp_path, "backtest")) == 1
+    assert delta.Tables(tmp_path).files("denied") == []
+    assert len(delta.Tables(tmp_path).files("backtest")) == 1

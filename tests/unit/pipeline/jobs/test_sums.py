@@ -118,7 +118,7 @@ def cuts(out: str) -> int:
 
 def is_whole(out: str) -> bool:
     """Return whether the sum is what all decisions add up to."""
-    decisions = delta.read(out, "decisions").lazy()
+    decisions = delta.Tables(out).read("decisions").lazy()
     wanted = distinct(decisions, DISTINCT).sort(DISTINCT).select(*DISTINCT, *COUNTS).collect()
     return bool(rows_of(out).sort(DISTINCT).equals(wanted))
 
