@@ -134,7 +134,7 @@ def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
 def _openings(judged: Sequence[GrantVerdict]) -> dict[str, pl.Series]:
     """Return the columns of what each binding opens."""
     return {
-        "severity": pl.Series([each.opening.severity.value for each in judged], dtype=pl.String),
+        "severity": pl.Series([each.opening.severity for each in judged], dtype=pl.String),
         "opens": pl.Series([each.opening.opens for each in judged], dtype=pl.String),
     }
 
