@@ -21,9 +21,8 @@ from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.history import history, logs_of
-from doorkeeper_pipeline.jobs.options import last_options
 from doorkeeper_pipeline.jobs.propose import KINDS, ProposalOptions, propose
-from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings, last_options
 from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.tables import delta
 from synthetic.collecting import collect

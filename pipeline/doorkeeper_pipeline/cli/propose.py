@@ -14,6 +14,7 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
@@ -21,7 +22,6 @@ from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
-from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import GoldInput
-    from doorkeeper_pipeline.jobs.options import RunOptions
     from doorkeeper_pipeline.jobs.propose import Proposal
+    from doorkeeper_pipeline.jobs.request import RunOptions
 
 LEAST_PRIVILEGE = "least-privilege"
 KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
@@ -94,8 +94,8 @@ def command(
       doorkeeper-pipeline propose --tables access --method least-privilege --principal User:alice
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
+    from doorkeeper_pipeline.jobs.causes import LeftOut
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of
-    from doorkeeper_pipeline.jobs.left_out import LeftOut
     from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
 
     check_targets(to, changes)

@@ -100,8 +100,8 @@ def command(
         if output == "json":
             show_record({"report": None, "figures": [], "events": written})
         return
-    from doorkeeper_pipeline.jobs.left_out import LeftOut
-    from doorkeeper_pipeline.jobs.options import last_options
+    from doorkeeper_pipeline.jobs.causes import LeftOut
+    from doorkeeper_pipeline.jobs.request import last_options
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.writing import write
 

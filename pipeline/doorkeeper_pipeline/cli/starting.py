@@ -12,7 +12,7 @@ from typing import Any
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.cli import options
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-from doorkeeper_pipeline.jobs.options import RunOptions
+from doorkeeper_pipeline.jobs.request import RunOptions
 
 
 def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:
@@ -41,7 +41,7 @@ def run_options(
 
     ``limits`` are the thresholds: days, agreement, coverage, brokers, days of starts.
     """
-    from doorkeeper_pipeline.jobs.options import RunOptions, last_options
+    from doorkeeper_pipeline.jobs.request import RunOptions, last_options
 
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy, RuleKind
+from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
-from doorkeeper_pipeline.shell import word
 
 LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)

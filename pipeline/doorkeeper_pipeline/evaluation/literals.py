@@ -28,8 +28,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import satisfied_by
 from doorkeeper.acls.privileges import grant_of
-from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH
-from doorkeeper_pipeline.shell import word
+from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH, word
 
 NAME = ("resource_type", "resource_name")
 _SOMEBODY, _SOMETHING = "User:a", "a"

@@ -1,6 +1,6 @@
 """The jobs that make tables out of tables.
 
-request    the request of a run, its results and its surroundings
+request    the request of a run, the options that stay with its tables, its results
 seen       what the last run saw: where nothing is new, its tables stay
 inputs     which inputs are new, how they are read, and their manifest
 read       files to bronze: the decisions of each input file, and its unreadable parts
@@ -22,14 +22,11 @@ grants, denied, least_privilege
 clients    what each principal asks for as a member of groups
 pairs      requests that write two lines, and those that lack one
 agreement  recorded outcomes beside recomputed ones
-basis      whether the evidence is enough, by the tables days, clients and agreement
 broker_logs
            which files are of which broker, and its days
 causes     the table findings: what is to be decided or safe to do, from run to run
 findings   the same in groups, ranked, for summary and report
-left_out   principals and accepted findings that shares and findings leave out
-observed   how long a history is, its names and its principals
-options    the options of a run, kept with its tables for the other commands
+observed   how long a history is, its names and principals; whether the evidence is enough
 propose    a narrower set of ACLs instead of the one in force: the command ``propose``
 backtest   decisions that another set of ACLs would turn: the command ``backtest``
 why        the verdicts about some grants, with facts and examples: the command ``why``

@@ -23,10 +23,9 @@ from doorkeeper_pipeline.evaluation.index import Index, compile_index
 from doorkeeper_pipeline.evaluation.literals import text
 from doorkeeper_pipeline.evaluation.questions import COUNTS, QUESTION, SUMMED
 from doorkeeper_pipeline.jobs.asking import Part, Question, ask
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.clients import clients
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.observed import days
+from doorkeeper_pipeline.jobs.observed import Basis, days, evidence_in
 from doorkeeper_pipeline.tables import contents
 
 SKEW = dt.timedelta(minutes=1)

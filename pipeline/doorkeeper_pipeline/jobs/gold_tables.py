@@ -17,9 +17,9 @@ from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.jobs import gold, sums
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import Cluster
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
+from doorkeeper_pipeline.jobs.observed import Basis, evidence_in
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, DataFile

@@ -37,15 +37,16 @@ from doorkeeper_pipeline.evaluation.verdicts import (
 )
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.backtest import changes_by
-from doorkeeper_pipeline.jobs.basis import Span, span_of
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.observed import (
     Brokers,
+    Span,
     activity_of,
     brokers_in,
     days,
     history,
     span,
+    span_of,
 )
 from doorkeeper_pipeline.tables import contents
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
     from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.delta import Change
-    from doorkeeper_pipeline.tables.source_file import SourceFile
+    from doorkeeper_pipeline.tables.manifest import SourceFile
 
 FAILURES_TOLD = 10
 FILES_A_TASK = 16
@@ -160,8 +160,13 @@ class Inputs:
         if not work.read:
             return {}
         # Arrow is imported here, which a run with nothing new does without.
-        from doorkeeper_pipeline.jobs.read import read_copy, read_piece, sum_results, tasks_of
-        from doorkeeper_pipeline.sources.slices import SLICE_BYTES
+        from doorkeeper_pipeline.jobs.read import (
+            SLICE_BYTES,
+            read_copy,
+            read_piece,
+            sum_results,
+            tasks_of,
+        )
 
         request = self._request
         for file_id, _ in work.read:

@@ -1,19 +1,28 @@
-"""The days, names and principals of a history, each queried once."""
+"""The days, names and principals of a history, each queried once, and the evidence in it."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import ResourceType
+from doorkeeper_pipeline.evaluation.collection import collection_of
+from doorkeeper_pipeline.evaluation.evidence import (
+    BrokerLog,
+    Evidence,
+    Observed,
+    Thresholds,
+    evidence_of,
+)
 from doorkeeper_pipeline.evaluation.overbroad import History
 from doorkeeper_pipeline.evaluation.verdicts import Activity
 from doorkeeper_pipeline.jobs.asking import distinct
-from doorkeeper_pipeline.jobs.basis import Span, span_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.jobs.pairs import pairs_in
 from doorkeeper_pipeline.tables import contents
@@ -127,3 +136,69 @@ def brokers_in(asked: GoldInput) -> Brokers:
         "Fetch" in latest["api"],
         not {"", *_OF_CONTROLLERS}.isdisjoint(everything["api"].fill_null("").unique()),
     )
+
+
+Row = dict[str, Any]
+
+
+class Span(NamedTuple):
+    """The days (UTC) that have decisions, their number, and the first and last time, or None."""
+
+    dates: frozenset[dt.date]
+    decisions: int
+    allowed: int
+    first: dt.datetime | None
+    last: dt.datetime | None
+
+    @property
+    def days(self) -> int:
+        """Return the number of days that have decisions."""
+        return len(self.dates)
+
+
+class Basis(NamedTuple):
+    """The tables, as rows, whether any ACL is in force, and brokers' logs."""
+
+    days: Sequence[Row]
+    clients: Sequence[Row]
+    agreement: Sequence[Row]
+    has_acls: bool
+    logs: tuple[BrokerLog, ...] | None = None
+
+
+def span_of(rows: Sequence[Row]) -> Span:
+    """Return how long a history is, by its table days."""
+    return Span(
+        frozenset(row["day"] for row in rows),
+        sum(row["count"] for row in rows),
+        sum(row["count"] for row in rows if row["outcome"] == "ALLOWED"),
+        min((row["first_ts"] for row in rows), default=None),
+        max((row["last_ts"] for row in rows), default=None),
+    )
+
+
+def evidence_in(
+    basis: Basis, policy: Policy, thresholds: Thresholds, now: dt.datetime | None = None
+) -> Evidence:
+    """Return the evidence in a history.
+
+    Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
+    begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
+    """
+    found = span_of(basis.days)
+    allowed = span_of([row for row in basis.days if row["outcome"] == "ALLOWED"])
+    begin = allowed if allowed.first else found
+    earlier = min(found.dates, default=None) != min(begin.dates, default=None)
+    observed = Observed(
+        decisions=found.decisions,
+        allowed=found.allowed,
+        first=begin.first,
+        last=found.last,
+        days=begin.dates,
+        refused_from=found.first if earlier else None,
+        has_acls=basis.has_acls,
+        now=now,
+        logs=basis.logs,
+        collection=collection_of(basis.days, basis.clients),
+    )
+    return evidence_of(observed, basis.agreement, policy, thresholds)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import polars as pl
 
@@ -31,15 +31,19 @@ from doorkeeper_pipeline.sources.clocks import zone_in_doubt
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import Parsed, sum_parts
 from doorkeeper_pipeline.sources.possible_principals import unread_in
+from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
-from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
-from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.tables.manifest import SourceFile
+from doorkeeper_pipeline.tables.places import is_address
+from doorkeeper_pipeline.topics.addresses import RecordRange
 from doorkeeper_pipeline.topics.lines import RecordLines
-from doorkeeper_pipeline.topics.ranges import RecordRange
 
 NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
+
+SLICE_BYTES = 256 << 20
+"""Bytes of a task: large enough that starting it costs nothing, small enough for a worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,3 +333,28 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
 
 def _time(value: object) -> dt.datetime | None:
     return value if isinstance(value, dt.datetime) else None
+
+
+def slices(file: SourceFile, size: int = SLICE_BYTES) -> list[tuple[int, int | None]]:
+    """Return (start, end) of each range; one without an end where a file is compressed, or far."""
+    if file.how or file.size <= size or is_address(file.path):
+        return [(0, None)]
+    borders = [0]
+    with opened_raw(Path(file.path)) as opened:
+        while borders[-1] + size < file.size:
+            border = _border(opened, file, borders[-1] + size)
+            if border is None or border >= file.size:
+                break
+            borders.append(border)
+    return list(zip(borders, [*borders[1:], file.size], strict=True))
+
+
+def _border(opened: IO[bytes], file: SourceFile, near: int) -> int | None:
+    """Return where the first record begins after a place; None when none does soon."""
+    opened.seek(near)
+    data = opened.read(RECORD_BYTES_MAX)
+    if file.source == authorizer_log.SOURCE:
+        found = authorizer_log.BOUNDARY.search(data)
+        return None if found is None else near + found.end()
+    at = data.find(b"\n")
+    return None if at < 0 else near + at + 1

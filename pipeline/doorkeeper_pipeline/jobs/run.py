@@ -28,10 +28,10 @@ from doorkeeper_pipeline.jobs.belonging import (
     known_name,
 )
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
+from doorkeeper_pipeline.jobs.causes import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
 from doorkeeper_pipeline.jobs.gold_tables import GoldTables
 from doorkeeper_pipeline.jobs.inputs import Inputs
-from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.request import RunSummary
 from doorkeeper_pipeline.jobs.silver import build_span
 from doorkeeper_pipeline.jobs.succession import follow_places

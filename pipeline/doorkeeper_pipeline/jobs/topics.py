@@ -16,11 +16,10 @@ from doorkeeper.client.topics import PartitionOffsets
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
-from doorkeeper_pipeline.tables.source_file import SourceFile
-from doorkeeper_pipeline.topics.addresses import TopicAddress, parse_topic
+from doorkeeper_pipeline.tables.manifest import SourceFile
+from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, parse_topic, range_id
 from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
-from doorkeeper_pipeline.topics.ranges import RecordRange, range_id
 
 
 @dataclass(slots=True)

@@ -33,10 +33,9 @@ from doorkeeper_pipeline.evaluation.examples import (
 )
 from doorkeeper_pipeline.evaluation.verdicts import Activity, namesake
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.observed import activity_of
+from doorkeeper_pipeline.jobs.observed import Basis, activity_of, evidence_in
 from doorkeeper_pipeline.sources.possible_principals import principals_of
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
-from doorkeeper_pipeline.jobs.left_out import NOTHING, LeftOut
+from doorkeeper_pipeline.jobs.causes import NOTHING, LeftOut
 
 UNKNOWN = "\u2013"
 """The text in place of a number that was not computed."""

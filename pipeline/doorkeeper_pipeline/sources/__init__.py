@@ -8,7 +8,6 @@ times             times of logs in any form
 clocks            times of collectors that contradict the zone
 records           records of a log in another layout than Kafka's
 reading           bytes of a file, compressed or not, in pieces
-slices            ranges of a large file for tasks, cut where a record ends
 parsed            the result of a source: decisions, quarantine, counts
 possible_principals
                   principals that lines which are not certain may be about

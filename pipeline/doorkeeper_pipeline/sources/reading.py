@@ -18,7 +18,7 @@ BLOCK_BYTES = 32 << 20
 
 PART_BYTES, UNPACKED_PART_BYTES = 320 << 20, 30 << 20
 """Bytes that are kept as rows until they are written: of a range of a task all at once
-(``slices.SLICE_BYTES``), so that equal lines are parsed once. A compressed file of any size is one
+(``jobs.read``), so that equal lines are parsed once. A compressed file of any size is one
 range, and its parts are smaller, so that reading it takes about half a gigabyte."""
 
 PACKED_BYTES = 1 << 12

@@ -1,4 +1,4 @@
-"""The input files that were read, and the rest for an incremental run.
+"""Input files: those that there are, those that were read, and the rest for an incremental run.
 
 A file is known again by path, size, time and number; else by its beginning. So a log that was
 rotated by renaming, or compressed since, is not read as a second file, and one that has grown
@@ -12,7 +12,40 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.topics.addresses import RecordRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """An input file, or a range of a topic.
+
+    Attributes:
+        path: Where, absolute.
+        source: One of SOURCES.
+        how: How it is compressed: gz, zst or nothing.
+        size: Bytes.
+        mtime_ns: When it was changed last.
+        inode: Its number in the file system.
+        beginning: Its first IDENTITY_BYTES, uncompressed.
+        records: The range of a topic that it is; None for a file.
+        topic_id: What names the topic; empty for a file.
+
+    """
+
+    path: str
+    source: str
+    how: str
+    size: int
+    mtime_ns: int
+    inode: int
+    beginning: bytes
+    records: RecordRange | None = None
+    topic_id: str = ""
+
+    def digest(self, size: int | None = None) -> str:
+        """Return the digest of the beginning, or of its first bytes."""
+        return hashlib.sha256(self.beginning[:size]).hexdigest()
+
 
 ID_LENGTH = 16
 ID_BYTES = 128

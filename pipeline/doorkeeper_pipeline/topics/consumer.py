@@ -17,9 +17,8 @@ from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.topics import PartitionOffsets, TopicReader
 from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
-from doorkeeper_pipeline.topics.addresses import TopicAddress
+from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, log_id
 from doorkeeper_pipeline.topics.batches import Record, read_records
-from doorkeeper_pipeline.topics.ranges import RecordRange, log_id
 
 T = TypeVar("T")
 _MEANINGS = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.jobs.causes import SOURCES
 from doorkeeper_pipeline.jobs.findings import GROUPS_MAX, groups_of, lines_of
-from doorkeeper_pipeline.jobs.options import last_options
+from doorkeeper_pipeline.jobs.request import last_options
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
 from testkit.report_tables import table_of

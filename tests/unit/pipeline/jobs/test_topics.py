@@ -183,7 +183,7 @@ def test_topics_and_files_are_combined(site: Site, tmp_path: Path) -> None:
 
 
 def test_range_within_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doorkeeper_pipeline.topics.ranges.RANGE_RECORDS", 2)
+    monkeypatch.setattr("doorkeeper_pipeline.topics.addresses.RANGE_RECORDS", 2)
     site.send(*(record(f"n{number}") for number in range(5)), linger_ms=50)
     told: list[str] = []
 

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import replace
 from typing import Any
 
-from doorkeeper_pipeline.jobs.left_out import LeftOut
+from doorkeeper_pipeline.jobs.causes import LeftOut
 from doorkeeper_pipeline.report.findings import Finding, Register
 from doorkeeper_pipeline.report.model import UNKNOWN, About, Report, Section, Statement
 from doorkeeper_pipeline.report.writing import report_of

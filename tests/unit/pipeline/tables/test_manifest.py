@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doorkeeper_pipeline.tables.manifest import Work, compare
-from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.tables.manifest import SourceFile, Work, compare
 
 UTC = '{"zone": "UTC"}'
 
