@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -34,7 +35,7 @@ from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
+from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary
 from doorkeeper_pipeline.sources.recognising import SOURCES
 
 
@@ -128,7 +129,7 @@ def command(
         cluster=cluster,
         different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
-        policy=starting.policy(super_users, allow_everyone=allow_everyone),
+        policy=Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone),
         thresholds=Thresholds(*starting.limits(limits)),
         sensitive=sensitive,
         excluded=excluded,
@@ -161,7 +162,7 @@ def _run(
         return
     from doorkeeper_pipeline.jobs.run import run
 
-    summary = run(request, _surroundings(engine, shown.tell))
+    summary = run(request, starting.surroundings(engine, shown.tell))
     shown.close()
     if is_json:
         show_record(record_of(summary))
@@ -193,7 +194,7 @@ def _follow(request: RunRequest, engine: Engine, every_s: float, *, is_json: boo
     with waiting() as wait:
         while wait(every_s):
             try:
-                summary = run_if_new(request, _surroundings(engine, lambda _: None))
+                summary = run_if_new(request, starting.surroundings(engine, lambda _: None))
             except Busy as error:
                 say(str(error))  # the next look reads what this one could not
                 continue
@@ -217,18 +218,6 @@ def waiting() -> Iterator[Callable[[float], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
-    from doorkeeper_pipeline.jobs.request import Surroundings
-
-    return Surroundings(
-        engine=engine,
-        now=starting.now,
-        run_id=starting.run_id(starting.now()),
-        version=starting.version(),
-        tell=tell,
-    )
 
 
 def record_of(summary: RunSummary) -> Mapping[str, object]:

@@ -117,7 +117,14 @@ def cluster_of(frames: Frames) -> str:
 
 
 def replace_file(target: Path, parts: Iterable[bytes]) -> None:
-    """Write a file beside its place, then put it there."""
+    """Write a file beside its place, then put it there.
+
+    Half a set of ACLs reads as a smaller one: applied, it would take away the other half.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:  # /dev/stdout, a pipe
+            file.writelines(parts)
+        return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
