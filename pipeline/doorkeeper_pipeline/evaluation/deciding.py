@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
-from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
+from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index, row_keys
 from doorkeeper_pipeline.evaluation.questions import UNNAMED, Questions
 
 RULES = tuple(RuleKind)
@@ -95,10 +95,11 @@ def innermost(
     for principals, who in ((questions.principals, own), (None, everyones)):
         for hosts, where in ((questions.hosts, from_own), (None, everyones), *around):
             which = np.flatnonzero(who & where)
-            keys = index.row_keys(
+            keys = row_keys(
                 _EVERYONES if principals is None else principals[which],
                 _EVERYONES if hosts is None else hosts[which],
                 questions.types[which],
+                len(index.hosts),
             )
             yield _nodes_of(index, keys, which, questions.cells[which])
 

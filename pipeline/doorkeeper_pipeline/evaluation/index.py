@@ -108,12 +108,6 @@ class Index:
         """Return how many entries there are."""
         return len(self.entry_bindings)
 
-    def row_keys(
-        self, principals: NDArray[np.int64], hosts: NDArray[np.int64], types: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the keys of rows by the numbers of their parts."""
-        return _row_keys(principals, hosts, types, len(self.hosts))
-
     def bindings_of(self, scores: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the bindings behind scores, none of which is NO_SCORE."""
         entries = self.entries
@@ -213,7 +207,7 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
         )
     )
     binding, spans = binding[walk], spans[walk]
-    keys = _row_keys(
+    keys = row_keys(
         principal_of[binding],
         host_of[binding],
         np.fromiter(types, np.int64, count)[binding],
@@ -290,12 +284,13 @@ for _held in AclOperation:
         _ASKS[_held, _permission] = _asks(_held, _permission)
 
 
-def _row_keys(
+def row_keys(
     principals: NDArray[np.int64],
     hosts: NDArray[np.int64],
     types: NDArray[np.int64],
     host_count: int,
 ) -> NDArray[np.int64]:
+    """Return the keys of rows by the numbers of their parts."""
     keys: NDArray[np.int64] = (principals * host_count + hosts) * TYPES + types
     return keys
 

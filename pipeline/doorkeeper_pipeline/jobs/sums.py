@@ -60,13 +60,6 @@ NEWS_MAX = 8
 _DAYS, _ALL, _NEWS = "days/", "all", "news"
 
 
-class DecisionsFile(NamedTuple):
-    """A file of decisions: its path below the table's folder, and where it is."""
-
-    path: str
-    place: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsTask:
     """Files of distinct decisions that came, those that they stand for, and the name of the news.
@@ -103,9 +96,10 @@ def write_distinct(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
     )
 
 
-def sum_file(out: str, file: DecisionsFile) -> DataFile:
+def sum_file(out: str, file: DataFile) -> DataFile:
     """Write the distinct decisions of a file of decisions: the function of the tasks."""
-    return write_distinct(out, contents.scan("decisions", [file.place]), file.path)
+    place = f"{out}/{places.folder_of(file.table)}/{file.path}"
+    return write_distinct(out, contents.scan("decisions", [place]), file.path)
 
 
 def news_of(out: str, task: NewsTask) -> News:
@@ -284,11 +278,7 @@ class _Sums:
         decisions = {_name_of(part.path): part for part in change.parts("decisions")}
         for name in there.keys() - decisions.keys():
             change.remove(TABLE, there.pop(name).path)
-        missing = [
-            DecisionsFile(part.path, change.tables.place_of(part))
-            for name, part in decisions.items()
-            if name not in there
-        ]
+        missing = [part for name, part in decisions.items() if name not in there]
         made = list(self._map(sum_file, missing))
         change.add(made)
         there.update((_before_random(part.path), part) for part in made)

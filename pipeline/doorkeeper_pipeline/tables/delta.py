@@ -51,10 +51,8 @@ _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 class DataFile:
     """A Parquet file of a table: its path below the table's folder, its bytes and rows, its time.
 
-    ``days`` are the first and the last day of its rows where the table has days, and is not
-    partitioned by them: with them readers pass over files. ``partition`` has the value of each
-    column by which the table is partitioned, which its rows have too. ``stats`` are Delta's, of a
-    file that is new.
+    ``partition`` has the value of each column by which the table is partitioned, which its rows
+    have too. ``stats`` are Delta's, of a file that is new.
     """
 
     table: str
@@ -62,7 +60,6 @@ class DataFile:
     size: int
     rows: int
     modified_ms: int
-    days: tuple[str, str] | None = None
     partition: tuple[tuple[str, str], ...] = ()
     stats: str = ""
 
@@ -366,17 +363,13 @@ def write_part(
     path = f"{name}-{secrets.token_hex(8)}.parquet"
     place = f"{root}/{places.folder_of(table)}/{path}"
     written = contents.write(frame, place, rows_a_group)
-    days = None
     partitioned_by = TABLES[table].partitioned_by
-    if "day" in frame.columns and "day" not in partitioned_by and not frame.is_empty():
-        days = (str(frame["day"].min()), str(frame["day"].max()))
     return DataFile(
         table=table,
         path=path,
         size=written.size,
         rows=len(frame),
         modified_ms=written.modified_ms,
-        days=days,
         partition=tuple((column, str(frame[column][0])) for column in partitioned_by),
         stats=_stats_of(table, frame),
     )
@@ -407,7 +400,7 @@ def _write(
             dict(part.partition),
             part.modified_ms,
             data_change=True,
-            stats=part.stats or _stats(part),
+            stats=part.stats or json.dumps({"numRecords": part.rows}),
         )
         for part in new
     ]
@@ -476,14 +469,6 @@ def _stat(value: object, up: dt.timedelta = dt.timedelta(0)) -> object:
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
-def _stats(part: DataFile) -> str:
-    found: dict[str, Any] = {"numRecords": part.rows}
-    if part.days is not None:
-        found["minValues"], found["maxValues"] = ({"day": day} for day in part.days)
-        found["nullCount"] = {"day": 0}
-    return json.dumps(found)
-
-
 def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
     if opened is None:
         return []
@@ -491,8 +476,8 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
 
     actions = pl.DataFrame(opened.get_add_actions(flatten=True))
     partitioned_by = TABLES[table].partitioned_by
-    columns = (*_ACTION, *(f"partition.{column}" for column in partitioned_by))
-    rows = actions.select([name for name in columns if name in actions.columns]).to_dicts()
+    fields = ("path", "size_bytes", "num_records", "modification_time")
+    rows = actions.select(*fields, *(f"partition.{column}" for column in partitioned_by)).to_dicts()
     found = [
         DataFile(
             table=table,
@@ -500,16 +485,11 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
             size=row["size_bytes"],
             rows=row["num_records"],
             modified_ms=row["modification_time"],
-            days=None if row.get("min.day") is None else (str(row["min.day"]), str(row["max.day"])),
             partition=tuple((column, str(row[f"partition.{column}"])) for column in partitioned_by),
         )
         for row in rows
     ]
     return sorted(found, key=lambda part: part.path)
-
-
-_ACTION = ("path", "size_bytes", "num_records", "modification_time", "min.day", "max.day")
-"""The fields of a file in the log that are used; tables without days lack the last ones."""
 
 
 def _number_of(opened: DeltaTable | None) -> int:
