@@ -5,7 +5,6 @@ recognising       the source of a file
 envelopes         what collectors and commands put around lines and records
 layouts           layouts of log4j, log4j2 and JSON
 times             times of logs in any form
-clocks            times of collectors that contradict the zone
 records           records of a log in another layout than Kafka's
 reading           bytes of a file, compressed or not, in pieces
 parsed            the result of a source: decisions, quarantine, counts
