@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -31,7 +32,6 @@ from doorkeeper.acls.privileges import grant_of
 from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH, word
 
 NAME = ("resource_type", "resource_name")
-_SOMEBODY, _SOMETHING = "User:a", "a"
 _DIGEST_BYTES = 18
 """The bytes of a digest that make an id: a multiple of three, so that they can be encoded together.
 """
@@ -112,35 +112,24 @@ def text() -> pl.Expr:
 
 def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:
     """Return the kafka-acls.sh commands for bindings, as ``bindings.command_of`` does."""
-    asked: tuple[tuple[tuple[str, ...], Callable[..., str | None]], ...] = (
-        (("permission_type", "principal"), _principal_words),
-        (("permission_type", "host"), _host_words),
-        (("resource_type", "operation"), _operation_words),
-        (("resource_type", "resource_name", "pattern_type"), _resource_words),
-    )
-    for number, (names, function) in enumerate(asked):
-        frame = _with_answers(frame, names, function, pl.String(), f"words{number}")
+    for number, names in enumerate(_WORDS):
+        frame = _with_answers(frame, names, partial(_words, names), pl.String(), f"words{number}")
     tool = f"{KAFKA_ACLS} --bootstrap-server {BOOTSTRAP}"
     does = pl.lit("--add")
     if remove:
         allows = pl.col("permission_type") == AclPermissionType.ALLOW.name
         does = pl.when(allows).then(pl.lit("--remove --force")).otherwise(pl.lit("--remove"))
     words = pl.concat_str(
-        pl.lit(f"{tool} "), does, *(f"words{number}" for number in range(len(asked)))
+        pl.lit(f"{tool} "), does, *(f"words{number}" for number in range(len(_WORDS)))
     )
     return frame.select(words.fill_null("").alias("command")).to_series()
 
 
 def is_grantable(frame: pl.DataFrame) -> pl.Series:
     """Return for each access whether an ALLOW can say it, as ``privileges.grant_of`` does."""
-    asked: tuple[tuple[tuple[str, ...], Callable[..., bool]], ...] = (
-        (("principal",), lambda who: _grant(principal=who)),
-        (("host",), lambda host: _grant(host=host)),
-        (("resource_type", "operation"), lambda kind, does: _grant(kind, operation=does)),
-        (NAME, _grant),
-    )
-    for number, (names, function) in enumerate(asked):
-        frame = _with_answers(frame, names, function, pl.Boolean(), f"can{number}")
+    asked = (("principal",), ("host",), ("resource_type", "operation"), NAME)
+    for number, names in enumerate(asked):
+        frame = _with_answers(frame, names, partial(_grant, names), pl.Boolean(), f"can{number}")
     return frame.select(
         pl.all_horizontal(f"can{number}" for number in range(len(asked)))
     ).to_series()
@@ -223,73 +212,41 @@ def _implying_operation(operation: str, operations: int) -> str:
     return min(others, default=own).name
 
 
-def _grant(
-    kind: str = "TOPIC",
-    name: str | None = None,
-    *,
-    principal: str = _SOMEBODY,
-    host: str = WILDCARD,
-    operation: str = "DESCRIBE",
-) -> bool:
-    resource_type = ResourceType[kind]
-    if name is None:
-        name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else _SOMETHING
-    return grant_of(principal, resource_type, name, AclOperation[operation], host) is not None
-
-
-def _binding(
-    kind: ResourceType = ResourceType.TOPIC,
-    name: str | None = None,
-    pattern: PatternType = PatternType.LITERAL,
-    principal: str = _SOMEBODY,
-    host: str = WILDCARD,
-    operation: AclOperation = AclOperation.ALL,
-    permission: AclPermissionType = AclPermissionType.ALLOW,
-) -> AclBinding:
-    if name is None:
-        name = CLUSTER_NAME if kind is ResourceType.CLUSTER else _SOMETHING
+def _whole(names: Sequence[str], values: Sequence[str]) -> AclBinding:
+    """Return a binding with some fields, and any others that go with them."""
+    found = {**_ANY, **dict(zip(names, values, strict=True))}
+    if found["resource_type"] == ResourceType.CLUSTER.name and "resource_name" not in names:
+        found["resource_name"] = CLUSTER_NAME
+    kind, name, pattern, who, host, does, permission = (found[field] for field in FIELDS)
     return AclBinding(
-        ResourcePattern(kind, name, pattern),
-        AccessControlEntry(principal, host, operation, permission),
+        ResourcePattern(ResourceType[kind], name, PatternType[pattern]),
+        AccessControlEntry(who, host, AclOperation[does], AclPermissionType[permission]),
     )
 
 
-_OPERATION = "--operation"
+def _grant(names: Sequence[str], *values: str) -> bool:
+    (kind, name, _), entry = _whole(names, values)
+    return grant_of(entry.principal, kind, name, entry.operation, entry.host) is not None
 
 
-def _principal_words(permission: str, principal: str) -> str | None:
-    binding = _binding(principal=principal, permission=AclPermissionType[permission])
-    options = options_of(binding)
-    return None if options is None else _words(options[: options.index(_OPERATION)])
-
-
-def _host_words(permission: str, host: str) -> str | None:
-    whose = AclPermissionType[permission]
-    options = options_of(_binding(host=host, permission=whose))
+def _words(names: Sequence[str], *values: str) -> str | None:
+    """Return the words of bash for some fields, a blank before each; None where one can be none."""
+    options = options_of(_whole(names, values))
     if options is None:
         return None
-    begin = len(options_of(_binding(permission=whose)) or ()) - len(_ANY_RESOURCE)
-    return _words(options[begin : options.index(_OPERATION)])
-
-
-def _operation_words(kind: str, operation: str) -> str | None:
-    options = options_of(_binding(ResourceType[kind], operation=AclOperation[operation]))
-    if options is None:
-        return None
-    begin = options.index(_OPERATION)
-    return _words(options[begin : begin + 2])
-
-
-def _resource_words(kind: str, name: str, pattern: str) -> str | None:
-    options = options_of(_binding(ResourceType[kind], name, PatternType[pattern]))
-    return None if options is None else _words(options[options.index(_OPERATION) + 2 :])
-
-
-_ANY_RESOURCE = (_OPERATION, "All", "--topic", _SOMETHING)
-"""The last options of a binding of ``_binding`` without arguments."""
-
-
-def _words(options: Iterable[str]) -> str | None:
-    """Return words of bash, a blank before each; None where one can be none."""
-    found = [word(option) for option in options]
+    at = options.index("--operation")
+    found = [word(option) for option in options[_WORDS[names](at)]]
     return None if None in found else "".join(f" {each}" for each in found)
+
+
+_ANY = dict(
+    zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "DESCRIBE", "ALLOW"), strict=True)
+)
+_WORDS: dict[Sequence[str], Callable[[int], slice]] = {
+    ("permission_type", "principal"): slice,
+    ("permission_type", "host"): lambda at: slice(2, at),
+    ("resource_type", "operation"): lambda at: slice(at, at + 2),
+    ("resource_type", "resource_name", "pattern_type"): lambda at: slice(at + 2, None),
+}
+"""The fields that options of kafka-acls.sh have together, and which: by the place of the operation.
+"""
