@@ -240,7 +240,7 @@ def _words(names: Sequence[str], *values: str) -> str | None:
 
 
 _ANY = dict(
-    zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "DESCRIBE", "ALLOW"), strict=True)
+    zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "ALL", "ALLOW"), strict=True)
 )
 _WORDS: dict[Sequence[str], Callable[[int], slice]] = {
     ("permission_type", "principal"): slice,
