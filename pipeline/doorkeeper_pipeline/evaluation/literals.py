@@ -239,9 +239,7 @@ def _words(names: Sequence[str], *values: str) -> str | None:
     return None if None in found else "".join(f" {each}" for each in found)
 
 
-_ANY = dict(
-    zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "ALL", "ALLOW"), strict=True)
-)
+_ANY = dict(zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "ALL", "ALLOW"), strict=True))
 _WORDS: dict[Sequence[str], Callable[[int], slice]] = {
     ("permission_type", "principal"): slice,
     ("permission_type", "host"): lambda at: slice(2, at),

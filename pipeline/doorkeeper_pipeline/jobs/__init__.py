@@ -15,8 +15,7 @@ gold       the list of the jobs that make gold tables, and their input
 gold_tables
            which of them run, and what becomes of their tables
 asking     questions to the distinct decisions, several in one pass
-drift, new_access
-           gold tables that need no evaluation
+changed    gold tables that need no evaluation: drift and new_access
 grants, denied, least_privilege
            gold tables by the evaluator
 clients    what each principal asks for as a member of groups

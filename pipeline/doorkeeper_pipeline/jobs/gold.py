@@ -177,7 +177,7 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 
 TOGETHER = (
     *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
-    *("new_access:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
+    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
     *("denied:refusals", "least_privilege:needed"),
 )
 """The questions of all jobs that do not depend on an answer."""
@@ -194,8 +194,8 @@ BASIS_JOBS: tuple[GoldJob, ...] = (
 """The jobs whose tables are the evidence on which those of the others depend."""
 
 GOLD_JOBS: tuple[GoldJob, ...] = (
-    GoldJob("drift:drift", ("drift",), ("bindings", "since")),
-    GoldJob("new_access:new_access", ("new_access",), ("decisions", "since")),
+    GoldJob("changed:drift", ("drift",), ("bindings", "since")),
+    GoldJob("changed:new_access", ("new_access",), ("decisions", "since")),
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),

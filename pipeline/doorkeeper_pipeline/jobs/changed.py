@@ -1,17 +1,46 @@
-"""Principals, their hosts and their resources that were first seen in a window."""
+"""What changed: bindings that came and went, and access that was first seen in a window."""
 
 from __future__ import annotations
 
 import datetime as dt
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.questions import COUNTS, SUMMED
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.jobs.observed import ACTIVITY
 from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+
+
+def drift(asked: GoldInput) -> dict[str, pl.DataFrame]:
+    """Return the table drift: additions and removals since the begin of the window, or all.
+
+    A binding that was there before anything is known of times is not an addition.
+    """
+    bindings = contents.as_frame("bindings", asked.bindings)
+    sides = [
+        bindings.filter(pl.col(at).is_not_null()).with_columns(
+            change=pl.lit(change), at=at, revision=revision, by=by
+        )
+        for change, at, revision, by in (
+            ("ADDED", "valid_from", "from_revision", "created_by"),
+            ("REMOVED", "valid_to", "to_revision", "removed_by"),
+        )
+    ]
+    rows = pl.concat(sides).with_columns(since=pl.lit(asked.since), until=pl.lit(None))
+    if asked.since is not None:
+        rows = rows.filter(pl.col("at") > asked.since)
+    return {"drift": contents.of_job("drift", rows.sort("at", "revision", "change", *FIELDS))}
+
 
 HOSTS = Totals(("principal", "host", "outcome", "probe"))
 
