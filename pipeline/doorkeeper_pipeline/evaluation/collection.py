@@ -48,7 +48,12 @@ class Collection(NamedTuple):
 def collection_of(days: Iterable[Row], clients: Iterable[Row]) -> Collection:
     """Return what the tables days and clients show."""
     allowed = [row for row in days if row["outcome"] == "ALLOWED"]
-    members = [row for row in clients if _is_member(row) or (row["fetches"] and row["may_join"])]
+    asked = ("commits", "heartbeats", "joins", "syncs")
+    members = [
+        row
+        for row in clients
+        if any(row[name] for name in asked) or (row["fetches"] and row["may_join"])
+    ]
     has_syncs = any(row["syncs"] for row in members)
     return Collection(
         thin=_thin_days({row["day"]: row["count"] for row in allowed}),
@@ -103,10 +108,6 @@ def unchecked(found: Collection, span_days: float) -> str:
         "whether a collector dropped lines: not enough data (principals that use groups:"
         f" {found.members:,}, requests that write two lines: {pairs:,})"
     )
-
-
-def _is_member(row: Row) -> bool:
-    return any(row[name] for name in ("commits", "heartbeats", "joins", "syncs"))
 
 
 def _has_begun(row: Row, *, has_syncs: bool) -> bool:

@@ -79,16 +79,6 @@ class Questions(NamedTuple):
         )
 
 
-def texts_of(rows: pl.DataFrame) -> dict[str, Texts]:
-    """Return the columns of a question, for any index.
-
-    Raises:
-        BadQuestions: a column is missing, or holds null.
-
-    """
-    return {column: _texts(rows, column) for column in QUESTION}
-
-
 def encode(index: Index, texts: dict[str, Texts]) -> Questions:
     """Return questions as an index reads them.
 
@@ -109,6 +99,16 @@ def encode(index: Index, texts: dict[str, Texts]) -> Questions:
         _numbers_of(texts["resource_name"], index.cells.cell),
         _numbers_of(texts["principal"], lambda text: text in super_users).astype(np.bool_),
     )
+
+
+def texts_of(rows: pl.DataFrame) -> dict[str, Texts]:
+    """Return the columns of a question, for any index.
+
+    Raises:
+        BadQuestions: a column is missing, or holds null.
+
+    """
+    return {column: _texts(rows, column) for column in QUESTION}
 
 
 def _texts(rows: pl.DataFrame, column: str) -> Texts:

@@ -169,11 +169,6 @@ def with_causes(refusals: pl.DataFrame, bindings: Collection[AclBinding]) -> pl.
     )
 
 
-def helped(refusals: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``with_causes`` for which a grant may be offered."""
-    return refusals.filter(pl.col("cause").is_in([each.name for each in CAUSES if each.helps]))
-
-
 class _Asking(NamedTuple):
     """How a principal asks for names: in how much time, and the most within one minute.
 

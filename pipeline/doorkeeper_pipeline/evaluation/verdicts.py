@@ -177,11 +177,6 @@ def doubt_about(grant: Grant, known: Known) -> str:
     return next(filter(None, reasons), "")
 
 
-def asks_often(binding: AclBinding) -> bool:
-    """Say whether a client that uses the grant asks for it again and again."""
-    return binding.entry.operation in _PER_REQUEST and binding.pattern.resource_type in _ASKED_OFTEN
-
-
 def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -> str:
     """Return a doubt about a listing most of whose principals are not in the history, or ''."""
     named = principals - {WILDCARD_PRINCIPAL}
@@ -316,12 +311,12 @@ def _period(grant: Grant, known: Known) -> str:
             f"{principal} made no request in {days:.0f} days and may be a quarterly job or a"
             f" future service; required: {needed:g} days"
         )
-    if asks_often(grant.binding):
+    operation, kind = grant.binding.entry.operation, grant.binding.pattern.resource_type
+    if operation in _PER_REQUEST and kind in _ASKED_OFTEN:
         return ""
     return (
-        f"{grant.binding.entry.operation.name} on {grant.binding.pattern.resource_type.name} is"
-        f" checked at startup or creation, not per request: {days:.0f} days observed, {needed:g}"
-        " required"
+        f"{operation.name} on {kind.name} is checked at startup or creation, not per request:"
+        f" {days:.0f} days observed, {needed:g} required"
     )
 
 

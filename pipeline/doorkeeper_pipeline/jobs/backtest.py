@@ -58,20 +58,15 @@ def changes_by(
 ) -> pl.DataFrame:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``."""
     index = compile_index(after, asked.policy, networks=asked.networks)
-    shared = Sets(asked.index(before), index) if before else index
-    [found] = asked.ask(Question(changes_among, shared, CHANGED))
+    question = Question(turned_from_record, index, CHANGED)
+    if before:
+        question = Question(changed_decisions, Sets(asked.index(before), index), CHANGED)
+    [found] = asked.ask(question)
     same = [name for name in CHANGED if name not in (*COUNTS, "rule_before")]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
     # a rule that some line had.
     summed = found.group_by(same).agg(*SUMMED, pl.col("rule_before").max())
     return summed.select(list(CHANGED)).sort(same)
-
-
-def changes_among(shared: Sets | Index, table: DecisionTable) -> pl.DataFrame:
-    """Return the changed decisions among distinct ones: the function of a ``Question``."""
-    if isinstance(shared, Sets):
-        return changed_decisions(shared, table)
-    return turned_from_record(shared, table)
 
 
 def changed_decisions(sets: Sets, table: DecisionTable) -> pl.DataFrame:

@@ -31,7 +31,7 @@ from doorkeeper_pipeline.evaluation.literals import (
     text,
 )
 from doorkeeper_pipeline.evaluation.questions import COUNTS, SUMMED
-from doorkeeper_pipeline.evaluation.refusals import helped, with_causes
+from doorkeeper_pipeline.evaluation.refusals import CAUSES, with_causes
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.gold import GoldInput
@@ -102,7 +102,7 @@ def denied_table(refusals: pl.DataFrame, bindings: tuple[AclBinding, ...]) -> pl
         *allow_literally(WILDCARD),
     )
     frame = with_causes(frame, bindings)
-    offered = helped(frame)
+    offered = frame.filter(pl.col("cause").is_in([each.name for each in CAUSES if each.helps]))
     offered = offered.filter(is_grantable(offered))
     grants = offered.select(*REFUSAL, commands_of(offered), text().alias("grant_text"))
     table = frame.join(grants, on=REFUSAL, how="left", maintain_order="left").with_columns(

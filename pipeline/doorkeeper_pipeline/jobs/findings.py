@@ -202,11 +202,8 @@ def _detail(cause: str, rows: pl.DataFrame, opens: Mapping[str, int]) -> str:
         return f", {rows['rhythm'][0]}"
     order = ["count", "operation", "resource_type", "resource_name"]
     largest = rows.sort(order, descending=[True, False, False, False])
-    return f", {_listed([_question(row) for row in largest.iter_rows(named=True)])}"
-
-
-def _question(row: Mapping[str, str]) -> str:
-    return f"{row['operation']} on {row['resource_type']} {row['resource_name']}"
+    asked = pl.format("{} on {} {}", "operation", "resource_type", "resource_name")
+    return f", {_listed(largest.select(asked).to_series().to_list())}"
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -76,11 +76,12 @@ class GoldTables:
         ``empty_set`` says that the ACLs that were given are none.
         """
         request = self._request
+        own = bindings.drop(CLUSTER.name)  # other clusters have a part of the table
         values = {
             **request.kept().values(),
             "since": None if request.since is None else request.since.isoformat(),
-            "decisions": _names_digest(self._own_decisions()),
-            "bindings": _rows_digest(bindings.drop(CLUSTER.name)),
+            "decisions": sums.digest_of(self._own_decisions()),
+            "bindings": hashlib.sha256(own.write_ndjson().encode()).hexdigest(),
             "cluster": self._cluster.name,
             "version": self._around.version,
         }
@@ -171,7 +172,7 @@ class GoldTables:
             for found in (last, self._own_decisions())
         )
         values = {
-            "decisions": _names_digest(last),
+            "decisions": sums.digest_of(last),
             "version": self._around.version,
             "cluster": self._cluster.name,
         }
@@ -201,14 +202,3 @@ class GoldTables:
                 frame = pl.concat([self._cluster.others(self._change.read(table)), frame])
             self._change.replace(table, frame)
         return rows
-
-
-def _names_digest(parts: Iterable[DataFile]) -> str:
-    """Return a digest of files of a table: they have random names, and never change."""
-    names = "\n".join(part.path for part in parts)
-    return hashlib.sha256(names.encode()).hexdigest()
-
-
-def _rows_digest(rows: pl.DataFrame) -> str:
-    """Return a digest of rows, of whose table other clusters have a part."""
-    return hashlib.sha256(rows.write_ndjson().encode()).hexdigest()

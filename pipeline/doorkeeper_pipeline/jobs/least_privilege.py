@@ -63,7 +63,7 @@ def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
 
 def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: bool = False) -> Least:
     """Return the least privileges of all principals of the history."""
-    needs = needs_in(asked)
+    needs = sum_needs(asked.answer(needed))
     principals = frozenset(needs["principal"].unique().to_list())
     kept = tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
     patterns, needs = _through(kept, needs, networks=asked.networks)
@@ -76,13 +76,8 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
     return Least(pl.concat([privileges, patterns]), principals)
 
 
-def needs_in(asked: GoldInput) -> pl.DataFrame:
-    """Return the needs of the history under the set in force, or by the recorded outcomes."""
-    return sum_needs(asked.answer(needed))
-
-
 def needed(asked: GoldInput) -> Question:
-    """Ask for the needs."""
+    """Ask for the needs under the set in force, or by the recorded outcomes."""
     current = asked.acls.bindings
     if current:
         return Question(needs_of, grants_of(asked.index(current), current), NEEDS)

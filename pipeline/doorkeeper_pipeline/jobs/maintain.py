@@ -223,7 +223,10 @@ class _Maintenance:
             last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
         )
         is_last = pl.col("end_offset") == pl.col("end_offset").max().over("topic_id", "partition")
-        is_there = pl.col("path").map_elements(_is_there, return_dtype=pl.Boolean)
+        # Of addresses it is not known.
+        is_there = pl.col("path").map_elements(
+            lambda path: places.is_address(path) or Path(path).exists(), return_dtype=pl.Boolean
+        )
         kept = pl.when(pl.col("topic_id").is_null()).then(is_there).otherwise(is_last)
         left = rows.filter(pl.col("last_ts").is_not_null() | (files["decisions"] == 0) | kept)
         self._done.expired["files"] += len(files) - len(left)
@@ -400,8 +403,3 @@ def _has(value: pl.Expr, column: str, name: str) -> pl.Expr:
         return value == name
     word = pl.escape_regex(name)
     return value.str.contains(rf"(?:^|[^\w.@:-]){word}(?:$|[^\w.@-]|[.-](?:$|\W))")
-
-
-def _is_there(path: str) -> bool:
-    """Return whether a file is there; of addresses it is not known."""
-    return places.is_address(path) or Path(path).exists()

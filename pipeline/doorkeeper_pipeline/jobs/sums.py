@@ -142,7 +142,7 @@ def up_to_date(
 
     ``last`` says what those of the last run cover, and the result what they cover now.
     """
-    covered = _digest(part.path for part in cluster.files_of(change.parts("decisions")))
+    covered = digest_of(cluster.files_of(change.parts("decisions")))
     folder = _folder_of(cluster)
     if covered != last or not change.parts(TABLE, folder):
         _Sums(change, engine, cluster).renew(last)
@@ -154,7 +154,7 @@ def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
 
     There are none if they are not up to date: where the last run was for another cluster.
     """
-    decisions = _digest(part.path for part in cluster.files_of(tables.parts("decisions")))
+    decisions = digest_of(cluster.files_of(tables.parts("decisions")))
     kept = cluster.own(tables.read("runs"))["digests"].drop_nulls().to_list()
     if not kept or json.loads(kept[-1]).get(TABLE) != decisions:
         return ()
@@ -194,11 +194,11 @@ class _Sums:
     def _last_files(self, last: str) -> dict[str, DataFile] | None:
         """Return the files that the history of the last run covers; None where it is not known."""
         tables = self._change.tables
-        covered = [part.path for part in self._cluster.files_of(tables.parts("decisions"))]
-        if last != _digest(covered) or not tables.parts(TABLE, self._folder):
+        covered = self._cluster.files_of(tables.parts("decisions"))
+        if last != digest_of(covered) or not tables.parts(TABLE, self._folder):
             return None
         there = {_before_random(part.path): part for part in tables.parts(TABLE, _DAYS)}
-        names = {path: _name_of(path) for path in covered}
+        names = {part.path: _name_of(part.path) for part in covered}
         known = there.keys() >= set(names.values())
         return {path: there[name] for path, name in names.items()} if known else None
 
@@ -354,5 +354,7 @@ def _before_random(path: str) -> str:
     return path.rpartition("-")[0]
 
 
-def _digest(paths: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(paths)).encode()).hexdigest()
+def digest_of(parts: Iterable[DataFile]) -> str:
+    """Return a digest of files of a table: they have random names, and never change."""
+    names = "\n".join(part.path for part in parts)
+    return hashlib.sha256(names.encode()).hexdigest()

@@ -65,11 +65,14 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     )
     if not history.allowed and not lost[0]:
         lead = _UNKNOWN.removesuffix(".")
+    gain = "No denied request would be allowed."
+    if won[1]:
+        gain = f"{amount(won[1], 'decision')} would be allowed in place of denied."
     return Section(
         id="backtest",
         word="Backtest",
         title="What the proposal would change",
-        lead=(f"{lead}. {_gain_text(won[1])}",),
+        lead=(f"{lead}. {gain}",),
         tables=(
             Table(
                 id="backtest-turns",
@@ -82,12 +85,6 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
             ),
         ),
     )
-
-
-def _gain_text(count: int) -> str:
-    if not count:
-        return "No denied request would be allowed."
-    return f"{amount(count, 'decision')} would be allowed in place of denied."
 
 
 _COLUMNS = (

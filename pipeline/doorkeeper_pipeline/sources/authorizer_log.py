@@ -263,7 +263,8 @@ def _columns(offset: int, block: memoryview) -> _Frame:
     try:
         texts = _texts(block, starts)
     except pa.ArrowInvalid:
-        return _Frame(_no_lines(), _group(offset, block, starts, ends, None), len(ends))
+        none = pl.DataFrame(schema={"line": pl.String(), "offset": pl.Int64()})
+        return _Frame(none, _group(offset, block, starts, ends, None), len(ends))
     lines = texts.with_columns(
         begins=(pl.col("line").str.starts_with("["))
         & (pl.col("line").str.slice(24, 2) == "] ")
@@ -295,10 +296,6 @@ def _texts(block: memoryview, starts: npt.NDArray[np.int64]) -> pl.DataFrame:
     array.validate(full=True)
     column = pl.Series("line", array)
     return pl.DataFrame({"line": column.str.strip_chars_end("\r\n")})
-
-
-def _no_lines() -> pl.DataFrame:
-    return pl.DataFrame(schema={"line": pl.String(), "offset": pl.Int64()})
 
 
 def _group(

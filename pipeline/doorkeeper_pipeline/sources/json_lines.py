@@ -195,7 +195,7 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
                 contents = reading.contents(line)
             except ValueError as error:
                 text = line.decode("utf-8", "replace")
-                bad.append((offset, len(line), _one_line(error), text))
+                bad.append((offset, len(line), " ".join(str(error).split())[:300], text))
                 contents = []
             else:
                 lines += len(contents) - 1
@@ -257,7 +257,3 @@ def _frame(rows: list[Decided], source: str) -> pl.DataFrame:
         )
     )
     return sum_decisions(frame.select(list(DECISIONS)))
-
-
-def _one_line(error: ValueError) -> str:
-    return " ".join(str(error).split())[:300]

@@ -53,7 +53,8 @@ def records(
             yield _records_in(offset, block, form.envelope, layout, seen)
             at = offset + len(block)
     except Damaged as error:
-        yield Records(_no_rows(), breakage(at, error), is_utc=False)
+        none = pl.DataFrame(schema={"time": pl.String(), "rest": pl.String(), "offset": pl.Int64()})
+        yield Records(none, breakage(at, error), is_utc=False)
 
 
 def _records_in(
@@ -211,7 +212,3 @@ def _is_authorizer() -> pl.Expr:
         .then(begins)
         .otherwise((logger == layouts.LOGGER) | (is_end & begins))
     )
-
-
-def _no_rows() -> pl.DataFrame:
-    return pl.DataFrame(schema={"time": pl.String(), "rest": pl.String(), "offset": pl.Int64()})

@@ -91,7 +91,7 @@ def compare(
     waiting: list[SourceFile] = []
     for file in found:
         row = by_path.get(file.path)
-        if row is not None and _is_same(row, file, options):
+        if row is not None and _is_renamed(row, file, options):
             claimed[row["file_id"]] = row
             if rebuild:
                 read.append((row["file_id"], file))
@@ -114,10 +114,6 @@ def compare(
             read.append((row["file_id"], file))
     gone = tuple(row for row in rows if row["file_id"] not in claimed)
     return Work(read=tuple(read), moved=tuple(moved), unchanged=tuple(unchanged), gone=gone)
-
-
-def _is_same(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
-    return row["path"] == file.path and _is_renamed(row, file, options)
 
 
 def _is_renamed(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
