@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gc
 import signal
 import threading
@@ -77,19 +76,9 @@ from doorkeeper_pipeline.sources.recognising import SOURCES
 def command(
     *,
     inputs: tuple[str, ...],
-    source: str | None,
-    pattern: str,
-    zone: str,
-    acls: tuple[str, ...],
-    out: Path | str,
-    rebuild: bool,
-    since: dt.datetime | None,
     max_quarantined: float | None,
     follow: float | None,
     cluster: str,
-    different_servers: bool,
-    sensitive: tuple[str, ...],
-    excluded: tuple[str, ...],
     findings: Path | None,
     command_config: Path | None,
     super_users: tuple[str, ...],
@@ -97,7 +86,7 @@ def command(
     release: str,
     chosen: ChosenEngine,
     output: str,
-    **limits: Any,
+    **given: Any,
 ) -> None:
     """Read logs and ACLs and update all tables.
 
@@ -117,24 +106,15 @@ def command(
     options.check_inputs(inputs, is_spark=chosen.is_spark)
     options.check_config(inputs, command_config)
     request = RunRequest(
-        out=out,
         inputs=inputs,
-        acls=acls,
-        source=source,
-        pattern=pattern,
-        zone=zone,
-        rebuild=rebuild,
-        since=since,
         max_quarantined=_max_quarantined(max_quarantined, follow),
         cluster=cluster,
-        different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone),
-        thresholds=Thresholds(*starting.limits(limits)),
-        sensitive=sensitive,
-        excluded=excluded,
+        thresholds=Thresholds(*starting.limits(given)),
         accepted=starting.accepted_findings(findings, cluster),
         networks=options.RELEASES[release],
+        **given,
     )
     with chosen.started() as (shown, engine), collection_paused():
         _run(request, engine, shown, follow, is_json=output == "json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from doorkeeper_pipeline.jobs.request import RunOptions, Surroundings, last_opti
 _LIMITS = ("min_days", "min_agreement", "min_coverage", "brokers", "min_start_days")
 
 
-def limits(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values of the options of evidence in the order of ``Thresholds``."""
-    return tuple(given[name] for name in _LIMITS)
+def limits(given: dict[str, Any]) -> tuple[Any, ...]:
+    """Take the values of the options of evidence out, in the order of ``Thresholds``."""
+    return tuple(given.pop(name) for name in _LIMITS)
 
 
 def run_options(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -124,10 +125,9 @@ def decide_of(standing: Standing | None, about: About) -> Section:
 
 def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
     """Return the section with what can be done without a question."""
-    section_id, word, title = "safe", "Safe to do", "Safe to do now"
+    section = partial(Section, id="safe", word="Safe to do", title="Safe to do now")
     if "grant_usage" not in frames:
-        missing = "No ACLs were given, so no removal is known to be safe."
-        return Section(id=section_id, word=word, title=title, missing=missing)
+        return section(missing="No ACLs were given, so no removal is known to be safe.")
     groups = _groups(standing, SAFE)
     lead = [_lead(groups, "to remove")]
     if groups:
@@ -137,10 +137,7 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
             " principal may lose that status. doorkeeper-pipeline propose --out proposal.yaml"
             " writes the set without them."
         )
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
+    return section(
         lead=tuple(lead),
         tables=(_table("removals", "To remove, by principal", groups, standing, about),),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import polars as pl
 
@@ -60,9 +61,11 @@ _EXCESS = {
 def grants_of(frames: Frames, about: About) -> Section:
     """Return the section about every grant: its age, its use, and the verdict about it."""
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
-    section_id, word, title = "grants", "Grants", "Every grant, its use, and the verdict"
+    section = partial(
+        Section, id="grants", word="Grants", title="Every grant, its use, and the verdict"
+    )
     if unused is None or usage is None:
-        return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
+        return section(missing=NO_ACLS)
     allows = usage.filter(pl.col("permission_type") == "ALLOW")
     state = whole_of(allows)
     grants = sum(part.size for part in state.parts)
@@ -70,10 +73,7 @@ def grants_of(frames: Frames, about: About) -> Section:
     verdicts = [
         f"{tag.word} {number(counts[name])}" for name, tag in _VERDICTS.items() if name in counts
     ]
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
+    return section(
         lead=(f"{amount(grants, 'grant')} in force: {', '.join(verdicts)}.",),
         whole=state,
         tables=(_grants_table(allows, unused, grants, about),),
@@ -134,9 +134,9 @@ def _rank(column: str, order: Iterable[str]) -> pl.Expr:
 def overbroad_of(frames: Frames, about: About) -> Section:
     """Return the section about grants that cover far more than was used through them."""
     wide = frames.get("overbroad_grants")
-    section_id, word, title = "overbroad", "Too wide", "Grants that are too wide"
+    section = partial(Section, id="overbroad", word="Too wide", title="Grants that are too wide")
     if wide is None:
-        return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
+        return section(missing=NO_ACLS)
     total = count_of(wide)
     everybody = count_of(wide.filter(pl.col("excess").list.contains("ALL_PRINCIPALS")))
     lead = [
@@ -151,10 +151,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
         _rank("severity", SEVERITIES),
         *(pl.col("excess").list.len() * -1, pl.col("uses") * -1, *_IDENTITY),
     ]
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
+    return section(
         lead=tuple(lead),
         tables=(
             Table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -96,13 +97,9 @@ def time_of(history: History) -> str:
 
 def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
     """Return the section about the decisions."""
+    section = partial(Section, id="overview", word="Overview", title="What happened")
     if history.first is None or history.last is None:
-        return Section(
-            id="overview",
-            word="Overview",
-            title="What happened",
-            missing="No decisions were read.",
-        )
+        return section(missing="No decisions were read.")
     happened = (
         f"{amount(history.principals, 'principal')} made"
         f" {amount(history.decisions, 'request')} of"
@@ -116,10 +113,7 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
             " they may see. They were denied nothing that they asked for, so that they do not count"
             " as refused."
         )
-    return Section(
-        id="overview",
-        word="Overview",
-        title="What happened",
+    return section(
         lead=tuple(lead),
         timeline=timeline_of(decisions, history.first, history.last),
         rankings=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
@@ -36,13 +38,11 @@ _TURNS = {
 def backtest_of(frames: Frames, history: History, about: About) -> Section:
     """Return the section about the decisions that a proposed set would change."""
     frame = frames.get("backtest")
+    section = partial(
+        Section, id="backtest", word="Backtest", title="What the proposal would change"
+    )
     if frame is None:
-        return Section(
-            id="backtest",
-            word="Backtest",
-            title="What the proposal would change",
-            missing=NOT_TRIED,
-        )
+        return section(missing=NOT_TRIED)
     sums = {
         row["turn"]: (row["rows"], row["decisions"])
         for row in frame.group_by("turn")
@@ -68,10 +68,7 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     gain = "No denied request would be allowed."
     if won[1]:
         gain = f"{amount(won[1], 'decision')} would be allowed in place of denied."
-    return Section(
-        id="backtest",
-        word="Backtest",
-        title="What the proposal would change",
+    return section(
         lead=(f"{lead}. {gain}",),
         tables=(
             Table(

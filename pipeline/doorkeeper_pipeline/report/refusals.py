@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 
 import polars as pl
 
@@ -40,10 +41,9 @@ _PLACES = {each.name: place for place, each in enumerate(CAUSES)}
 def refusals_of(frames: Frames, about: About) -> Section:
     """Return the section about denied accesses."""
     denied = frames.get("denied")
+    section = partial(Section, id="refused", word="Refused", title="Who was refused what")
     if denied is None:
-        return Section(
-            id="refused", word="Refused", title="Who was refused what", missing="Not computed."
-        )
+        return section(missing="Not computed.")
     excluded = about.left_out.principals
     every = denied.filter(~pl.col("probe"))
     real = every.filter(~pl.col("principal").is_in(excluded))
@@ -56,10 +56,7 @@ def refusals_of(frames: Frames, about: About) -> Section:
         "resource_name",
     ]
     rows = first_of(real, order, about.rows_max)
-    return Section(
-        id="refused",
-        word="Refused",
-        title="Who was refused what",
+    return section(
         lead=(*_lead(real, total, rows), *_left_out(every, excluded)),
         tables=(
             _causes(real, frames, about),
