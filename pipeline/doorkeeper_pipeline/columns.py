@@ -65,7 +65,6 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
 

@@ -99,7 +99,6 @@ def command(
 
 
 def record_of(turned: Sequence[dict[str, Any]], *, allowed: int) -> Mapping[str, Any]:
-    """Return the decisions that change, for JSON."""
     return {
         "newly_denied": sum(row["count"] for row in turned if row["turn"] == "ALLOW_TO_DENY"),
         "newly_allowed": sum(row["count"] for row in turned if row["turn"] == "DENY_TO_ALLOW"),

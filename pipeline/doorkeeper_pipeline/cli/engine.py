@@ -26,7 +26,6 @@ class ChosenEngine(NamedTuple):
 
     @property
     def is_spark(self) -> bool:
-        """Return whether it is Spark."""
         return self.name == "spark" or self.master is not None
 
     @contextmanager

@@ -136,7 +136,6 @@ def _describe_unexpected(error: BaseException) -> str:
 
 
 def say(text: str) -> None:
-    """Print a message on stderr."""
     for line in text.splitlines():
         sys.stderr.write(f"doorkeeper-pipeline: {printable(line)}\n")
 

@@ -155,5 +155,4 @@ class Maintained(TypedDict):
 
 
 def show_record(record: Mapping[str, Any]) -> None:
-    """Print a record on stdout."""
     show(json.dumps(record, default=str, indent=2))

@@ -87,7 +87,6 @@ def command(
 
 
 def record_of(done: Maintained) -> json_records.Maintained:
-    """Return what was done, for JSON."""
     return {
         "before": None if done.before is None else str(done.before),
         "expired": dict(done.expired),
@@ -101,7 +100,6 @@ def record_of(done: Maintained) -> json_records.Maintained:
 
 
 def as_text(done: Maintained, vacuum_hours: int) -> str:
-    """Return what was done, for people."""
     lines = []
     if done.before is not None:
         lines.append(f"before {done.before}: {_rows(done.expired)} removed")

@@ -132,7 +132,6 @@ def command(
 
 
 def record_of(proposal: Proposal) -> Mapping[str, Any]:
-    """Return a proposal for JSON."""
     from doorkeeper.acls.formats.records import records
     from doorkeeper.acls.words import region_words
     from doorkeeper_pipeline.cli.backtest import record_of as record_of_backtest

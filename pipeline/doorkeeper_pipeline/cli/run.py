@@ -201,7 +201,6 @@ def waiting() -> Iterator[Callable[[float], bool]]:
 
 
 def record_of(summary: RunSummary) -> Mapping[str, object]:
-    """Return the summary for JSON."""
     proof = summary.evidence
     return {
         "run": summary.run,
@@ -235,7 +234,6 @@ def as_line(summary: RunSummary) -> str:
 
 
 def as_text(summary: RunSummary, out: Path | str) -> str:
-    """Return the summary for people."""
     row = summary.run
     decided = row["lines"] - row["ignored"] - row["quarantined"]
     seconds = (row["finished"] - row["started"]).total_seconds()

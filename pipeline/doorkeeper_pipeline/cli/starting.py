@@ -74,7 +74,6 @@ def surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
 
 
 def version() -> str:
-    """Return the version of the installed package."""
     try:
         return importlib.metadata.version("doorkeeper")
     except importlib.metadata.PackageNotFoundError:

@@ -30,11 +30,9 @@ class AclSet(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        """Return the id of each binding."""
         return self.rows["binding_id"].to_list()
 
     def rows_of(self, numbers: Sequence[int]) -> pl.DataFrame:
-        """Return the rows of some bindings."""
         return self.rows[pl.Series(numbers, dtype=pl.UInt32)]
 
     def with_ids(self, values: Mapping[str, V]) -> dict[AclBinding, V]:

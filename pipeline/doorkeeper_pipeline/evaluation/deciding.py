@@ -42,7 +42,6 @@ class Decisions(NamedTuple):
     """The number of the binding that decided, or NO_BINDING."""
 
     def part(self, which: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Decisions:
-        """Return some of them."""
         return Decisions(self.allowed[which], self.rules[which], self.bindings[which])
 
     def frame(self) -> pl.DataFrame:

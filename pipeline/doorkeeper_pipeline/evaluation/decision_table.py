@@ -45,7 +45,6 @@ class Evaluated:
     """
 
     def __init__(self, rows: pl.DataFrame, texts: dict[str, Texts], index: Index) -> None:
-        """Take the decisions and their texts."""
         self.rows = rows
         self.index = index
         self._texts = texts
@@ -54,12 +53,10 @@ class Evaluated:
 
     @cached_property
     def questions(self) -> Questions:
-        """Return the decisions as questions of the set."""
         return encode(self.index, self._texts)
 
     @cached_property
     def decisions(self) -> Decisions:
-        """Return the decisions of the set."""
         return decisions(self.index, self.questions)
 
     def blocks(self) -> Iterator[Block]:
@@ -92,13 +89,11 @@ class DecisionTable:
     """
 
     def __init__(self, rows: pl.DataFrame) -> None:
-        """Take the rows."""
         self.rows = rows
         self._evaluated: list[Evaluated] = []
 
     @cached_property
     def texts(self) -> dict[str, Texts]:
-        """Return the columns of a question."""
         return texts_of(self.rows)
 
     def evaluate(self, index: Index) -> Evaluated:

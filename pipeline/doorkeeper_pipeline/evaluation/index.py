@@ -105,7 +105,6 @@ class Index:
 
     @property
     def entries(self) -> int:
-        """Return how many entries there are."""
         return len(self.entry_bindings)
 
     def bindings_of(self, scores: NDArray[np.int32]) -> NDArray[np.int32]:

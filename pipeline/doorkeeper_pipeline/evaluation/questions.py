@@ -62,11 +62,9 @@ class Questions(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return the number of questions."""
         return len(self.cells)
 
     def part(self, span: slice) -> Questions:
-        """Return the questions of a span."""
         return Questions(
             {name: Texts(each.values, each.codes[span]) for name, each in self.texts.items()},
             self.principals[span],

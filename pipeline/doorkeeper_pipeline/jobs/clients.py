@@ -34,7 +34,6 @@ REQUESTED = Totals(("principal", "api", "resource_type", "outcome"))
 
 
 def clients(asked: GoldInput) -> dict[str, pl.DataFrame]:
-    """Return the table."""
     about_groups = pl.col("resource_type") == ResourceType.GROUP.name
     allowed = pl.col("outcome") == "ALLOWED"
     counts = {

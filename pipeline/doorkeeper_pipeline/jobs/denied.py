@@ -61,7 +61,6 @@ REFUSALS = {
 
 
 def denied_accesses(asked: GoldInput) -> dict[str, pl.DataFrame]:
-    """Return the table, sorted."""
     return {"denied": denied_table(asked.answer(refusals), asked.acls.bindings)}
 
 

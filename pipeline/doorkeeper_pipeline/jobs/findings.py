@@ -54,7 +54,6 @@ class Group(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Return whether ``why`` is a question."""
         return CAUSES[self.cause].asks
 
     @property

@@ -86,11 +86,9 @@ class GoldInput:
 
     @property
     def acls(self) -> AclSet:
-        """Return the set of ACLs in force at the end."""
         return self.once(_acls_in_force)
 
     def index(self, bindings: tuple[AclBinding, ...]) -> Index:
-        """Return the index of a set of ACLs."""
         if id(bindings) not in self.indexes:
             index = compile_index(bindings, self.policy, networks=self.networks)
             self.indexes[id(bindings)] = bindings, index
@@ -125,7 +123,6 @@ class Totals:
     by: tuple[str, ...]
 
     def __call__(self, _: GoldInput) -> Question:
-        """Return the question."""
         kinds = {name: pl.Boolean() if name == "probe" else pl.String() for name in self.by}
         return Question(totals, self.by, {**kinds, **COUNTS})
 
@@ -153,7 +150,6 @@ class GoldJob(NamedTuple):
     inputs: tuple[str, ...]
 
     def make(self, asked: GoldInput) -> dict[str, pl.DataFrame]:
-        """Return the tables."""
         made: dict[str, pl.DataFrame] = _named(self.function)(asked)
         return made
 

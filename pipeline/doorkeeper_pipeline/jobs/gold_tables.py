@@ -47,7 +47,6 @@ class GoldTables:
         made: Mapping[str, str],
         started: dt.datetime,
     ) -> None:
-        """Take what the tables are made of."""
         self.warnings: Counter[str] = Counter()
         self.digests = {name: text for name, text in made.items() if name == sums.TABLE}
         self._request = request

@@ -55,7 +55,6 @@ _TIME = pl.Datetime("us", "UTC")
 
 
 def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
-    """Return the three tables."""
     acls = asked.acls
     observed = span(asked)
     totals = usage(asked)
@@ -218,7 +217,6 @@ def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unus
 
 
 def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
-    """Return the grants that are too wide."""
     return overbroad(acls.bindings, asked.answer(touches), history(asked))
 
 

@@ -43,7 +43,6 @@ class Inputs:
         change: Change,
         known: list[dict[str, Any]],
     ) -> None:
-        """Take the request; nothing is looked at yet."""
         self.warnings: Counter[str] = Counter()
         self._request = request
         self._around = around

@@ -156,7 +156,6 @@ class _Maintenance:
             self._done.before = day
 
     def whole(self) -> Maintained:
-        """Prepare the change."""
         files = self._tables.read("files")
         kept_files = self._expire(files)
         self._rewrite()

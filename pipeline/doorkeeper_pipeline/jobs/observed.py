@@ -66,7 +66,6 @@ def days_in(_: None, files: tuple[str, ...]) -> pl.DataFrame:
 
 
 def span(asked: GoldInput) -> Span:
-    """Return how long a history is."""
     return span_of(days(asked)["days"].to_dicts())
 
 
@@ -79,7 +78,6 @@ def history(asked: GoldInput) -> History:
 
 
 def principals_of(asked: GoldInput) -> frozenset[str]:
-    """Return the principals of a history."""
     return frozenset(ACTIVITY.of(asked)["principal"])
 
 
@@ -152,7 +150,6 @@ class Span(NamedTuple):
 
     @property
     def days(self) -> int:
-        """Return the number of days that have decisions."""
         return len(self.dates)
 
 

@@ -167,7 +167,6 @@ def _write_range(task: ReadTask, here: ReadTask) -> ReadResult:
 
 
 def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") -> ReadResult:
-    """Return several results as one."""
     warnings: Counter[str] = Counter()
     for result in results:
         warnings.update(dict(result.warnings))

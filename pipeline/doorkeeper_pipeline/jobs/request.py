@@ -38,7 +38,6 @@ class RunOptions(NamedTuple):
     excluded: tuple[str, ...] = ()
 
     def values(self) -> dict[str, Any]:
-        """Return the options as JSON has them."""
         return {
             "allow_everyone": self.policy.allow_everyone,
             "super_users": sorted(self.policy.super_users),

@@ -54,7 +54,6 @@ class Standing(NamedTuple):
 
     @property
     def last(self) -> datetime | None:
-        """Return the start of the last run."""
         return self.runs[-1] if self.runs else None
 
     @property

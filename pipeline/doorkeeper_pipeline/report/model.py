@@ -113,7 +113,6 @@ class Column:
     choice: bool = False
 
     def value(self, row: Any) -> Value:  # noqa: ANN401  of the table's own kind
-        """Return the value of a row."""
         value: Value = row[self.of] if isinstance(self.of, str) else self.of(row)
         return value
 

@@ -74,7 +74,6 @@ def events_of(
 
 
 def lines_of(events: Iterator[Event]) -> Iterator[bytes]:
-    """Yield events as lines of JSON."""
     encode = msgspec.json.Encoder().encode
     for event in events:
         yield encode(event) + b"\n"

@@ -51,12 +51,10 @@ class History(NamedTuple):
 
     @property
     def allowed(self) -> int:
-        """Return how many were allowed."""
         return self.decisions - self.refused - self.probes
 
 
 def history_of(decisions: pl.LazyFrame) -> History:
-    """Return the decisions in numbers."""
     row = (
         decisions.select(
             _ALL,
@@ -96,7 +94,6 @@ def time_of(history: History) -> str:
 
 
 def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
-    """Return the section about the decisions."""
     section = partial(Section, id="overview", word="Overview", title="What happened")
     if history.first is None or history.last is None:
         return section(missing="No decisions were read.")

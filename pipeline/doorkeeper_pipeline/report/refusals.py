@@ -39,7 +39,6 @@ _PLACES = {each.name: place for place, each in enumerate(CAUSES)}
 
 
 def refusals_of(frames: Frames, about: About) -> Section:
-    """Return the section about denied accesses."""
     denied = frames.get("denied")
     section = partial(Section, id="refused", word="Refused", title="Who was refused what")
     if denied is None:

@@ -50,7 +50,7 @@ from doorkeeper_pipeline.sources.parsed import (
     quarantine_frame,
     sum_decisions,
 )
-from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
 from doorkeeper_pipeline.sources.records import Records, records
 from doorkeeper_pipeline.sources.times import utc_of_zone
@@ -172,7 +172,7 @@ def parse_parts(
     odd: list[Parsed] = []
     at = begun = start
     try:
-        for offset, block in whole(path, how, start, end):
+        for offset, block in cut_blocks(path, how, start, end, _last_boundary):
             frame = _columns(offset, block)
             odd.append(_odd(frame.odd, zone))
             regular.append(_group_texts(frame._replace(odd=[])))
@@ -214,34 +214,6 @@ def _parse_records(blocks: Iterator[Records], zone: str, size: int) -> Iterator[
             frames, odd, held = {zone: [], "UTC": []}, [], 0
     if odd:
         yield parse()
-
-
-def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, memoryview]]:
-    """Yield blocks that end where a record ends; the last one ends where the range does.
-
-    They are views: to copy a block takes as long as to look for its lines.
-
-    Raises:
-        Damaged: the file is broken after the last block.
-
-    """
-    rest, rest_at = b"", start
-    try:
-        for at, block in blocks(path, how, start, end):
-            data, rest_at = rest + block, at - len(rest)
-            cut = _last_boundary(data, len(rest))
-            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
-                rest = data
-                continue
-            cut = cut or data.rfind(b"\n") + 1 or len(data)
-            yield rest_at, memoryview(data)[:cut]
-            rest, rest_at = data[cut:], rest_at + cut
-    except Damaged:
-        if rest:
-            yield rest_at, memoryview(rest)
-        raise
-    if rest:
-        yield rest_at, memoryview(rest)
 
 
 def _last_boundary(data: bytes, searched: int) -> int:

@@ -28,7 +28,7 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
     sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import form_of_file
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -127,23 +127,8 @@ def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[t
         Damaged: the file is broken after the last block.
 
     """
-    rest, rest_at = b"", start
-    try:
-        for at, block in blocks(path, how, start, end):
-            data, rest_at = rest + block, at - len(rest)
-            cut = data.rfind(b"\n") + 1
-            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
-                rest = data
-                continue
-            cut = cut or len(data)
-            yield rest_at, data[:cut]
-            rest, rest_at = data[cut:], rest_at + cut
-    except Damaged:
-        if rest:
-            yield rest_at, rest
-        raise
-    if rest:
-        yield rest_at, rest
+    for at, block in cut_blocks(path, how, start, end, lambda data, _: data.rfind(b"\n") + 1):
+        yield at, bytes(block)
 
 
 class _Reading(NamedTuple):

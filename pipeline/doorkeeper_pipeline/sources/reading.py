@@ -6,7 +6,7 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -102,7 +102,6 @@ class _Ungz:
     """A gz file, uncompressed, that gives everything before a damage."""
 
     def __init__(self, unpacked: gzip.GzipFile) -> None:
-        """Begin to read."""
         self._unpacked = unpacked
 
     def read(self, size: int) -> bytes:
@@ -117,7 +116,6 @@ class _Unpacked:
     """A zst, bz2 or xz file, uncompressed, that gives everything before a damage."""
 
     def __init__(self, raw: IO[bytes], path: Path, how: str) -> None:
-        """Begin to read."""
         self._raw = raw
         self._path = path
         self._how = how
@@ -215,3 +213,34 @@ def blocks(
             if not block:
                 return
             offset += len(block)
+
+
+def cut_blocks(
+    path: Path, how: str, start: int, end: int | None, cut_of: Callable[[bytes, int], int]
+) -> Iterator[tuple[int, memoryview]]:
+    """Yield blocks that end where a record ends; the last one ends where the range does.
+
+    ``cut_of`` says where that is in some bytes of which so many were searched before, 0 for none.
+    Blocks are views: to copy one takes as long as to look for its lines.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
+    """
+    rest, rest_at = b"", start
+    try:
+        for at, block in blocks(path, how, start, end):
+            data, rest_at = rest + block, at - len(rest)
+            cut = cut_of(data, len(rest))
+            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
+                rest = data
+                continue
+            cut = cut or data.rfind(b"\n") + 1 or len(data)
+            yield rest_at, memoryview(data)[:cut]
+            rest, rest_at = data[cut:], rest_at + cut
+    except Damaged:
+        if rest:
+            yield rest_at, memoryview(rest)
+        raise
+    if rest:
+        yield rest_at, memoryview(rest)

@@ -26,7 +26,6 @@ EXAMPLES = 3
 
 @cache
 def schema_of(table: str) -> pl.Schema:
-    """Return the schema of the files of a table."""
     return polars_schema(TABLES[table])
 
 

@@ -105,11 +105,9 @@ class Tables:
         return contents.read_files(self.root, table, self.files(table), columns)
 
     def place_of(self, part: DataFile) -> str:
-        """Return where a file is."""
         return f"{self.folder_of(part.table)}/{part.path}"
 
     def folder_of(self, table: str) -> str:
-        """Return where a table is."""
         return f"{self.root}/{places.folder_of(table)}"
 
     def _now(self, table: str) -> DeltaTable | None:
@@ -159,7 +157,6 @@ class Change:
         self._begun = False
 
     def add(self, parts: Iterable[DataFile]) -> None:
-        """Add files that were written."""
         for part in parts:
             self._added.setdefault(part.table, {})[part.path] = part
 
@@ -176,7 +173,6 @@ class Change:
         self.add([write_part(self.tables.root, table, frame, name)])
 
     def replace(self, table: str, frame: pl.DataFrame) -> None:
-        """Replace all rows of a table."""
         self.remove(table)
         self.write(table, frame, table)
 
@@ -186,18 +182,15 @@ class Change:
         gone.update(part.path for part in self.tables.parts(table, prefix))
 
     def changes(self, table: str) -> bool:
-        """Return whether files of a table come or go."""
         return bool(self._added.get(table) or self._removed.get(table))
 
     def parts(self, table: str, prefix: str = "") -> list[DataFile]:
-        """Return the files of a table as they will be."""
         gone = self._removed.get(table, set())
         stay = [part for part in self.tables.parts(table, prefix) if part.path not in gone]
         new = [part for part in self._added.get(table, {}).values() if part.path.startswith(prefix)]
         return sorted((*stay, *new), key=lambda part: part.path)
 
     def files(self, table: str, prefix: str = "") -> list[str]:
-        """Return the files of a table as they will be."""
         return [self.tables.place_of(part) for part in self.parts(table, prefix)]
 
     def read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:

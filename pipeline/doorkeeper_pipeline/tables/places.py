@@ -71,7 +71,6 @@ def spans_of(path: str) -> int:
 
 
 def day_of(path: str) -> str:
-    """Return the day of decisions at a path."""
     return path.removeprefix(DAY).partition("/")[0]
 
 

@@ -73,7 +73,6 @@ class RecordRange(NamedTuple):
         return f"{self.address}/{self.partition}"
 
     def pieces(self, size: int = RANGE_RECORDS) -> list[RecordRange]:
-        """Return ranges that tasks read."""
         return [
             self._replace(first=first, end=min(first + size, self.end))
             for first in range(self.first, self.end, size)

@@ -24,7 +24,6 @@ class RecordLines:
     """
 
     def __init__(self) -> None:
-        """Create the file."""
         self._file = tempfile.NamedTemporaryFile(prefix="doorkeeper-")  # noqa: SIM115  __exit__
         self.path = Path(self._file.name)
         self.empty = 0
