@@ -3,17 +3,6 @@
 A refusal has the first cause of the table ``CAUSES`` that applies. Only a missing grant has a
 command: elsewhere a grant would not help, or nobody knows yet whether it should be given.
 
-    cause           a refusal ...
-    ASKED_ONLY      of a request that only asked what it would be allowed: nothing failed
-    ALLOWED_NOW     of what the ACLs in force allow: granted since
-    NO_LOGIN        of User:ANONYMOUS, a client that did not log in
-    DENY            by a DENY, which no ALLOW overrides
-    ADMINISTRATION  of a request that is for administrators, or for brokers
-    PROBING         of a principal that asks for many names, or for much within a minute
-    DESCRIBE_FIRST  of DESCRIBE, which a client asks for before the READ or WRITE that it wants
-    NO_GRANT        of a principal without any ALLOW of its own
-    MISSING_GRANT   of a principal with others
-
 The log has lines, and no intentions: that somebody probes is inferred from how many names it asks
 for, so that the advice is to ask.
 """

@@ -1,28 +1,8 @@
 """What a history says about one grant: keep it, ask somebody, or remove it; and why.
 
 A removal is proposed only where every rule of the table ``RULES`` lets it pass. The first one that
-does not gives the verdict and the reason:
-
-    rule         verdict               the grant ...
-    host         ASK                   has a host that no client has: it is probably mistyped
-    deny         KEEP                  is a DENY: it may refuse something tomorrow
-    used         KEEP                  decided a request, or stays for one that others allow
-    names        KEEP                  is used for generated names, which others list one by one
-    collector    NOT_ENOUGH_EVIDENCE   is judged by a log that lacks lines
-    history      NOT_ENOUGH_EVIDENCE   is judged by a history that is short, incomplete or of others
-    doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
-    unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
-    listing      NOT_ENOUGH_EVIDENCE   is one of a listing most of whose principals never appear
-    brokers      NOT_ENOUGH_EVIDENCE   may be used at brokers or controllers whose logs are missing
-    age          NOT_ENOUGH_EVIDENCE   was given too lately
-    unknown-age  ASK                   may have been given lately: no listing says since when it is
-    period       NOT_ENOUGH_EVIDENCE   is for an operation that is asked per start or creation, or
-                                       of a principal that makes no request
-    deny-first   ASK                   would have been used, or might, but for a DENY
-    refused      ASK                   is of a principal that is refused often
-    renamed      ASK                   is of a principal that resembles one that appears
-    dormant      REMOVE                passes all rules, and its principal made no request at all
-    unneeded     REMOVE                passes all rules
+does not gives the verdict and the reason. docs/reference/pipeline-reference.md says of each when it
+holds.
 
 What the rules know comes with the call; nothing here reads tables.
 """

@@ -204,12 +204,7 @@ class Inputs:
         return results
 
     def _check_quarantine(self, whole: ReadResult) -> None:
-        """Refuse a run that could not read much: its tables would look complete.
-
-        Raises:
-            TooManyUnread: a larger part went to quarantine than the request allows.
-
-        """
+        """Refuse a run that could not read much: its tables would look complete."""
         quarantined, lines = whole.quarantined, max(whole.lines, whole.quarantined)
         allowed = self._request.max_quarantined
         # A torn line or two of a short log are normal, if they are not most of it.

@@ -179,12 +179,7 @@ def _check(wanted: ProposalOptions) -> None:
 
 
 def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
-    """Check that principals are known: one that is spelt otherwise would have no proposal.
-
-    Raises:
-        PipelineError: one has neither an ACL nor a decision.
-
-    """
+    """Check that principals are known: one that is spelt otherwise would have no proposal."""
     unknown = set(wanted.principals) - {each.entry.principal for each in acls.bindings}
     if unknown:
         unknown -= principals_of(asked)
@@ -212,12 +207,7 @@ def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveCh
 
 
 def _refuse(wider: Sequence[EffectiveChange]) -> None:
-    """Refuse a proposal that allows more than the ACLs in force.
-
-    Raises:
-        PipelineError: there is a region that it newly allows.
-
-    """
+    """Refuse a proposal that allows more than the ACLs in force."""
     if wider:
         count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
         reason = f"the proposal would newly allow {count}"

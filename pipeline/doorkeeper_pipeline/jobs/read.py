@@ -261,10 +261,6 @@ def _check_same(task: ReadTask) -> None:
 
     A log that was rotated in between has its name given to the next one: its lines would count as
     this one's, for ever.
-
-    Raises:
-        Unreadable: it is another one.
-
     """
     path = Path(task.path)
     beginning = reading.head(path, reading.compression(path), task.head_bytes)

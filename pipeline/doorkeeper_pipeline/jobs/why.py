@@ -131,12 +131,7 @@ def explain(
 
 
 def _chosen(asked: GoldInput, group: Sequence[AclBindingFilter]) -> list[int]:
-    """Return the numbers of the grants in force that one of the filters asks for.
-
-    Raises:
-        PipelineError: there is none.
-
-    """
+    """Return the numbers of the grants in force that one of the filters asks for."""
     bindings = asked.acls.bindings
     if not bindings:
         raise PipelineError(

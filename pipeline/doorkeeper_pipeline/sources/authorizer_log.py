@@ -255,12 +255,7 @@ def _columns(offset: int, block: memoryview) -> _Frame:
 
 
 def _texts(block: memoryview, starts: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """Return lines as a column without copying them: they are where the block has them.
-
-    Raises:
-        pa.ArrowInvalid: they are no UTF-8.
-
-    """
+    """Return lines as a column without copying them: they are where the block has them."""
     offsets = np.append(starts, len(block))
     array = pa.LargeStringArray.from_buffers(
         len(starts), pa.py_buffer(offsets), pa.py_buffer(block)

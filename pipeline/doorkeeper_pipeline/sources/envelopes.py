@@ -174,12 +174,7 @@ def _cut(text: str, at: int) -> tuple[str, str]:
 
 
 def _objects(line: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a line: one, those of an array, or several without a break.
-
-    Raises:
-        ValueError: it has anything else.
-
-    """
+    """Yield the objects of a line: one, those of an array, or several without a break."""
     try:
         found = list(_values_of(line))
     except RecursionError as error:

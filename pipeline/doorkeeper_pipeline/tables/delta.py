@@ -317,12 +317,7 @@ def _unused(folder: str, newest: DeltaTable, kept_hours: int) -> list[str]:
 
 
 def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
-    """Check that a table has the partitions of this release, and the columns that each row needs.
-
-    Raises:
-        Unreadable: another release wrote it.
-
-    """
+    """Check that a table has the partitions of this release, and the columns that each row needs."""
     declared = TABLES[table]
     there = {field.name for field in found.schema().fields}
     missing = [

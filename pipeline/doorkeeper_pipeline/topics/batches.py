@@ -68,12 +68,7 @@ def _batches(data: bytes) -> Iterator[RecordBatch]:
 
 
 def _records(batch: RecordBatch) -> Iterator[tuple[int, record_batches.Record]]:
-    """Yield the records, each with its offset.
-
-    Raises:
-        Unreadable: the batch is damaged.
-
-    """
+    """Yield the records, each with its offset."""
     try:
         for record in batch.records(decompress(batch.compression, batch.body)):
             yield batch.base_offset + record.offset_delta, record
