@@ -1,6 +1,6 @@
 """How a command that cannot go on says so: a line for each problem on stderr, never a traceback.
 
-No other end has the status 1: a script that runs a backtest must not take a full disk for its
+Only a backtest ends with the status 1: a script that runs one must not take a full disk for its
 answer.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper_pipeline.jobs.why import Examples, Explanation, Row
+    from doorkeeper_pipeline.jobs.why import Explanation, Row
 
 EXAMPLES_SHOWN = 3
 TEXT_SHOWN = 300
@@ -236,9 +236,5 @@ def as_record(found: Explanation) -> dict[str, Any]:
         "covered_by": [row_of(each) for each in found.covered_by],
         "unread": found.unread,
         "nameless_lines": found.nameless,
-        "examples": [_record(each) for each in found.examples],
+        "examples": [{"title": each.title, "rows": list(each.rows)} for each in found.examples],
     }
-
-
-def _record(examples: Examples) -> dict[str, Any]:
-    return {"title": examples.title, "rows": list(examples.rows)}

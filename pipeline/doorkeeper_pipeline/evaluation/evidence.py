@@ -171,13 +171,17 @@ def evidence_of(
     """Return the evidence in a history; rows are those of the table agreement."""
     if not observed.has_acls:
         rows = ()
-    count = _sum(rows, "count")
+    count = sum(row["count"] for row in rows)
     share = 100 * sum(map(_agreeing, rows)) / count if count else 0.0
     wrong = tuple(_wrong_policy(rows, policy))
     others = tuple(_causes(rows, policy))
     is_untold = observed.has_acls and not observed.allowed
     agreement = share if observed.has_acls else None
-    lost = tuple(_lost_lines(observed, thresholds))
+    days = len(observed.days)
+    all_days = days + len(observed.missing_days)
+    lost = tuple(
+        lost_lines(observed.collection, days, all_days, observed.span_days, thresholds.coverage)
+    )
     is_checked = observed.logs is None or not observed.has_acls
     return Evidence(
         observed,
@@ -278,17 +282,6 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
                 " whether files of this broker are missing or its logger was at INFO. Days"
                 f" without: {_first_days(without)}"
             )
-
-
-def _lost_lines(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
-    days = len(observed.days)
-    return lost_lines(
-        observed.collection,
-        days,
-        days + len(observed.missing_days),
-        observed.span_days,
-        thresholds.coverage,
-    )
 
 
 def _first_days(days: Sequence[dt.date]) -> str:
@@ -446,10 +439,6 @@ def _be(rows: Iterable[Row]) -> str:
 def _count(rows: Iterable[Row]) -> str:
     count = sum(row["count"] for row in rows)
     return f"{count:,} {'decision' if count == 1 else 'decisions'}"
-
-
-def _sum(rows: Iterable[Row], column: str) -> int:
-    return sum(row[column] for row in rows)
 
 
 def _percent(share: float) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
+from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.generated import (
     PATTERN_NAMES,
@@ -52,6 +53,7 @@ from doorkeeper_pipeline.tables import contents
 
 COVERED_BY_MAX = 10
 _TIME = pl.Datetime("us", "UTC")
+_NOTHING = pl.lit([], pl.List(pl.String))
 
 
 def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
@@ -60,10 +62,11 @@ def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
     totals = usage(asked)
     unneeded = removable(asked, acls, totals)
     judged = verdicts(asked, totals, unneeded)
+    rows = _usage_rows(acls, totals, observed, judged)
     return {
-        "grant_usage": grant_usage(acls, totals, observed.days, columns_of(acls, judged)),
-        "unused_grants": _unused_table(acls, unneeded, totals, observed, judged),
-        "overbroad_grants": _overbroad_table(acls, overbroad_in(asked, acls), observed, judged),
+        "grant_usage": contents.of_job("grant_usage", rows),
+        "unused_grants": _unused_table(rows, unneeded, acls.ids),
+        "overbroad_grants": _overbroad_table(rows, overbroad_in(asked, acls), judged),
     }
 
 
@@ -113,30 +116,6 @@ def verdicts(
         days_known = int(known.days_of(grant))
         found.append(GrantVerdict(judge(grant, known), days_known, opening, grant, known))
     return found
-
-
-def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
-    """Return the columns of verdicts, in the order of the bindings."""
-    return pl.DataFrame(
-        {
-            "binding": pl.Series(range(len(acls.bindings)), dtype=pl.Int32),
-            "verdict": [each.judged.verdict.value for each in judged],
-            "rule": [each.judged.rule for each in judged],
-            "why": [each.judged.why for each in judged],
-            "known_from": pl.Series([each.grant.known_from for each in judged], dtype=_TIME),
-            "days_known": pl.Series([each.days_known for each in judged], dtype=pl.Int64),
-            **_openings(judged),
-        },
-        schema_overrides=dict.fromkeys(("verdict", "rule", "why"), pl.String),
-    )
-
-
-def _openings(judged: Sequence[GrantVerdict]) -> dict[str, pl.Series]:
-    """Return the columns of what each binding opens."""
-    return {
-        "severity": pl.Series([each.opening.severity for each in judged], dtype=pl.String),
-        "opens": pl.Series([each.opening.opens for each in judged], dtype=pl.String),
-    }
 
 
 def known_in(asked: GoldInput) -> Known:
@@ -226,70 +205,69 @@ def generated_in(asked: GoldInput) -> dict[int, str]:
     return generated(asked.answer(names), observed.first, observed.last)
 
 
-def _unused_table(
-    acls: AclSet,
-    found: Sequence[Unused],
-    totals: pl.DataFrame,
-    observed: Span,
-    verdicts_: Sequence[GrantVerdict],
+def _usage_rows(
+    acls: AclSet, totals: pl.DataFrame, observed: Span, judged: Sequence[GrantVerdict]
 ) -> pl.DataFrame:
-    chosen = [verdicts_[each.binding] for each in found]
-    ids = acls.ids
-    judged = pl.DataFrame(
+    """Return all bindings in their order, with their uses and verdicts."""
+    verdicts = pl.DataFrame(
         [
             (
-                each.reason,
-                [ids[other] for other in each.covered_by[:COVERED_BY_MAX]],
-                verdict.judged.verdict.value,
-                verdict.judged.rule,
-                verdict.judged.why,
-                verdict.grant.known_from,
+                *(number, each.judged.verdict.value, each.judged.rule, each.judged.why),
+                *(each.grant.known_from, each.days_known, *each.opening),
             )
-            for each, verdict in zip(found, chosen, strict=True)
+            for number, each in enumerate(judged)
         ],
         {
-            "reason": pl.String,
-            "covered_by": pl.List(pl.String),
-            "proposal": pl.String,
-            "rule": pl.String,
-            "why": pl.String,
+            "binding": pl.Int32,
+            **dict.fromkeys(("verdict", "rule", "why"), pl.String),
             "known_from": _TIME,
+            "days_known": pl.Int64,
+            **dict.fromkeys(Opening._fields, pl.String),
         },
         orient="row",
     )
-    bindings = acls.rows_of([each.binding for each in found]).with_columns(**_openings(chosen))
-    frame = pl.concat([bindings, judged], how="horizontal")
-    going = frame.filter(pl.col("proposal") == "REMOVE")
-    commands = going.select("binding", commands_of(going, remove=True))
-    frame = (
-        frame.join(commands, on="binding", how="left", maintain_order="left")
-        .with_columns(pl.col("command").fill_null(""))
-        .join(
-            totals.select("binding", "uses", "last_ts"),
-            on="binding",
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(
-            pl.col("uses").fill_null(0),
-            pl.col("last_ts").alias("last_used"),
-            pl.lit(observed.days, pl.Int64).alias("days_observed"),
-            pl.lit(observed.first, _TIME).alias("first_observed"),
-            pl.lit(observed.last, _TIME).alias("last_observed"),
-        )
+    frame = acls.rows.join(totals, on="binding", how="left", maintain_order="left")
+    return frame.join(verdicts, on="binding", maintain_order="left").with_columns(
+        pl.col("uses", "decisive_uses").fill_null(0),
+        pl.col(*DETAILS.values()).fill_null(_NOTHING),
+        *(
+            pl.col(f"{name}s_count").fill_null(0).alias(f"{name}_count")
+            for name in ("principal", "host", "resource")
+        ),
+        used=pl.col("uses").fill_null(0) > 0,
+        decisive=pl.col("decisive_uses").fill_null(0) > 0,
+        first_used="first_ts",
+        last_used="last_ts",
+        days_observed=pl.lit(observed.days, pl.Int64),
+        first_observed=pl.lit(observed.first, _TIME),
+        last_observed=pl.lit(observed.last, _TIME),
     )
+
+
+def _unused_table(rows: pl.DataFrame, found: Sequence[Unused], ids: Sequence[str]) -> pl.DataFrame:
+    unused = pl.DataFrame(
+        [
+            (each.binding, each.reason, [ids[other] for other in each.covered_by[:COVERED_BY_MAX]])
+            for each in found
+        ],
+        {"binding": pl.Int32, "reason": pl.String, "covered_by": pl.List(pl.String)},
+        orient="row",
+    )
+    frame = unused.join(rows, on="binding", maintain_order="left")
+    going = frame.filter(pl.col("verdict") == "REMOVE")
+    commands = going.select("binding", commands_of(going, remove=True))
+    frame = frame.join(commands, on="binding", how="left", maintain_order="left")
+    frame = frame.with_columns(pl.col("command").fill_null(""), proposal="verdict")
     return contents.of_job("unused_grants", frame)
 
 
 def _overbroad_table(
-    acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
+    rows: pl.DataFrame, found: Excess, judged: Sequence[GrantVerdict]
 ) -> pl.DataFrame:
-    numbers = found.grants["binding"].to_list()
-    bindings = acls.rows_of(numbers).with_columns(
-        **_openings([verdicts_[number] for number in numbers])
-    )
-    certain = pl.Series([not verdicts_[number].narrowing for number in numbers], dtype=pl.Boolean)
-    removals = bindings.filter(certain)
+    about = ("binding", "binding_id", *FIELDS, *Opening._fields, "days_observed")
+    frame = rows.select(about).join(found.grants, on="binding", maintain_order="left")
+    certain = [number for number in frame["binding"] if not judged[number].narrowing]
+    removals = frame.filter(pl.col("binding").is_in(certain))
     removals = removals.select("binding", commands_of(removals, remove=True).alias("removal"))
     instead = found.instead.join(removals, on="binding", how="semi", maintain_order="left")
     instead = instead.with_columns(text().alias("proposal"), commands_of(instead))
@@ -299,49 +277,9 @@ def _overbroad_table(
         .join(removals, on="binding")
         .with_columns(pl.concat_list("commands", "removal").alias("commands"))
     )
-    nothing = pl.lit([], pl.List(pl.String))
-    frame = (
-        pl.concat([bindings, found.grants.drop("binding")], how="horizontal")
-        .join(proposals, on="binding", how="left", maintain_order="left")
-        .with_columns(
-            pl.lit(observed.days, pl.Int64).alias("days_observed"),
-            pl.col("touched_resources").list.len().cast(pl.Int64).alias("touched_resource_count"),
-            pl.col("proposal", "commands").fill_null(nothing),
-            pl.col("touched_principals", "touched_hosts").list.head(LISTED_MAX),
-        )
-        .with_columns(pl.col("touched_resources").list.head(LISTED_MAX))
+    frame = frame.join(proposals, on="binding", how="left", maintain_order="left").with_columns(
+        pl.col("proposal", "commands").fill_null(_NOTHING),
+        pl.col("touched_principals", "touched_hosts", "touched_resources").list.head(LISTED_MAX),
+        touched_resource_count=pl.col("touched_resources").list.len().cast(pl.Int64),
     )
     return contents.of_job("overbroad_grants", frame)
-
-
-_COUNTS = {
-    "principals": "principal_count",
-    "hosts": "host_count",
-    "operations": None,
-    "resources": "resource_count",
-}
-
-
-def grant_usage(
-    acls: AclSet, totals: pl.DataFrame, days_observed: int, verdicts: pl.DataFrame
-) -> pl.DataFrame:
-    """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``.
-
-    ``verdicts`` has the columns of the verdict for each number of a binding.
-    """
-    frame = acls.rows.join(totals, on="binding", how="left", maintain_order="left")
-    frame = frame.join(verdicts, on="binding", maintain_order="left")
-    nothing = pl.lit([], pl.List(pl.String))
-    counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}
-    frame = frame.with_columns(
-        pl.col("uses", "decisive_uses").fill_null(0),
-        pl.col(*DETAILS.values()).fill_null(nothing),
-        *(column.fill_null(0).alias(name) for name, column in counts.items()),
-        pl.col("first_ts").alias("first_used"),
-        pl.col("last_ts").alias("last_used"),
-        pl.lit(days_observed, pl.Int64).alias("days_observed"),
-    ).with_columns(
-        (pl.col("uses") > 0).alias("used"),
-        (pl.col("decisive_uses") > 0).alias("decisive"),
-    )
-    return contents.of_job("grant_usage", frame)

@@ -93,7 +93,7 @@ def _change_tables(
             clean(tables, change)
             last = summary.evidence.observed.last
             # A decision in the future counts when its time has come.
-            there = None if last is not None and last > summary.run["started"] else there
+            there = "" if last is not None and last > summary.run["started"] else there
             contradicts = summary.evidence.contradicts
             seen.keep(request.out, there, summary.run["started"], contradicts=contradicts)
         return summary

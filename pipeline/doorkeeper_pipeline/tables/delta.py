@@ -317,7 +317,7 @@ def _unused(folder: str, newest: DeltaTable, kept_hours: int) -> list[str]:
 
 
 def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
-    """Check that a table has the partitions of this release, and the columns that each row needs."""
+    """Check that a table has the partitions of this release, and the columns of each row."""
     declared = TABLES[table]
     there = {field.name for field in found.schema().fields}
     missing = [

@@ -117,20 +117,8 @@ def read_config(servers: str, config: str) -> ClientConfig:
         return ClientConfig(bootstrap=servers, client_id="doorkeeper-pipeline")
     from doorkeeper.client.properties import client_config
 
-    with translate_config_errors(config):
-        return client_config(servers, Path(config))
-
-
-@contextmanager
-def translate_config_errors(config: str) -> Iterator[None]:
-    """Raise errors of a file with properties as ours.
-
-    Raises:
-        PipelineError: there was one.
-
-    """
     try:
-        yield
+        return client_config(servers, Path(config))
     except (ValueError, OSError) as error:
         raise PipelineError(f"--command-config {config}: {error}") from error
     except ConfigError as error:
