@@ -109,9 +109,11 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 
 def word(text: str) -> str | None:
-    """Return a text as one word; None where no argument of a program can hold it.
+    """Return a text as one word of bash, which prints safely and arrives unchanged.
 
-    That is a text with a NUL, which ends an argument, or with half a surrogate pair.
+    It is quoted plainly where everything prints; otherwise as ``$'...'`` with the bytes of UTF-8,
+    so that no terminal obeys a name and no locale changes it. None where no argument of a program
+    can hold it: with a NUL, which ends an argument, or with half a surrogate pair.
     """
     if text.isprintable():
         return shlex.quote(text)

@@ -3,8 +3,7 @@
 names      resource names as numbers, so that patterns become intervals
 index      a set of ACLs, compiled once and sent to every worker
 questions  distinct questions, encoded for an index
-deciding   the decision of each question, with the rule and the binding behind it
-matching   the bindings that match each question, and those that decide it
+deciding   the decision of each question, with the rule and the bindings behind it
 decision_table
            distinct decisions, with the answers of sets of ACLs, each computed once
 acl_sets   the bindings in force, with numbers and ids

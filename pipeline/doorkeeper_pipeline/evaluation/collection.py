@@ -1,7 +1,7 @@
 """Whether a log of an authorizer has all lines: a collector may drop some when there are many.
 
     days     a day with far fewer decisions than the weekday has usually
-    pairs    requests that write two lines, of which one is missing (``jobs.pairs``)
+    pairs    requests that write two lines, of which one is missing (``jobs.observed``)
     members  principals that use groups, without the requests by which a client begins
 
 What shows none of them is not checked, and is said to be so.

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.evaluation.deciding import Decisions, decisions
+from doorkeeper_pipeline.evaluation.deciding import Decisions, Matches, decisions, matches
 from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.matching import Matches, matches
 from doorkeeper_pipeline.evaluation.questions import Questions, Texts, encode, texts_of
 
 BLOCK_ROWS = 1 << 17

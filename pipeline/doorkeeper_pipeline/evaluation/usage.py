@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from doorkeeper_pipeline.evaluation.deciding import Matches
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
 from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.matching import Matches
 from doorkeeper_pipeline.evaluation.questions import TIME, Texts
 
 DETAILS = {

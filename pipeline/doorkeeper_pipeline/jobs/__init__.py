@@ -19,13 +19,13 @@ changed    gold tables that need no evaluation: drift and new_access
 grants, denied, least_privilege
            gold tables by the evaluator
 clients    what each principal asks for as a member of groups
-pairs      requests that write two lines, and those that lack one
 agreement  recorded outcomes beside recomputed ones
 broker_logs
            which files are of which broker, and its days
 causes     the table findings: what is to be decided or safe to do, from run to run
 findings   the same in groups, ranked, for summary and report
-observed   how long a history is, its names and principals; whether the evidence is enough
+observed   how long a history is, its names and principals, requests that lack a line; whether the
+           evidence is enough
 propose    a narrower set of ACLs instead of the one in force: the command ``propose``
 backtest   decisions that another set of ACLs would turn: the command ``backtest``
 why        the verdicts about some grants, with facts and examples: the command ``why``

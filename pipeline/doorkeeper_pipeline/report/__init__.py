@@ -1,6 +1,5 @@
 """The report: one HTML file with everything that the tables tell, and no need of anything else.
 
-visible    names as they are shown: nothing hides in them
 frames     queries on tables: numbers of rows, the first rows, orders
 model      the content of a page: figures, charts, tables, and the values in their cells
 amounts    numbers, times and lists as people read them

@@ -57,31 +57,19 @@ class History(NamedTuple):
 def history_of(decisions: pl.LazyFrame) -> History:
     row = (
         decisions.select(
-            _ALL,
-            _NO,
-            pl.col("count")
-            .filter((pl.col("outcome") == "DENIED") & pl.col("probe"))
-            .sum()
-            .alias("probes"),
-            pl.col("principal").n_unique().alias("principals"),
-            pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
-            pl.col("day").n_unique().alias("days"),
-            pl.col("first_ts").min(),
-            pl.col("last_ts").max(),
+            decisions=_ALL,
+            refused=_NO,
+            probes=pl.col("count").filter(pl.col("outcome") == "DENIED", pl.col("probe")).sum(),
+            principals=pl.col("principal").n_unique(),
+            resources=pl.struct("resource_type", "resource_name").n_unique(),
+            days=pl.col("day").n_unique(),
+            first=pl.col("first_ts").min(),
+            last=pl.col("last_ts").max(),
         )
         .collect(engine="streaming")
         .to_dicts()[0]
     )
-    return History(
-        decisions=row["all"],
-        refused=row["no"],
-        probes=row["probes"],
-        principals=row["principals"],
-        resources=row["resources"],
-        days=row["days"],
-        first=row["first_ts"],
-        last=row["last_ts"],
-    )
+    return History(**row)
 
 
 def time_of(history: History) -> str:

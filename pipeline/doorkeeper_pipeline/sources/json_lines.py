@@ -79,14 +79,9 @@ Line = Content | Once
 """The decisions of a line as an adapter returns them."""
 
 _ROWS = {
-    **{
-        name: pl.Boolean()
-        if name == "probe"
-        else pl.Int64()
-        if name in {"count", "first_us", "last_us"}
-        else pl.String()
-        for name in Decided._fields
-    },
+    **dict.fromkeys(Decided._fields, pl.String()),
+    **dict.fromkeys(("count", "first_us", "last_us"), pl.Int64()),
+    "probe": pl.Boolean(),
 }
 
 
