@@ -82,7 +82,6 @@ class RewriteTask:
 
     root: str
     part: DataFile
-    place: str
     since: dt.datetime | None
     forget: tuple[str, ...]
 
@@ -127,16 +126,11 @@ def check_name(text: str) -> None:
         ValueError: it is neither.
 
     """
-    if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text) or _is_address(text):
-        ipaddress.ip_address(text)
-
-
-def _is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text):
+            raise
 
 
 class _Maintenance:
@@ -245,7 +239,6 @@ class _Maintenance:
             RewriteTask(
                 root=self._tables.root,
                 part=part,
-                place=self._tables.place_of(part),
                 since=since,
                 forget=self._request.forget,
             )
@@ -334,7 +327,8 @@ class _Maintenance:
 def rewrite(_: None, task: RewriteTask) -> RewriteResult:
     """Write a file without rows that are old or to be forgotten; the function of the tasks."""
     table = task.part.table
-    rows = contents.read_files(task.root, table, [task.place])
+    place = f"{task.root}/{places.folder_of(table)}/{task.part.path}"
+    rows = contents.read_files(task.root, table, [place])
     young = rows if task.since is None else rows.filter(pl.col("minute") >= task.since)
     kept, found = _forget(table, young, task.forget)
     after: DataFile | None = task.part

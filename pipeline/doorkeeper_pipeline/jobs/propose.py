@@ -107,11 +107,10 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     """Return the proposal.
 
     Raises:
-        PipelineError: a kind is unknown, a principal is not in the history nor in any ACL, or the
-            proposal would allow more than the ACLs in force.
+        PipelineError: a principal is not in the history nor in any ACL, or the proposal would allow
+            more than the ACLs in force.
 
     """
-    _check(wanted)
     acls = asked.acls
     _check_principals(asked, wanted, acls)
     privileges = NO_PRIVILEGES
@@ -168,18 +167,11 @@ def _patterns(
     )
 
 
-def _check(wanted: ProposalOptions) -> None:
-    unknown = sorted(set(wanted.kinds) - set(KINDS))
-    if unknown or not wanted.kinds:
-        found = ", ".join(unknown) or "nothing"
-        raise PipelineError(f"--method: found {found}; allowed: {', '.join(KINDS)}")
+def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
+    """Check that principals are known: one that is spelt otherwise would have no proposal."""
     for principal in wanted.principals:
         if ":" not in principal:
             raise PipelineError(f"principal {principal!r}: expected: type:name, such as User:alice")
-
-
-def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
-    """Check that principals are known: one that is spelt otherwise would have no proposal."""
     unknown = set(wanted.principals) - {each.entry.principal for each in acls.bindings}
     if unknown:
         unknown -= principals_of(asked)

@@ -146,21 +146,12 @@ class RunRequest:
 
     def text(self) -> str:
         """Return all that the tables depend on but the inputs' contents."""
-        accepted = {name: until.isoformat() for name, until in self.accepted.items()}
-        values = {
-            **self.kept().values(),
-            "inputs": self.inputs,
-            "acls": self.acls,
-            "source": self.source,
-            "pattern": self.pattern,
-            "zone": self.zone,
-            "since": None if self.since is None else self.since.isoformat(),
-            "max_quarantined": self.max_quarantined,
-            "accepted": accepted,
-            "cluster": self.cluster,
-            "different_servers": self.different_servers,
-        }
-        return json.dumps(values, sort_keys=True)
+        names = (
+            *("inputs", "acls", "source", "pattern", "zone", "since", "max_quarantined"),
+            *("accepted", "cluster", "different_servers"),
+        )
+        values = self.kept().values() | {name: getattr(self, name) for name in names}
+        return json.dumps(values, sort_keys=True, default=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -83,14 +82,8 @@ def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
     """
     with opened_raw(path) as raw:
         try:
-            if how == "gz":
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield cast("IO[bytes]", _Ungz(unpacked))
-            elif how:
-                yield cast("IO[bytes]", _Unpacked(raw, path, how))
-            else:
-                yield raw
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            yield cast("IO[bytes]", _Unpacked(raw, path, how)) if how else raw
+        except (zlib.error, lzma.LZMAError) as error:
             raise Damaged(f"{path}: damaged {how}: {error}") from error
         except Exception as error:
             if type(error).__name__ == "ZstdError":
@@ -98,22 +91,8 @@ def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
             raise
 
 
-class _Ungz:
-    """A gz file, uncompressed, that gives everything before a damage."""
-
-    def __init__(self, unpacked: gzip.GzipFile) -> None:
-        self._unpacked = unpacked
-
-    def read(self, size: int) -> bytes:
-        """Return bytes, at most so many; none at the end.
-
-        ``GzipFile.read`` would lose what it unpacked before it met the damage.
-        """
-        return self._unpacked.read1(size)
-
-
 class _Unpacked:
-    """A zst, bz2 or xz file, uncompressed, that gives everything before a damage."""
+    """A compressed file, uncompressed, that gives everything before a damage."""
 
     def __init__(self, raw: IO[bytes], path: Path, how: str) -> None:
         self._raw = raw
@@ -150,6 +129,8 @@ class _Unpacked:
 
 def _decompressor(how: str) -> object:
     """Return an object that unpacks one frame; of zst a library is imported where it is needed."""
+    if how == "gz":
+        return zlib.decompressobj(zlib.MAX_WBITS | 16)
     if how == "bz2":
         return bz2.BZ2Decompressor()
     if how == "xz":
