@@ -15,13 +15,13 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.cli.propose import limited
+from doorkeeper_pipeline.cli.propose import KINDS, limited
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.history import history, logs_of
-from doorkeeper_pipeline.jobs.propose import KINDS, ProposalOptions, propose
+from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings, last_options
 from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.tables import delta

@@ -66,16 +66,13 @@ class Evaluated:
             found = self._matches.get(begin)
             if found is None:
                 found = matches(self.index, questions)
-                self._keep(begin, found)
+                pairs = len(found.questions)
+                if self._pairs + pairs <= PAIRS_KEPT:
+                    self._matches[begin] = found
+                    self._pairs += pairs
             yield Block(
                 self.rows.slice(begin, BLOCK_ROWS), questions, self.decisions.part(span), found
             )
-
-    def _keep(self, begin: int, found: Matches) -> None:
-        pairs = len(found.questions)
-        if self._pairs + pairs <= PAIRS_KEPT:
-            self._matches[begin] = found
-            self._pairs += pairs
 
 
 class DecisionTable:

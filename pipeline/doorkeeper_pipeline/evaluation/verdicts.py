@@ -194,7 +194,7 @@ def _deny(grant: Grant, _known: Known) -> str:
     if grant.binding.entry.permission_type is AclPermissionType.ALLOW:
         return ""
     if grant.uses:
-        return f"a DENY that denied {_times(grant.uses)}, last on {_day(grant.last)}"
+        return f"a DENY that denied {times(grant.uses)}, last on {_day(grant.last)}"
     return "an unused DENY may still deny a future request"
 
 
@@ -203,7 +203,7 @@ def _used(grant: Grant, _known: Known) -> str:
         return ""
     if grant.unused and grant.uses == 0:
         return "without it, a resource would be open to everyone"
-    used = f"used {_times(grant.uses)}, last on {_day(grant.last)}"
+    used = f"used {times(grant.uses)}, last on {_day(grant.last)}"
     if grant.unused:
         return f"{used}; others allow the same, but this one is the narrowest"
     return f"{used}; {_keep_pattern(grant)}" if grant.names else used
@@ -282,7 +282,7 @@ def _period(grant: Grant, known: Known) -> str:
         return ""
     if grant.uses:
         return (
-            f"used {_times(grant.uses)}, but another ACL always allows the same; {needed:g} days"
+            f"used {times(grant.uses)}, but another ACL always allows the same; {needed:g} days"
             f" of history are required to rely on it, {days:.0f} are observed"
         )
     principal = grant.binding.entry.principal
@@ -315,7 +315,7 @@ def _refused(grant: Grant, known: Known) -> str:
     activity = known.activity.get(principal, Activity())
     if not activity.denied or activity.denied < _REFUSED_SHARE * sum(activity):
         return ""
-    refused = f"{_times(activity.denied)} and never allowed"
+    refused = f"{times(activity.denied)} and never allowed"
     if activity.allowed:
         refused = (
             f"in {activity.denied:,} of {sum(activity):,} requests, and may not reach the use of"
@@ -388,7 +388,8 @@ def _letters(principal: str) -> str:
     return _PARTS.sub("", _NAME_END.split(name)[0])
 
 
-def _times(count: int) -> str:
+def times(count: int) -> str:
+    """Return a number of times: once, 2 times."""
     return "once" if count == 1 else f"{count:,} times"
 
 

@@ -293,7 +293,7 @@ def _lines(gone: Mapping[str, pl.DataFrame], principals: Sequence[str]) -> Itera
     }
     counts = {unit: dict(frame.iter_rows()) for unit, frame in numbers.items()}
     for why in sorted({*counts["refusal"], *counts["ACL"], *map(_excluded, principals)}):
-        amounts = [_amount(those[why], unit) for unit, those in counts.items() if why in those]
+        amounts = [amount(those[why], unit) for unit, those in counts.items() if why in those]
         yield f"{why}: {', '.join(amounts) or 'nothing, for it has no finding'}"
 
 
@@ -301,5 +301,6 @@ def _excluded(principal: str) -> str:
     return f"left out, as asked, of {principal}"
 
 
-def _amount(count: int, unit: str) -> str:
+def amount(count: int, unit: str) -> str:
+    """Return a number with its noun: 1 grant, 2 grants."""
     return f"{count:,} {unit}{'' if count == 1 else 's'}"

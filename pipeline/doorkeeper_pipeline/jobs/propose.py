@@ -41,8 +41,6 @@ from doorkeeper_pipeline.jobs.observed import principals_of
 
 WIDER_SHOWN = 20
 
-KINDS = ("least-privilege", "unused", "overbroad")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalOptions:

@@ -240,7 +240,9 @@ class _Sums:
         news = [each for each in parts if _is_news(each)]
         rows = sum(part.rows for part in parts)
         cut = places.spans_of(next(iter(old))) if old else 0
-        count = cut if rows <= 2 * cut * ROWS_A_PART else _power_of_two(rows / ROWS_A_PART)
+        least = min(-(-rows // ROWS_A_PART), BUCKETS)
+        # Else the next power of two.
+        count = cut if rows <= 2 * cut * ROWS_A_PART else 1 << (least - 1).bit_length()
         place_of = self._change.tables.place_of
         tasks = []
         for number in range(count):
@@ -302,13 +304,6 @@ def _numbers(texts: pl.Series) -> pl.Series:
     values = texts.unique()
     numbers = pl.Series([crc32(each.encode()) for each in values], dtype=pl.Int64)
     return texts.replace_strict(values, numbers)
-
-
-def _power_of_two(least: float) -> int:
-    count = 1
-    while count < min(least, BUCKETS):
-        count *= 2
-    return count
 
 
 def _folder_of(cluster: Cluster) -> str:

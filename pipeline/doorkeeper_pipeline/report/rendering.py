@@ -177,13 +177,7 @@ def pieces(text: str) -> list[Piece]:
 
 def escape_of(character: str) -> str:
     r"""Return a character as Python and Java write it: ``\n``, ``\x20``, ``\u202e``."""
-    code = ord(character)
-    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
-    if named is not None:
-        return named
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return "\\x20" if character == " " else character.encode("unicode_escape").decode()
 
 
 def shorten(text: str) -> tuple[str, str, int]:

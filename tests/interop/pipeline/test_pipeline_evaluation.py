@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from doorkeeper.acls.model import AclOperation
+from doorkeeper_pipeline.cli.propose import KINDS
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.propose import KINDS, Proposal, ProposalOptions, propose
+from doorkeeper_pipeline.jobs.propose import Proposal, ProposalOptions, propose
 from synthetic.grants import proposal_of
 from synthetic.shape import SMALL
 from synthetic.tables import decisions_of

@@ -10,9 +10,10 @@ import pytest
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.words import region_words
+from doorkeeper_pipeline.cli.propose import KINDS
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
-from doorkeeper_pipeline.jobs.propose import KINDS, Proposal, ProposalOptions, propose
+from doorkeeper_pipeline.jobs.propose import Proposal, ProposalOptions, propose
 from doorkeeper_pipeline.proposals import summary_of
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
 from testkit.histories import Asking, asked_of
