@@ -1,4 +1,4 @@
-"""The command ``doorkeeper-pipeline``; its subcommands import heavy modules when they are called."""
+"""The command ``doorkeeper-pipeline``; subcommands import heavy modules when they are called."""
 
 from __future__ import annotations
 
