@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.formats import records
@@ -44,6 +43,7 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.literals import frame_of
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.tables import contents
 from synthetic.grants import SUPER_USER, proposal_of
 from synthetic.shape import Shape
 from synthetic.tables import decisions_of
@@ -189,10 +189,10 @@ def make(folder: Path, shape: Shape, count: int) -> None:
     world = world_of(shape)
     (folder / "decisions").mkdir()
     table = decisions_of(world, count)
-    size = -(-table.num_rows // FILES)
+    size = -(-len(table) // FILES)
     for number in range(FILES):
         part = table.slice(number * size, size)
-        pq.write_table(part, folder / "decisions" / f"{number:02}.parquet")
+        part.write_parquet(folder / "decisions" / f"{number:02}.parquet")
     proposed = proposal_of(world.bindings)
     versions = []
     for version, bindings in (("before", world.bindings), ("after", proposed)):
@@ -202,7 +202,7 @@ def make(folder: Path, shape: Shape, count: int) -> None:
     pl.concat(versions).write_parquet(folder / "acls.parquet")
     print(
         f"{len(world.bindings):,} ACLs, {len(proposed):,} proposed; {count:,} events in"
-        f" {table.num_rows:,} rows, {world.questions.num_rows:,} distinct questions"
+        f" {len(table):,} rows, {world.questions.num_rows:,} distinct questions"
     )
 
 
@@ -310,11 +310,10 @@ def by_index(folder: Path, engine: Engine) -> Way:
         asked = GoldInput(
             engine=engine,
             decisions=tuple(sorted(map(str, (folder / "decisions").glob("*.parquet")))),
-            bindings=None,
+            bindings=contents.empty("bindings"),
             policy=POLICY,
         )
-        found = pl.from_arrow(changes_by(asked, before, after))
-        assert isinstance(found, pl.DataFrame)
+        found = changes_by(asked, before, after)
         return found.select(*SORTED_BY, "turn", "count", "first_ts", "last_ts")
 
     return run, engine.close

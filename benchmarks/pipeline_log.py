@@ -201,7 +201,7 @@ def fingerprint(out: Path) -> tuple[int, int, int]:
     """Return rows, decisions and a digest of what a method wrote, in whatever order."""
     from doorkeeper_pipeline.tables import delta
 
-    ours = delta.files_of(out, "decisions")
+    ours = delta.Tables(out).files("decisions")
     files = ours or sorted(map(str, (out / "decisions").rglob("*.parquet")))
     frame = pl.read_parquet(files, hive_partitioning=False).select(
         *(pl.col(name).cast(pl.String) for name in KEYS if name != "minute"),

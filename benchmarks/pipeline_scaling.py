@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import pyarrow.parquet as pq
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs.backtest import changes_by
@@ -69,9 +68,9 @@ def written(world: World, count: int, folder: Path) -> tuple[str, ...]:
     """Write so many events as files of the same size, in the order of time."""
     table = decisions_of(world, count)
     files = PARTS[-1] * FILES_A_PART
-    size = -(-table.num_rows // files)
+    size = -(-len(table) // files)
     for number in range(files):
-        pq.write_table(table.slice(number * size, size), folder / f"{number:02}.parquet")
+        table.slice(number * size, size).write_parquet(folder / f"{number:02}.parquet")
     return tuple(str(folder / f"{number:02}.parquet") for number in range(files))
 
 

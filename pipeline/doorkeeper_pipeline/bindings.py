@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Mapping
 
 from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acls.formats.names import binding_of
 from doorkeeper.acls.model import AclBinding, AclPermissionType
-from doorkeeper_pipeline.shell import word
 
 FIELDS = (
     "resource_type",
@@ -103,3 +103,28 @@ def command_of(binding: AclBinding, *, remove: bool = False, arguments: str = ""
     if remove and binding.entry.permission_type is AclPermissionType.ALLOW:
         head.append("--force")
     return " ".join([*head, *filter(None, words)])
+
+
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
+
+
+def word(text: str) -> str | None:
+    """Return a text as one word of bash, which prints safely and arrives unchanged.
+
+    It is quoted plainly where everything prints; otherwise as ``$'...'`` with the bytes of UTF-8,
+    so that no terminal obeys a name and no locale changes it. None where no argument of a program
+    can hold it: with a NUL, which ends an argument, or with half a surrogate pair.
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        return None
+    return "$'" + "".join(map(_escape, text)) + "'"
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())

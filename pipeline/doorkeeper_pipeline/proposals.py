@@ -10,23 +10,21 @@ before it removes a DENY. A binding that no command can name is a comment; the f
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+
+import polars as pl
 
 from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.choosing import Format
 from doorkeeper.acls.formats.records import record_of_changes
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.bindings import command_of, text_of
-from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
 from doorkeeper_pipeline.evaluation.unread import describe_unread
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from doorkeeper.acls.formats.choosing import Format
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.jobs.gold import Proposal
+from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY
+from doorkeeper_pipeline.jobs.propose import Proposal
 
 PREFIXES_LISTED = 20
 PATTERNS_LISTED = 20
@@ -82,13 +80,9 @@ def file_of(proposal: Proposal, how: Format) -> str:
 
 def summary_of(proposal: Proposal) -> list[str]:
     """Return in a few lines the changes, and the recorded decisions that they would change."""
-    forbids = allows = 0
-    columns = (proposal.backtest.column(name).to_pylist() for name in ("turn", "count"))
-    for turn, count in zip(*columns, strict=True):
-        if turn == ALLOW_TO_DENY:
-            forbids += count
-        else:
-            allows += count
+    is_loss = pl.col("turn") == ALLOW_TO_DENY
+    counts = proposal.backtest.group_by(is_loss).agg(pl.col("count").sum())
+    forbids, allows = (dict(counts.iter_rows()).get(loss, 0) for loss in (True, False))
     turned = (
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}"
     )
@@ -154,7 +148,7 @@ def _wider(proposal: Proposal) -> list[str]:
 
 def _covered_names(proposal: Proposal) -> list[str]:
     """Return a line for each proposed prefix that covers names which its principal did not use."""
-    rows = [row for row in proposal.least_privilege.to_pylist() if row["covers"]]
+    rows = [row for row in proposal.least_privilege.to_dicts() if row["covers"]]
     lines = []
     for row in rows[:PREFIXES_LISTED]:
         names = ", ".join(row["covers"][:NAMES_LISTED])

@@ -31,9 +31,9 @@ def test_demonstration_runs(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    denied = delta.read(tmp_path / "tables", "denied")
+    denied = delta.Tables(tmp_path / "tables").read("denied")
     assert "User:intruder" in denied["principal"].to_list()
-    usage = delta.read(tmp_path / "tables", "grant_usage")
+    usage = delta.Tables(tmp_path / "tables").read("grant_usage")
     unused = usage.filter(~pl.col("used"))["resource_name"].to_list()
     assert "legacy." in unused
     assert "newly forbids 0 decisions" in done.stdout

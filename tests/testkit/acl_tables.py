@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper_pipeline.bindings import row_of
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.schemas import BINDINGS
+from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
 
 
-def bindings_table(bindings: Iterable[AclBinding]) -> pa.Table:
+def bindings_table(bindings: Iterable[AclBinding]) -> pl.DataFrame:
     """Return bindings that are all in force, as a file of ACLs gives them."""
     nothing = dict.fromkeys(
         (
@@ -30,4 +29,4 @@ def bindings_table(bindings: Iterable[AclBinding]) -> pa.Table:
         )
     )
     rows = [{**row_of(each), **nothing, "source": "yaml"} for each in bindings]
-    return pa.Table.from_pylist(rows, schema=arrow_schema(BINDINGS))
+    return contents.of_job("bindings", pl.DataFrame(rows, schema=contents.schema_of("bindings")))

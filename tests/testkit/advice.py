@@ -15,16 +15,14 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.cli.propose import limited
+from doorkeeper_pipeline.cli.propose import KINDS, limited
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.jobs.agreement import evidence
-from doorkeeper_pipeline.jobs.gold import ProposalOptions
 from doorkeeper_pipeline.jobs.history import history, logs_of
-from doorkeeper_pipeline.jobs.options import last_options
-from doorkeeper_pipeline.jobs.propose import KINDS, propose
-from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings, last_options
 from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.tables import delta
 from synthetic.collecting import collect
@@ -124,7 +122,7 @@ def _options(cluster: Cluster) -> Iterator[ProposalOptions]:
 def _wrong_verdicts(cluster: Cluster, out: Path) -> Iterator[str]:
     """Yield the grants whose verdict is to remove them, and that must stay."""
     labels = {each.binding: each for each in cluster.present()}
-    going = delta.read(out, "grant_usage").filter(pl.col("verdict") == "REMOVE")
+    going = delta.Tables(out).read("grant_usage").filter(pl.col("verdict") == "REMOVE")
     for binding, why in zip(bindings_of(going), going["why"], strict=True):
         grant = labels[binding]
         if grant.label not in GOING:

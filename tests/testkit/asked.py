@@ -1,10 +1,10 @@
-"""Questions as the pipeline has them: Arrow tables, with how often and when they were asked."""
+"""Questions as the pipeline has them: frames, with how often and when they were asked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.decision import Question
     from doorkeeper_pipeline.evaluation.index import Index
 
-TIME = pa.timestamp("us", tz="UTC")
+TIME = pl.Datetime("us", "UTC")
 
 
 def asked(questions: Sequence[Question], counts: Sequence[int] | None = None) -> Any:
@@ -23,17 +23,19 @@ def asked(questions: Sequence[Question], counts: Sequence[int] | None = None) ->
     The last time of each is half a second after its first.
     """
     seconds = [place * 1_000_000 for place in range(len(questions))]
-    return pa.table(
+    texts = ("principal", "host", "operation", "resource_type", "resource_name")
+    return pl.DataFrame(
         {
-            "principal": pa.array([each.principal for each in questions], pa.string()),
-            "host": pa.array([each.host for each in questions], pa.string()),
-            "operation": pa.array([each.operation.name for each in questions], pa.string()),
-            "resource_type": pa.array([each.resource_type.name for each in questions], pa.string()),
-            "resource_name": pa.array([each.name for each in questions], pa.string()),
-            "count": pa.array(counts or [1] * len(questions), pa.int64()),
-            "first_ts": pa.array(seconds, pa.int64()).cast(TIME),
-            "last_ts": pa.array([each + 500_000 for each in seconds], pa.int64()).cast(TIME),
-        }
+            "principal": [each.principal for each in questions],
+            "host": [each.host for each in questions],
+            "operation": [each.operation.name for each in questions],
+            "resource_type": [each.resource_type.name for each in questions],
+            "resource_name": [each.name for each in questions],
+            "count": counts or [1] * len(questions),
+            "first_ts": pl.Series(seconds, dtype=pl.Int64).cast(TIME),
+            "last_ts": pl.Series([each + 500_000 for each in seconds], dtype=pl.Int64).cast(TIME),
+        },
+        schema_overrides={**dict.fromkeys(texts, pl.String), "count": pl.Int64},
     )
 
 
@@ -46,6 +48,4 @@ def asked_table(
 
 def answers_to(questions: Sequence[Question], index: Index) -> list[dict[str, Any]]:
     """Return what a set of ACLs decides: rows of allowed, rule and the number of the binding."""
-    found = asked_table(questions).evaluate(index).decisions
-    rows: list[dict[str, Any]] = pa.table(found.columns()).to_pylist()
-    return rows
+    return asked_table(questions).evaluate(index).decisions.frame().to_dicts()

@@ -6,16 +6,14 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.schemas import DECISIONS
+from doorkeeper_pipeline.tables.contents import schema_of
 from testkit import reference
 from testkit.acl_tables import bindings_table
 
@@ -88,7 +86,7 @@ def asked_of(
     files: list[str] = []
     for row in decisions(asking, bindings, policy):
         path = folder / f"{len(files):05}.parquet"
-        pq.write_table(pa.Table.from_pylist([row], schema=arrow_schema(DECISIONS)), path)
+        pl.DataFrame([row], schema=schema_of("decisions")).write_parquet(path)
         files.append(str(path))
     return GoldInput(
         engine=engine or LocalEngine(),

@@ -93,6 +93,6 @@ class Output:
 
     def counts(self) -> dict[str, int]:
         """Return how often each name was refused."""
-        rows = delta.read(self.out, "decisions")
+        rows = delta.Tables(self.out).read("decisions")
         counts = rows.group_by("resource_name").agg(pl.col("count").sum())
         return dict(counts.select("resource_name", "count").rows())

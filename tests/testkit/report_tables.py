@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow as pa
 
-from doorkeeper_pipeline.columns import ListOf, arrow_schema
+from doorkeeper_pipeline.columns import polars_schema
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
@@ -51,14 +50,13 @@ def table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.LazyFrame:
             else None
             if column.nullable
             else []
-            if isinstance(column.type, ListOf)
+            if column.is_list
             else _ZERO[str(column.type)]
             for column in table.columns
         }
         for row in rows
     ]
-    arrow = pa.Table.from_pylist(whole, schema=arrow_schema(table))
-    return pl.DataFrame(arrow).lazy()
+    return pl.DataFrame(whole, schema=polars_schema(table)).select(table.names).lazy()
 
 
 def tables_of(world: World, count: int, *, days: int = 7) -> dict[str, pl.LazyFrame]:
@@ -88,7 +86,7 @@ def tables_of(world: World, count: int, *, days: int = 7) -> dict[str, pl.LazyFr
         asked = history(request.out, engine, world.policy)
         turns = backtest(asked, proposal_of(world.bindings))
         frames = {name: each.collect().lazy() for name, each in frames_in(request.out).items()}
-        return frames | {"backtest": pl.DataFrame(turns).lazy()}
+        return frames | {"backtest": turns.lazy()}
 
 
 @cache

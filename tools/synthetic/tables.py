@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.schemas import DECISIONS
+from doorkeeper_pipeline.tables import contents
 from synthetic.lines import rule_text
 from synthetic.traffic import events
 from synthetic.writing import BEGIN_MS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from synthetic.traffic import World
 
 _RULE = "MatchingAcl(acl=StandardAcl["
@@ -25,7 +22,7 @@ _RULE = "MatchingAcl(acl=StandardAcl["
 
 def decisions_of(
     world: World, count: int, *, begin_ms: int = BEGIN_MS, days: int = 7, source: str = ""
-) -> pa.Table:
+) -> pl.DataFrame:
     """Return so many events as rows of ``decisions``: one for each question and minute.
 
     ``source`` is that of a log unless it is given. Rows are in the order of time.
@@ -60,8 +57,8 @@ def decisions_of(
         _moment(pl.col("first_ms")).alias("first_ts"),
         _moment(pl.col("last_ms")).alias("last_ts"),
         pl.lit("").alias("cluster"),
-    ).to_arrow()
-    return table.cast(arrow_schema(DECISIONS))
+    )
+    return contents.as_frame("decisions", table)
 
 
 def _moment(milliseconds: pl.Expr) -> pl.Expr:

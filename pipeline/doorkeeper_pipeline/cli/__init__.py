@@ -1,14 +1,4 @@
-"""The command ``doorkeeper-pipeline``.
-
-commands  the list of subcommands
-options   the options that several of them have
-failures  how a command that cannot go on says so, and the exit statuses
-json_records  the JSON that commands print
-engine    the engine of a command: its options and its start
-starting  the policy, and the inputs of a job
-run, backtest, propose, why, report, maintain, completion
-          the subcommands; they import heavy modules when they are called
-"""
+"""The command ``doorkeeper-pipeline``; subcommands import heavy modules when they are called."""
 
 from __future__ import annotations
 

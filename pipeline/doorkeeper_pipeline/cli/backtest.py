@@ -37,7 +37,7 @@ ROWS_SHOWN = 50
 )
 @named_option("--acls", multiple=True)
 @named_option("--limit", "rows", type=click.IntRange(0), default=ROWS_SHOWN, show_default=True)
-@options.last_policy
+@options.policy(is_run=False)
 @engine_options
 @json_output(json_records.Backtest)
 @click.pass_context
@@ -83,7 +83,7 @@ def command(
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         proof = evidence(asked, given.thresholds)
         found = backtest(asked, proposed)
-    turned = found.to_pylist()
+    turned = found.to_dicts()
     for each in proof.causes:
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
@@ -99,7 +99,6 @@ def command(
 
 
 def record_of(turned: Sequence[dict[str, Any]], *, allowed: int) -> Mapping[str, Any]:
-    """Return the decisions that change, for JSON."""
     return {
         "newly_denied": sum(row["count"] for row in turned if row["turn"] == "ALLOW_TO_DENY"),
         "newly_allowed": sum(row["count"] for row in turned if row["turn"] == "DENY_TO_ALLOW"),

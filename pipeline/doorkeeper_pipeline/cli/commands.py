@@ -24,7 +24,6 @@ class Lazy(Group):
         ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
-        """Import a command."""
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"doorkeeper_pipeline.cli.{cmd_name}")

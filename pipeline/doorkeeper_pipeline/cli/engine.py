@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.cli.vocabulary.progress import progress
-from doorkeeper_pipeline.cli.options import Setting
+from doorkeeper.cli.vocabulary.progress import Progress, progress
+from doorkeeper_pipeline.cli.options import setting, together
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from doorkeeper.cli.vocabulary.progress import Progress
-    from doorkeeper_pipeline.engines.contract import Engine
 
 
 class ChosenEngine(NamedTuple):
@@ -30,7 +26,6 @@ class ChosenEngine(NamedTuple):
 
     @property
     def is_spark(self) -> bool:
-        """Return whether it is Spark."""
         return self.name == "spark" or self.master is not None
 
     @contextmanager
@@ -79,18 +74,15 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
         settings = Settings(conf=conf, packages=packages)
         function(chosen=ChosenEngine(engine_name, master, settings, quiet), **others)
 
-    found: Callable[..., Any] = command
-    for option in (
-        named_option("--packages", multiple=True),
-        named_option("--conf", multiple=True, type=Setting()),
-        named_option("--quiet", "-q", is_flag=True),
-        named_option("--master", default_text="local[*]"),
+    return together(
         named_option(
             "--engine",
             "engine_name",
             type=click.Choice(["spark", "local"]),
             default_text="local; spark with --master",
         ),
-    ):
-        found = option(found)
-    return found
+        named_option("--master", default_text="local[*]"),
+        named_option("--quiet", "-q", is_flag=True),
+        named_option("--conf", multiple=True, type=setting),
+        named_option("--packages", multiple=True),
+    )(command)

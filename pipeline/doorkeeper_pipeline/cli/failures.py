@@ -1,16 +1,6 @@
 """How a command that cannot go on says so: a line for each problem on stderr, never a traceback.
 
-0  done
-1  backtest: someone would lose access
-2  wrong usage, or inputs that do not belong together; nothing was changed
-3  it could not be done; nothing was changed
-4  run: the tables were written, and log, ACLs and options do not belong together, or have no
-   decision; report: it was written, and the tables have no decision
-5  run: more lines could not be read than --max-quarantined allows; nothing was changed
-130  ended by Ctrl-C
-143  ended by SIGTERM
-
-No other end has the status 1: a script that runs a backtest must not take a full disk for its
+Only a backtest ends with the status 1: a script that runs one must not take a full disk for its
 answer.
 """
 
@@ -136,7 +126,6 @@ def _describe_unexpected(error: BaseException) -> str:
 
 
 def say(text: str) -> None:
-    """Print a message on stderr."""
     for line in text.splitlines():
         sys.stderr.write(f"doorkeeper-pipeline: {printable(line)}\n")
 

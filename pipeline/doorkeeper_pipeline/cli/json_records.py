@@ -6,13 +6,11 @@ Members have the names of columns of the tables. A time is a text such as 2026-1
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 from doorkeeper.acls.formats.records import AclRecord
 from doorkeeper_pipeline.cli.failures import show
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Evidence(TypedDict):
@@ -157,5 +155,4 @@ class Maintained(TypedDict):
 
 
 def show_record(record: Mapping[str, Any]) -> None:
-    """Print a record on stdout."""
     show(json.dumps(record, default=str, indent=2))

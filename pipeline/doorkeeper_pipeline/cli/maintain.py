@@ -69,7 +69,6 @@ def command(
       doorkeeper-pipeline maintain --tables access --forget User:alice --vacuum-hours 0
     """
     from doorkeeper_pipeline.jobs.maintain import MaintainRequest, maintain
-    from doorkeeper_pipeline.jobs.request import Surroundings
 
     if is_address(out) and vacuum_hours < VACUUM_HOURS_MIN:
         raise click.UsageError(
@@ -79,13 +78,7 @@ def command(
     with chosen.started() as (shown, engine):
         done = maintain(
             MaintainRequest(out=out, keep_days=keep_days, forget=forget, vacuum_hours=vacuum_hours),
-            Surroundings(
-                engine=engine,
-                now=starting.now,
-                run_id=starting.run_id(starting.now()),
-                version=starting.version(),
-                tell=shown.tell,
-            ),
+            starting.surroundings(engine, shown.tell),
         )
     if output == "json":
         show_record(record_of(done))
@@ -94,7 +87,6 @@ def command(
 
 
 def record_of(done: Maintained) -> json_records.Maintained:
-    """Return what was done, for JSON."""
     return {
         "before": None if done.before is None else str(done.before),
         "expired": dict(done.expired),
@@ -108,7 +100,6 @@ def record_of(done: Maintained) -> json_records.Maintained:
 
 
 def as_text(done: Maintained, vacuum_hours: int) -> str:
-    """Return what was done, for people."""
     lines = []
     if done.before is not None:
         lines.append(f"before {done.before}: {_rows(done.expired)} removed")

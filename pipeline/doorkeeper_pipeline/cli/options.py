@@ -1,4 +1,4 @@
-"""Options that several commands take."""
+"""Options that several commands take, and the types of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from doorkeeper.acls.super_users import remark_on
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
-from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.topics.addresses import is_topic
 
 RELEASES = {"4.3": False, "4.4": True}
@@ -25,58 +24,46 @@ RELEASES = {"4.3": False, "4.4": True}
 STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
 """The schemes of object stores that may hold tables."""
 
+LAST = "as in the last run"
+"""The default of options that a run keeps with its tables."""
+
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-class Moment(click.ParamType[dt.datetime]):
-    """A day or a time, UTC where it has no zone."""
-
-    name = "time"
-
-    def convert(
-        self,
-        value: object,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> dt.datetime:
-        """Return the time that a text means."""
-        if isinstance(value, dt.datetime):
-            return value
-        try:
-            found = dt.datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(
-                f"found {value!r}; expected: a date or time such as 2026-11-22 or"
-                " 2026-11-22T07:30+01:00",
-                param,
-                ctx,
-            )
-        return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+def moment(text: str) -> dt.datetime:
+    """Return the day or time that a text means, UTC where it has no zone."""
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"found {text!r}; expected: a date or time such as 2026-11-22 or 2026-11-22T07:30+01:00"
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
 
 
-class Zone(click.ParamType[str]):
-    """The name of a time zone."""
-
-    name = "zone"
-
-    def convert(
-        self,
-        value: object,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str:
-        """Return the name of a zone that there is."""
-        try:
-            return zoneinfo.ZoneInfo(str(value)).key
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            self.fail(
-                f"found {value!r}; expected: a time zone such as UTC or Europe/Prague", param, ctx
-            )
+def zone(text: str) -> str:
+    """Return the name of a zone that there is."""
+    try:
+        return zoneinfo.ZoneInfo(text).key
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise click.BadParameter(
+            f"found {text!r}; expected: a time zone such as UTC or Europe/Prague"
+        ) from None
 
 
-class LocalPath(click.Path):
-    """A path of this machine; an address of other storage is refused."""
+def setting(text: str) -> tuple[str, str]:
+    """Return name and value of a setting of Spark, name=value."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise click.BadParameter(
+            f"found {text!r}; expected: a property such as spark.executor.memory=4g"
+        )
+    return name, value
+
+
+class TablesPlace(click.Path):
+    """A folder of tables: of this machine, or in an object store."""
 
     def convert(
         self,
@@ -84,13 +71,17 @@ class LocalPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Return the path.
+        """Return the path, or the address as a text.
 
-        A URI would be read as a relative path, and tables written to a folder called ``s3a:``.
+        Another URI would be read as a relative path, and tables written to a folder ``hdfs:``.
         """
+        scheme, colon, _ = str(value).partition("://")
+        if colon and scheme in STORES:
+            return str(value).rstrip("/")
         if _URI.match(str(value)):
             self.fail(
-                f"found {value!r}; expected: a local path. Mount the storage, or copy the files",
+                f"found {value!r}; expected: a local folder, or"
+                f" {', '.join(f'{each}://' for each in STORES)}. Mount other storage",
                 param,
                 ctx,
             )
@@ -123,172 +114,15 @@ def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
         raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
 
 
-class Setting(click.ParamType[tuple[str, str]]):
-    """A setting of Spark, name=value."""
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return options as one decorator, in the order of the help."""
 
-    name = "setting"
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
 
-    def convert(
-        self,
-        value: object,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[str, str]:
-        """Return the name and the value."""
-        if isinstance(value, tuple):
-            return value
-        name, equals, rest = str(value).partition("=")
-        if not equals or not name.startswith("spark."):
-            self.fail(
-                f"found {value!r}; expected: a property such as spark.executor.memory=4g",
-                param,
-                ctx,
-            )
-        return name, rest
-
-
-class TablesPlace(LocalPath):
-    """A folder of tables: of this machine, or in an object store."""
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str | bytes | os.PathLike[str]:
-        """Return the path, or the address as a text."""
-        scheme, colon, _ = str(value).partition("://")
-        if colon and scheme in STORES:
-            return str(value).rstrip("/")
-        if _URI.match(str(value)):
-            self.fail(
-                f"found {value!r}; expected: a local folder, or"
-                f" {', '.join(f'{each}://' for each in STORES)}. Mount other storage",
-                param,
-                ctx,
-            )
-        return super().convert(value, param, ctx)
-
-
-def zone(function: F) -> F:
-    """Add --zone."""
-    option = named_option("--zone", type=Zone(), default="UTC", show_default=True)
-    return option(function)
-
-
-def source(function: F) -> F:
-    """Add --source."""
-    option = named_option("--source", type=click.Choice(list(SOURCES)), default_text="recognised")
-    return option(function)
-
-
-def inputs(function: F) -> F:
-    """Add --log, --source, --pattern and --zone."""
-    for option in (
-        zone,
-        named_option("--pattern", default=""),
-        source,
-        named_option("--log", "inputs", multiple=True),
-    ):
-        function = option(function)
-    return function
-
-
-def cluster(function: F) -> F:
-    """Add --cluster-name, which selects one of several."""
-    option = named_option("--cluster-name", "cluster", default="")
-    return option(function)
-
-
-def command_config(function: F) -> F:
-    """Add --command-config."""
-    option = named_option(
-        "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"
-    )
-    return option(function)
-
-
-def out(function: F) -> F:
-    """Add --tables, of a folder that is there."""
-    option = named_option(
-        "--tables",
-        "out",
-        required=True,
-        type=TablesPlace(exists=True, file_okay=False, path_type=Path),
-    )
-    return option(function)
-
-
-LAST = "as in the last run"
-"""Of the options that a run keeps with its tables."""
-
-
-def evidence(function: F) -> F:
-    """Add --min-days, --min-start-days, --min-agreement, --min-coverage, --brokers of a run."""
-    return _evidence(function, is_run=True)
-
-
-def last_evidence(function: F) -> F:
-    """Add the same; without them those of the last run count."""
-    return _evidence(function, is_run=False)
-
-
-def _evidence(function: F, *, is_run: bool) -> F:
-    percent, positive = click.FloatRange(0, 100), click.FloatRange(0)
-    for name, kind, default in (
-        ("--brokers", click.IntRange(0), DEFAULT_THRESHOLDS.brokers),
-        ("--min-coverage", percent, DEFAULT_THRESHOLDS.coverage),
-        ("--min-agreement", percent, DEFAULT_THRESHOLDS.agreement),
-        ("--min-start-days", positive, DEFAULT_THRESHOLDS.start_days),
-        ("--min-days", positive, DEFAULT_THRESHOLDS.days),
-    ):
-        option = named_option(
-            name,
-            type=kind,
-            default=default if is_run else None,
-            show_default=is_run,
-            default_text=None if is_run else LAST,
-        )
-        function = option(function)
-    return function
-
-
-def excluded(function: F) -> F:
-    """Add --exclude-principal of a run."""
-    return _excluded(function, is_run=True)
-
-
-def last_excluded(function: F) -> F:
-    """Add the same; without it those of the last run count."""
-    return _excluded(function, is_run=False)
-
-
-def _excluded(function: F, *, is_run: bool) -> F:
-    option = named_option(
-        "--exclude-principal",
-        "excluded",
-        multiple=True,
-        callback=_principals,
-        default_text=None if is_run else LAST,
-    )
-    return option(function)
-
-
-def findings(function: F) -> F:
-    """Add --findings, a file of findings that is read."""
-    file = click.Path(exists=True, dir_okay=False, path_type=Path)
-    option = named_option("--findings", type=file)
-    return option(function)
-
-
-def policy(function: F) -> F:
-    """Add --super-user, --allow-everyone and --kafka of a run."""
-    return _policy(function, is_run=True)
-
-
-def last_policy(function: F) -> F:
-    """Add the same; without them those of the last run count."""
-    return _policy(function, is_run=False)
+    return decorate
 
 
 def _principals(
@@ -313,9 +147,62 @@ def _principals(
     return tuple(found)
 
 
-def _policy(function: F, *, is_run: bool) -> F:
+cluster = named_option("--cluster-name", "cluster", default="")
+"""Select one of several clusters."""
+
+out = named_option(
+    "--tables", "out", required=True, type=TablesPlace(exists=True, file_okay=False, path_type=Path)
+)
+"""A folder of tables that is there."""
+
+findings = named_option("--findings", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+"""A file of findings that is read."""
+
+
+def excluded(*, is_run: bool) -> Callable[[F], F]:
+    """Add --exclude-principal; without it those of the last run count, but for a run."""
+    return named_option(
+        "--exclude-principal",
+        "excluded",
+        multiple=True,
+        callback=_principals,
+        default_text=None if is_run else LAST,
+    )
+
+
+def evidence(*, is_run: bool) -> Callable[[F], F]:
+    """Add the limits; without them those of the last run count, but for a run."""
+    percent, positive = click.FloatRange(0, 100), click.FloatRange(0)
+    return together(
+        *(
+            named_option(
+                name,
+                type=kind,
+                default=default if is_run else None,
+                show_default=is_run,
+                default_text=None if is_run else LAST,
+            )
+            for name, kind, default in (
+                ("--min-days", positive, DEFAULT_THRESHOLDS.days),
+                ("--min-start-days", positive, DEFAULT_THRESHOLDS.start_days),
+                ("--min-agreement", percent, DEFAULT_THRESHOLDS.agreement),
+                ("--min-coverage", percent, DEFAULT_THRESHOLDS.coverage),
+                ("--brokers", click.IntRange(0), DEFAULT_THRESHOLDS.brokers),
+            )
+        )
+    )
+
+
+def policy(*, is_run: bool) -> Callable[[F], F]:
+    """Add how the cluster decides; without it that of the last run counts, but for a run."""
     last = None if is_run else LAST
-    for option in (
+    return together(
+        named_option(
+            "--super-user", "super_users", multiple=True, callback=_principals, default_text=last
+        ),
+        named_option(
+            "--allow-everyone", is_flag=True, default=False if is_run else None, default_text=last
+        ),
         named_option(
             "--kafka",
             "release",
@@ -324,12 +211,4 @@ def _policy(function: F, *, is_run: bool) -> F:
             show_default=is_run,
             default_text=last,
         ),
-        named_option(
-            "--allow-everyone", is_flag=True, default=False if is_run else None, default_text=last
-        ),
-        named_option(
-            "--super-user", "super_users", multiple=True, callback=_principals, default_text=last
-        ),
-    ):
-        function = option(function)
-    return function
+    )

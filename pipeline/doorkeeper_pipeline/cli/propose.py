@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +12,7 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
@@ -21,17 +20,17 @@ from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
-from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    import pyarrow as pa
+    import polars as pl
 
     from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
-    from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal
-    from doorkeeper_pipeline.jobs.options import RunOptions
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+    from doorkeeper_pipeline.jobs.propose import Proposal
+    from doorkeeper_pipeline.jobs.request import RunOptions
 
 LEAST_PRIVILEGE = "least-privilege"
 KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
@@ -55,8 +54,8 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @named_option("--allow-wider", is_flag=True)
 @named_option("--acls", multiple=True)
 @options.findings
-@options.last_policy
-@options.last_evidence
+@options.policy(is_run=False)
+@options.evidence(is_run=False)
 @named_option("--accept-lost-access", is_flag=True)
 @engine_options
 @json_output(json_records.Proposed)
@@ -93,10 +92,9 @@ def command(
       doorkeeper-pipeline propose --tables access --method least-privilege --principal User:alice
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
-    from doorkeeper_pipeline.jobs.gold import ProposalOptions
+    from doorkeeper_pipeline.jobs.causes import LeftOut
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of
-    from doorkeeper_pipeline.jobs.left_out import LeftOut
-    from doorkeeper_pipeline.jobs.propose import propose
+    from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
 
     check_targets(to, changes)
     left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
@@ -117,17 +115,16 @@ def command(
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         shown.tell("looking for what was used, and what is redundant")
-        asked = without_limits(asked) if accept_lost_access else limited(asked, proof, given)
+        asked = (
+            replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
+            if accept_lost_access
+            else limited(asked, proof, given)
+        )
         wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
         proposal = replace(propose(asked, wanted), risks=risks, allowed=proof.observed.allowed)
     keep(out, tables_of(proposal, kinds), cluster)
     write_files(proposal, to, changes)
-    show_proposal(proposal, to, changes, output)
-
-
-def show_proposal(proposal: Proposal, to: Path | None, changes: Path | None, output: str) -> None:
-    """Print a proposal as text or JSON."""
     if output == "json":
         show_record(record_of(proposal))
     else:
@@ -135,12 +132,11 @@ def show_proposal(proposal: Proposal, to: Path | None, changes: Path | None, out
 
 
 def record_of(proposal: Proposal) -> Mapping[str, Any]:
-    """Return a proposal for JSON."""
     from doorkeeper.acls.formats.records import records
     from doorkeeper.acls.words import region_words
     from doorkeeper_pipeline.cli.backtest import record_of as record_of_backtest
 
-    backtest = record_of_backtest(proposal.backtest.to_pylist(), allowed=proposal.allowed or 0)
+    backtest = record_of_backtest(proposal.backtest.to_dicts(), allowed=proposal.allowed or 0)
     return {
         "acls": len(proposal.bindings),
         "added": list(records(proposal.added)),
@@ -150,11 +146,6 @@ def record_of(proposal: Proposal) -> Mapping[str, Any]:
         "wider": [region_words(region) for region in proposal.wider],
         "risks": list(proposal.risks),
     }
-
-
-def without_limits(asked: GoldInput) -> GoldInput:
-    """Return the input of a proposal whose risk was accepted."""
-    return replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
 
 
 def limited(asked: GoldInput, proof: Evidence, given: RunOptions) -> GoldInput:
@@ -188,7 +179,7 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
         raise PipelineError(refusal_of(proof))
 
 
-def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pa.Table]:
+def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pl.DataFrame]:
     """Return the tables of a proposal that stand in place of earlier ones."""
     tables = {"backtest": proposal.backtest}
     if LEAST_PRIVILEGE in kinds:
@@ -198,15 +189,25 @@ def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pa.Table]
 
 
 def write_files(proposal: Proposal, to: Path | None, changes: Path | None) -> None:
-    """Write the set and the changes, where they are wanted."""
-    from doorkeeper_pipeline.proposals import plan_of, script_of
+    """Write the set and the changes, where they are wanted.
+
+    Raises:
+        PipelineError: the format of the set has no form for a name.
+
+    """
+    from doorkeeper.acls.formats.names import FormatError
+    from doorkeeper_pipeline.proposals import file_of, plan_of, script_of
+    from doorkeeper_pipeline.report.writing import replace_file
 
     if to is not None:
-        write_set(to, proposal)
+        try:
+            text = file_of(proposal, format_of(to))
+        except FormatError as error:
+            raise PipelineError(f"{to}: {error}") from error
+        replace_file(to, [text.encode()])
     if changes is not None:
         text = plan_of(proposal) if is_plan(changes) else script_of(proposal)
-        with replace_when_complete(changes) as file:
-            file.write(text.encode())
+        replace_file(changes, [text.encode()])
 
 
 def check_targets(to: Path | None, changes: Path | None) -> None:
@@ -282,40 +283,3 @@ def format_of(to: Path) -> Format:
     if how is None:
         raise PipelineError(f"{to}: found no format for that name; allowed: {', '.join(formats)}")
     return how
-
-
-def write_set(to: Path, proposal: Proposal) -> None:
-    """Write the proposed set in the format that the file's name says.
-
-    Raises:
-        PipelineError: no format has that suffix, or it has no form for a name.
-
-    """
-    from doorkeeper.acls.formats.names import FormatError
-    from doorkeeper_pipeline.proposals import file_of
-
-    try:
-        text = file_of(proposal, format_of(to))
-    except FormatError as error:
-        raise PipelineError(f"{to}: {error}") from error
-    with replace_when_complete(to) as file:
-        file.write(text.encode())
-
-
-@contextmanager
-def replace_when_complete(target: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write that takes the target's name when it is whole.
-
-    Half a set of ACLs reads as a smaller one: applied, it would take away the other half.
-    """
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:  # /dev/stdout, a pipe
-            yield file
-        return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

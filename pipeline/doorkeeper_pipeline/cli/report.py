@@ -41,7 +41,7 @@ ROWS_MAX = 20_000
 @named_option(
     "--since",
     text="Only events since this time, such as 2026-11-26T14:30Z; requires --ocsf.",
-    type=options.Moment(),
+    type=options.moment,
     default_text="all",
 )
 @options.cluster
@@ -54,7 +54,7 @@ ROWS_MAX = 20_000
     " (accepted_until today or later).",
     type=click.Path(dir_okay=False, path_type=Path),
 )
-@options.last_excluded
+@options.excluded(is_run=False)
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
 @json_output(json_records.Report)
 @inspects
@@ -100,8 +100,8 @@ def command(
         if output == "json":
             show_record({"report": None, "figures": [], "events": written})
         return
-    from doorkeeper_pipeline.jobs.left_out import LeftOut
-    from doorkeeper_pipeline.jobs.options import last_options
+    from doorkeeper_pipeline.jobs.causes import LeftOut
+    from doorkeeper_pipeline.jobs.request import last_options
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.writing import write
 

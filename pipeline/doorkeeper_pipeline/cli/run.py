@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import signal
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import Progress
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import (
@@ -28,20 +31,18 @@ from doorkeeper_pipeline.cli.failures import (
     show,
 )
 from doorkeeper_pipeline.cli.json_records import show_record
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Iterator, Mapping
-
-    from doorkeeper.cli.vocabulary.progress import Progress
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
+from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary
+from doorkeeper_pipeline.sources.recognising import SOURCES
 
 
 @click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)
-@options.inputs
+@named_option("--log", "inputs", multiple=True)
+@named_option("--source", type=click.Choice(list(SOURCES)), default_text="recognised")
+@named_option("--pattern", default="")
+@named_option("--zone", type=options.zone, default="UTC", show_default=True)
 @named_option("--acls", multiple=True)
 @named_option(
     "--tables", "out", required=True, type=options.TablesPlace(file_okay=False, path_type=Path)
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 @named_option(
     "--since",
     text="Report new access and changes of ACLs since this time, such as 2026-11-26T14:30Z.",
-    type=options.Moment(),
+    type=options.moment,
     default_text="the last day of the logs",
 )
 @named_option(
@@ -62,30 +63,22 @@ if TYPE_CHECKING:
 )
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
-@options.excluded
+@options.excluded(is_run=True)
 @options.findings
-@options.command_config
-@options.policy
-@options.evidence
+@named_option(
+    "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"
+)
+@options.policy(is_run=True)
+@options.evidence(is_run=True)
 @engine_options
 @json_output(json_records.Run)
 @inspects
 def command(
     *,
     inputs: tuple[str, ...],
-    source: str | None,
-    pattern: str,
-    zone: str,
-    acls: tuple[str, ...],
-    out: Path | str,
-    rebuild: bool,
-    since: dt.datetime | None,
     max_quarantined: float | None,
     follow: float | None,
     cluster: str,
-    different_servers: bool,
-    sensitive: tuple[str, ...],
-    excluded: tuple[str, ...],
     findings: Path | None,
     command_config: Path | None,
     super_users: tuple[str, ...],
@@ -93,7 +86,7 @@ def command(
     release: str,
     chosen: ChosenEngine,
     output: str,
-    **limits: Any,
+    **given: Any,
 ) -> None:
     """Read logs and ACLs and update all tables.
 
@@ -113,24 +106,15 @@ def command(
     options.check_inputs(inputs, is_spark=chosen.is_spark)
     options.check_config(inputs, command_config)
     request = RunRequest(
-        out=out,
         inputs=inputs,
-        acls=acls,
-        source=source,
-        pattern=pattern,
-        zone=zone,
-        rebuild=rebuild,
-        since=since,
         max_quarantined=_max_quarantined(max_quarantined, follow),
         cluster=cluster,
-        different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
-        policy=starting.policy(super_users, allow_everyone=allow_everyone),
-        thresholds=Thresholds(*starting.limits(limits)),
-        sensitive=sensitive,
-        excluded=excluded,
+        policy=Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone),
+        thresholds=Thresholds(*starting.limits(given)),
         accepted=starting.accepted_findings(findings, cluster),
         networks=options.RELEASES[release],
+        **given,
     )
     with chosen.started() as (shown, engine), collection_paused():
         _run(request, engine, shown, follow, is_json=output == "json")
@@ -158,7 +142,7 @@ def _run(
         return
     from doorkeeper_pipeline.jobs.run import run
 
-    summary = run(request, _surroundings(engine, shown.tell))
+    summary = run(request, starting.surroundings(engine, shown.tell))
     shown.close()
     if is_json:
         show_record(record_of(summary))
@@ -190,7 +174,7 @@ def _follow(request: RunRequest, engine: Engine, every_s: float, *, is_json: boo
     with waiting() as wait:
         while wait(every_s):
             try:
-                summary = run_if_new(request, _surroundings(engine, lambda _: None))
+                summary = run_if_new(request, starting.surroundings(engine, lambda _: None))
             except Busy as error:
                 say(str(error))  # the next look reads what this one could not
                 continue
@@ -216,20 +200,7 @@ def waiting() -> Iterator[Callable[[float], bool]]:
             signal.signal(number, handler)
 
 
-def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
-    from doorkeeper_pipeline.jobs.request import Surroundings
-
-    return Surroundings(
-        engine=engine,
-        now=starting.now,
-        run_id=starting.run_id(starting.now()),
-        version=starting.version(),
-        tell=tell,
-    )
-
-
 def record_of(summary: RunSummary) -> Mapping[str, object]:
-    """Return the summary for JSON."""
     proof = summary.evidence
     return {
         "run": summary.run,
@@ -263,7 +234,6 @@ def as_line(summary: RunSummary) -> str:
 
 
 def as_text(summary: RunSummary, out: Path | str) -> str:
-    """Return the summary for people."""
     row = summary.run
     decided = row["lines"] - row["ignored"] - row["quarantined"]
     seconds = (row["finished"] - row["started"]).total_seconds()

@@ -5,30 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.cli import options
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from doorkeeper_pipeline.jobs.options import RunOptions
-
-
-def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:
-    """Return the policy: super users, and the default without ACLs."""
-    return Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone)
-
+from doorkeeper_pipeline.jobs.request import RunOptions, Surroundings, last_options
 
 _LIMITS = ("min_days", "min_agreement", "min_coverage", "brokers", "min_start_days")
 
 
-def limits(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values of the options of evidence in the order of ``Thresholds``."""
-    return tuple(given[name] for name in _LIMITS)
+def limits(given: dict[str, Any]) -> tuple[Any, ...]:
+    """Take the values of the options of evidence out, in the order of ``Thresholds``."""
+    return tuple(given.pop(name) for name in _LIMITS)
 
 
 def run_options(
@@ -44,8 +36,6 @@ def run_options(
 
     ``limits`` are the thresholds: days, agreement, coverage, brokers, days of starts.
     """
-    from doorkeeper_pipeline.jobs.options import RunOptions, last_options
-
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
     named = zip(Thresholds._fields, limits, strict=True)
@@ -77,13 +67,13 @@ def now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)  # noqa: TID251  the outermost place: the clock begins here
 
 
-def run_id(started: dt.datetime) -> str:
-    """Return a name for a run: when it began, and a random part."""
-    return f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+def surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
+    """Return the surroundings of a run; its name has when it began, and a random part."""
+    run_id = f"{now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+    return Surroundings(engine=engine, now=now, run_id=run_id, version=version(), tell=tell)
 
 
 def version() -> str:
-    """Return the version of the installed package."""
     try:
         return importlib.metadata.version("doorkeeper")
     except importlib.metadata.PackageNotFoundError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper_pipeline.jobs.why import Examples, Explanation, Row
+    from doorkeeper_pipeline.jobs.why import Explanation, Row
 
 EXAMPLES_SHOWN = 3
 TEXT_SHOWN = 300
@@ -30,35 +30,32 @@ TEXT_SHOWN = 300
 _RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_principal")
 
 
-def _grant_options(function: options.F) -> options.F:
-    """Add the options that name grants; those of resources are as of kafka-acls.sh."""
-    for option in (
-        named_option(
-            "--resource-pattern-type",
-            "pattern_type",
-            type=click.Choice(["any", "match", "literal", "prefixed"], case_sensitive=False),
-            choices=PATTERN_TYPES,
-            default="any",
-            show_default=True,
-        ),
-        named_option("--user-principal", multiple=True),
-        named_option("--delegation-token", multiple=True),
-        named_option("--transactional-id", multiple=True),
-        named_option("--cluster", "kafka_cluster", is_flag=True),
-        named_option("--group", multiple=True),
-        named_option("--topic", multiple=True),
-        named_option("--operation", "operations", multiple=True),
-        named_option("--principal", "principals", multiple=True),
-    ):
-        function = option(function)
-    return function
+_GRANT_OPTIONS = options.together(
+    named_option("--principal", "principals", multiple=True),
+    named_option("--operation", "operations", multiple=True),
+    named_option("--topic", multiple=True),
+    named_option("--group", multiple=True),
+    named_option("--cluster", "kafka_cluster", is_flag=True),
+    named_option("--transactional-id", multiple=True),
+    named_option("--delegation-token", multiple=True),
+    named_option("--user-principal", multiple=True),
+    named_option(
+        "--resource-pattern-type",
+        "pattern_type",
+        type=click.Choice(["any", "match", "literal", "prefixed"], case_sensitive=False),
+        choices=PATTERN_TYPES,
+        default="any",
+        show_default=True,
+    ),
+)
+"""The options that name grants; those of resources are as of kafka-acls.sh."""
 
 
 @click.command("why", cls=Command, epilog=STATUSES, context_settings=HELP)
 @click.argument("rows", nargs=-1, metavar="[GRANT]...")
 @options.out
 @options.cluster
-@_grant_options
+@_GRANT_OPTIONS
 @named_option(
     "--examples", "most", type=click.IntRange(0), default=EXAMPLES_SHOWN, show_default=True
 )
@@ -239,9 +236,5 @@ def as_record(found: Explanation) -> dict[str, Any]:
         "covered_by": [row_of(each) for each in found.covered_by],
         "unread": found.unread,
         "nameless_lines": found.nameless,
-        "examples": [_record(each) for each in found.examples],
+        "examples": [{"title": each.title, "rows": list(each.rows)} for each in found.examples],
     }
-
-
-def _record(examples: Examples) -> dict[str, Any]:
-    return {"title": examples.title, "rows": list(examples.rows)}

@@ -1,10 +1,9 @@
-"""Evaluation of recorded decisions with a set of ACLs: Arrow tables in and out, no Spark.
+"""Evaluation of recorded decisions with a set of ACLs: frames in and out, no Spark.
 
 names      resource names as numbers, so that patterns become intervals
 index      a set of ACLs, compiled once and sent to every worker
 questions  distinct questions, encoded for an index
-deciding   the decision of each question, with the rule and the binding behind it
-matching   the bindings that match each question, and those that decide it
+deciding   the decision of each question, with the rule and the bindings behind it
 decision_table
            distinct decisions, with the answers of sets of ACLs, each computed once
 acl_sets   the bindings in force, with numbers and ids
@@ -13,11 +12,8 @@ unused     bindings without which every decision would be the same
 overbroad  bindings that allow far more than was used, and narrower ones
 hosts      hosts of ACLs that no client has
 generated  grants whose used names are generated, so that no literals can stand for them
-denied     refused accesses, and the smallest grant for each
 refusals   the causes of refusals, and the advice for each
 needs      the accesses that each principal had
-privileges the smallest set of bindings that allows these
-agreement  recorded outcomes beside those that the bindings lead to
 unread     lines that could not be read for certain, and may be uses
 severity   how much a grant opens: CRITICAL to LOW
 verdicts   what a history says about one grant: keep, ask or remove, and why
@@ -25,5 +21,4 @@ examples   distinct decisions as examples of what a history has about some grant
 collection whether a log has all lines, or a collector dropped some
 evidence   whether a history is enough for recommendations, and its contradictions
 literals   ids, texts and commands of many bindings, and the literal grants for many needs
-backtest   the decisions that another set of ACLs would change
 """

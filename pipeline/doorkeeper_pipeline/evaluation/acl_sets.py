@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.literals import bindings_of
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
-
-    from doorkeeper.acls.model import AclBinding
-
-BINDING = "binding"
 
 V = TypeVar("V")
 
@@ -37,11 +30,9 @@ class AclSet(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        """Return the id of each binding."""
         return self.rows["binding_id"].to_list()
 
     def rows_of(self, numbers: Sequence[int]) -> pl.DataFrame:
-        """Return the rows of some bindings."""
         return self.rows[pl.Series(numbers, dtype=pl.UInt32)]
 
     def with_ids(self, values: Mapping[str, V]) -> dict[AclBinding, V]:
@@ -50,23 +41,21 @@ class AclSet(NamedTuple):
         return {binding: values[each] for binding, each in pairs if each in values}
 
 
-def in_force(table: pa.Table) -> AclSet:
+def in_force(table: pl.DataFrame) -> AclSet:
     """Return the bindings of the table that were not removed, in the order of their fields.
 
     Raises:
         FormatError: a word of a row is not Kafka's.
 
     """
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    frame = frame.filter(pl.col("valid_to").is_null())
+    frame = table.filter(pl.col("valid_to").is_null())
     frame = frame.unique(FIELDS, keep="last", maintain_order=True)
     found = bindings_of(frame)
     order = sorted(range(len(found)), key=found.__getitem__)
     frame = frame[pl.Series(order, dtype=pl.UInt32)]
     return AclSet(
         tuple(found[each] for each in order),
-        frame.select(pl.Series(BINDING, range(len(order)), pl.Int32), "binding_id", *FIELDS),
+        frame.select(pl.Series("binding", range(len(order)), pl.Int32), "binding_id", *FIELDS),
         tuple(frame.select(pl.coalesce("valid_from", "known_from")).to_series()),
         tuple(frame["valid_from"].is_not_null()),
     )

@@ -1,7 +1,7 @@
 """Whether a log of an authorizer has all lines: a collector may drop some when there are many.
 
     days     a day with far fewer decisions than the weekday has usually
-    pairs    requests that write two lines, of which one is missing (``jobs.pairs``)
+    pairs    requests that write two lines, of which one is missing (``jobs.observed``)
     members  principals that use groups, without the requests by which a client begins
 
 What shows none of them is not checked, and is said to be so.
@@ -9,14 +9,12 @@ What shows none of them is not checked, and is said to be so.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping
-
-    Row = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 THIN_SHARE: Final = 0.2
 USUAL_MIN: Final = 100
@@ -50,7 +48,12 @@ class Collection(NamedTuple):
 def collection_of(days: Iterable[Row], clients: Iterable[Row]) -> Collection:
     """Return what the tables days and clients show."""
     allowed = [row for row in days if row["outcome"] == "ALLOWED"]
-    members = [row for row in clients if _is_member(row) or (row["fetches"] and row["may_join"])]
+    asked = ("commits", "heartbeats", "joins", "syncs")
+    members = [
+        row
+        for row in clients
+        if any(row[name] for name in asked) or (row["fetches"] and row["may_join"])
+    ]
     has_syncs = any(row["syncs"] for row in members)
     return Collection(
         thin=_thin_days({row["day"]: row["count"] for row in allowed}),
@@ -105,10 +108,6 @@ def unchecked(found: Collection, span_days: float) -> str:
         "whether a collector dropped lines: not enough data (principals that use groups:"
         f" {found.members:,}, requests that write two lines: {pairs:,})"
     )
-
-
-def _is_member(row: Row) -> bool:
-    return any(row[name] for name in ("commits", "heartbeats", "joins", "syncs"))
 
 
 def _has_begun(row: Row, *, has_syncs: bool) -> bool:

@@ -10,11 +10,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
-from doorkeeper_pipeline.evaluation.deciding import Decisions, decisions
+from doorkeeper_pipeline.evaluation.deciding import Decisions, Matches, decisions, matches
 from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.matching import Matches, matches
 from doorkeeper_pipeline.evaluation.questions import Questions, Texts, encode, texts_of
 
 BLOCK_ROWS = 1 << 17
@@ -30,7 +28,7 @@ SETS_KEPT = 2
 class Block(NamedTuple):
     """Some decisions that follow each other, and the bindings that match them."""
 
-    rows: pa.Table
+    rows: pl.DataFrame
     questions: Questions
     decisions: Decisions
     matches: Matches
@@ -45,8 +43,7 @@ class Evaluated:
 
     """
 
-    def __init__(self, rows: pa.Table, texts: dict[str, Texts], index: Index) -> None:
-        """Take the decisions and their texts."""
+    def __init__(self, rows: pl.DataFrame, texts: dict[str, Texts], index: Index) -> None:
         self.rows = rows
         self.index = index
         self._texts = texts
@@ -55,68 +52,44 @@ class Evaluated:
 
     @cached_property
     def questions(self) -> Questions:
-        """Return the decisions as questions of the set.
-
-        Raises:
-            BadQuestions: an operation or a type is not Kafka's.
-
-        """
         return encode(self.index, self._texts)
 
     @cached_property
     def decisions(self) -> Decisions:
-        """Return the decisions of the set."""
         return decisions(self.index, self.questions)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the decisions in parts that can be matched at once."""
-        for begin in range(0, self.rows.num_rows, BLOCK_ROWS):
+        for begin in range(0, len(self.rows), BLOCK_ROWS):
             span = slice(begin, begin + BLOCK_ROWS)
             questions = self.questions.part(span)
             found = self._matches.get(begin)
             if found is None:
                 found = matches(self.index, questions)
-                self._keep(begin, found)
+                pairs = len(found.questions)
+                if self._pairs + pairs <= PAIRS_KEPT:
+                    self._matches[begin] = found
+                    self._pairs += pairs
             yield Block(
                 self.rows.slice(begin, BLOCK_ROWS), questions, self.decisions.part(span), found
             )
-
-    def _keep(self, begin: int, found: Matches) -> None:
-        pairs = len(found.questions)
-        if self._pairs + pairs <= PAIRS_KEPT:
-            self._matches[begin] = found
-            self._pairs += pairs
 
 
 class DecisionTable:
     """Distinct decisions: the input of the functions of questions.
 
     Attributes:
-        rows: An Arrow table with the columns that were asked for, ``count``, ``first_ts`` and
+        rows: The columns that were asked for, ``count``, ``first_ts`` and
             ``last_ts``.
 
     """
 
-    def __init__(self, rows: pa.Table) -> None:
-        """Take the rows."""
+    def __init__(self, rows: pl.DataFrame) -> None:
         self.rows = rows
         self._evaluated: list[Evaluated] = []
 
     @cached_property
-    def frame(self) -> pl.DataFrame:
-        """Return the rows as a frame."""
-        found = pl.from_arrow(self.rows)
-        assert isinstance(found, pl.DataFrame)
-        return found
-
-    @cached_property
     def texts(self) -> dict[str, Texts]:
-        """Return the columns of a question.
-
-        Raises:
-            BadQuestions: a column is missing, or holds null.
-
-        """
         return texts_of(self.rows)
 
     def evaluate(self, index: Index) -> Evaluated:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy, RuleKind
+from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
-from doorkeeper_pipeline.shell import word
 
 LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)
@@ -171,13 +171,17 @@ def evidence_of(
     """Return the evidence in a history; rows are those of the table agreement."""
     if not observed.has_acls:
         rows = ()
-    count = _sum(rows, "count")
+    count = sum(row["count"] for row in rows)
     share = 100 * sum(map(_agreeing, rows)) / count if count else 0.0
-    wrong = tuple(_wrong_policy(rows, policy))
-    others = tuple(_causes(rows, policy))
+    found = _contradictions(rows, policy)
+    wrong, others = tuple(_wrong_policy(found)), tuple(_causes(rows, found))
     is_untold = observed.has_acls and not observed.allowed
     agreement = share if observed.has_acls else None
-    lost = tuple(_lost_lines(observed, thresholds))
+    days = len(observed.days)
+    all_days = days + len(observed.missing_days)
+    lost = tuple(
+        lost_lines(observed.collection, days, all_days, observed.span_days, thresholds.coverage)
+    )
     is_checked = observed.logs is None or not observed.has_acls
     return Evidence(
         observed,
@@ -188,7 +192,7 @@ def evidence_of(
             not observed.decisions or observed.ends_in_the_future or is_untold or wrong or others
         ),
         doubtful=frozenset(row["principal"] for row in rows if _agreeing(row) < row["count"]).union(
-            row["principal"] for row in _needless_super_users(rows)
+            row["principal"] for row in found.needless_super_users
         ),
         lost_lines=next(iter(lost), ""),
         unchecked="" if is_checked else unchecked(observed.collection, observed.span_days),
@@ -280,17 +284,6 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
             )
 
 
-def _lost_lines(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
-    days = len(observed.days)
-    return lost_lines(
-        observed.collection,
-        days,
-        days + len(observed.missing_days),
-        observed.span_days,
-        thresholds.coverage,
-    )
-
-
 def _first_days(days: Sequence[dt.date]) -> str:
     more = ", ..." if len(days) > LISTED_MAX else ""
     return ", ".join(map(str, days[:LISTED_MAX])) + more
@@ -321,36 +314,29 @@ def _observed_causes(observed: Observed) -> Iterator[str]:
         )
 
 
-def _missing_super_users(rows: Sequence[Row], policy: Policy) -> list[Row]:
-    return [
-        row
-        for row in rows
-        if row["rule"] == _SUPER_USER and row["principal"] not in policy.super_users
-    ]
+class _Contradictions(NamedTuple):
+    """Rows whose rules contradict the options."""
+
+    missing_super_users: list[Row]
+    opened: list[Row]
+    shut: list[Row]
+    needless_super_users: list[Row]
 
 
-def _open_resources(rows: Sequence[Row], policy: Policy) -> list[Row]:
-    return [row for row in rows if row["rule"] == _DEFAULT_ALLOW and not policy.allow_everyone]
+def _contradictions(rows: Sequence[Row], policy: Policy) -> _Contradictions:
+    supers, everyone = policy.super_users, policy.allow_everyone
+    pairs = [(row, row["rule"], row["rule_now"]) for row in rows]
+    return _Contradictions(
+        [row for row, was, _ in pairs if was == _SUPER_USER and row["principal"] not in supers],
+        [row for row, was, _ in pairs if was == _DEFAULT_ALLOW and not everyone],
+        [row for row, was, now in pairs if was == _DEFAULT_DENY and now == _DEFAULT_ALLOW],
+        [row for row, was, now in pairs if now == _SUPER_USER and was not in ("", _SUPER_USER)],
+    )
 
 
-def _shut_resources(rows: Sequence[Row]) -> list[Row]:
-    return [
-        row for row in rows if row["rule"] == _DEFAULT_DENY and row["rule_now"] == _DEFAULT_ALLOW
-    ]
-
-
-def _needless_super_users(rows: Sequence[Row]) -> list[Row]:
-    return [
-        row
-        for row in rows
-        if row["rule_now"] == _SUPER_USER and row["rule"] not in ("", _SUPER_USER)
-    ]
-
-
-def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+def _wrong_policy(found: _Contradictions) -> Iterator[str]:
     """Yield the options that the recorded rules prove to be wrong: one decision is enough."""
-    missing = _missing_super_users(rows, policy)
-    if missing:
+    if missing := found.missing_super_users:
         options = " ".join(
             each if each == _MORE else f"--super-user {word(each) or ascii(each)}"
             for each in _principals(missing)
@@ -359,32 +345,24 @@ def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
             f"{_were(missing)} allowed to super users that were not given. If super.users of the"
             f" brokers contains them, add {options}"
         )
-    opened = _open_resources(rows, policy)
-    if opened:
+    if found.opened:
         yield (
-            f"{_were(opened)} allowed because the resource has no ACL"
+            f"{_were(found.opened)} allowed because the resource has no ACL"
             " (allow.everyone.if.no.acl.found): add --allow-everyone"
         )
-    shut = _shut_resources(rows)
-    if shut:
-        yield f"{_were(shut)} denied without an ACL: remove --allow-everyone"
+    if found.shut:
+        yield f"{_were(found.shut)} denied without an ACL: remove --allow-everyone"
 
 
-def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+def _causes(rows: Sequence[Row], found: _Contradictions) -> Iterator[str]:
     """Yield the explanations of other contradictions, each with its remedy."""
-    extra = _needless_super_users(rows)
-    if extra:
-        names = ", ".join(_principals(extra))
+    if extra := found.needless_super_users:
         yield (
-            f"{_count(extra)} of {names} {_be(extra)} decided by ACLs, although it is given as a"
-            " super user"
+            f"{_count(extra)} of {', '.join(_principals(extra))} {_be(extra)} decided by ACLs,"
+            " although it is given as a super user"
         )
     yield from _other_acls(rows)
-    explained = (
-        *(*_missing_super_users(rows, policy), *_open_resources(rows, policy)),
-        *(*extra, *_shut_resources(rows)),
-    )
-    yield from _rest(rows, {id(row) for row in explained})
+    yield from _rest(rows, {id(row) for those in found for row in those})
 
 
 def _other_acls(rows: Sequence[Row]) -> Iterator[str]:
@@ -446,10 +424,6 @@ def _be(rows: Iterable[Row]) -> str:
 def _count(rows: Iterable[Row]) -> str:
     count = sum(row["count"] for row in rows)
     return f"{count:,} {'decision' if count == 1 else 'decisions'}"
-
-
-def _sum(rows: Iterable[Row], column: str) -> int:
-    return sum(row[column] for row in rows)
 
 
 def _percent(share: float) -> str:

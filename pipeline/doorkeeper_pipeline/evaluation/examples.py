@@ -9,30 +9,15 @@ CONTRADICTS  a principal made it, and its recorded outcome is not that of the AC
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-    TIME,
-)
-from doorkeeper_pipeline.evaluation.usage import BINDING
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-
-ABOUT: Final = "about"
 USED, SHUT = "USED", "SHUT"
 ASKED, REFUSED, CONTRADICTS = "ASKED", "REFUSED", "CONTRADICTS"
 
@@ -40,20 +25,16 @@ NO_BINDING: Final = -1
 """The number in the column ``binding`` of examples that are about a principal."""
 
 _ALLOWED = "ALLOWED"
-_TEXTS = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME, "outcome", "api")
-_OF = (ABOUT, BINDING)
-_ORDER = (LAST, *_TEXTS)
+_TEXTS = ("principal", "host", "operation", "resource_type", "resource_name", "outcome", "api")
+_OF = ("about", "binding")
+_ORDER = ("last_ts", *_TEXTS)
 
-EXAMPLES = pa.schema(
-    [
-        pa.field(ABOUT, pa.string(), nullable=False),
-        pa.field(BINDING, pa.int32(), nullable=False),
-        *(pa.field(name, pa.string(), nullable=False) for name in _TEXTS),
-        pa.field(COUNT, pa.int64(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
-    ]
-)
+EXAMPLES = {
+    "about": pl.String(),
+    "binding": pl.Int32(),
+    **dict.fromkeys(_TEXTS, pl.String()),
+    **COUNTS,
+}
 
 
 class Sought(NamedTuple):
@@ -68,33 +49,20 @@ class Sought(NamedTuple):
     most: int
 
 
-def examples_in(sought: Sought, table: DecisionTable) -> pa.Table:
-    """Return the last examples in distinct questions, not yet chosen among all.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+def examples_in(sought: Sought, table: DecisionTable) -> pl.DataFrame:
+    """Return the last examples in distinct questions, not yet chosen among all."""
     found = [_examples(sought, block) for block in table.evaluate(sought.acls).blocks()]
-    rows = [each.select(EXAMPLES.names).to_arrow().cast(EXAMPLES) for each in found]
-    return pa.concat_tables([EXAMPLES.empty_table(), *rows])
-
-
-def last_of(parts: pa.Table, most: int) -> pl.DataFrame:
-    """Return the last ``most`` examples of each kind for each grant, and each principal."""
-    frame = pl.from_arrow(parts)
-    assert isinstance(frame, pl.DataFrame)
-    return _last(frame, most)
+    return pl.concat(
+        [pl.DataFrame(schema=EXAMPLES), *(each.select(list(EXAMPLES)) for each in found)]
+    )
 
 
 def _examples(sought: Sought, block: Block) -> pl.DataFrame:
-    rows = pl.from_arrow(block.rows)
-    assert isinstance(rows, pl.DataFrame)
-    found = block.matches
+    rows, found = block.rows, block.matches
     chosen = np.isin(found.bindings, np.array(sorted(sought.bindings), np.int32))
     parts = [
         rows[found.questions[pairs]].with_columns(
-            pl.lit(about).alias(ABOUT), pl.Series(BINDING, found.bindings[pairs], pl.Int32)
+            pl.lit(about).alias("about"), pl.Series("binding", found.bindings[pairs], pl.Int32)
         )
         for about, pairs in ((USED, chosen & found.used), (SHUT, chosen & ~found.used))
     ]
@@ -104,19 +72,20 @@ def _examples(sought: Sought, block: Block) -> pl.DataFrame:
         (REFUSED, ~allowed),
         (CONTRADICTS, allowed != pl.Series(block.decisions.allowed)),
     )
-    own = pl.col(PRINCIPAL).is_in(list(sought.principals))
+    own = pl.col("principal").is_in(list(sought.principals))
     parts += [
         rows.filter(own & kind).with_columns(
-            pl.lit(about).alias(ABOUT), pl.lit(NO_BINDING, pl.Int32).alias(BINDING)
+            pl.lit(about).alias("about"), pl.lit(NO_BINDING, pl.Int32).alias("binding")
         )
         for about, kind in kinds
     ]
-    return _last(pl.concat(parts), sought.most)
+    return last_of(pl.concat(parts), sought.most)
 
 
-def _last(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+def last_of(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Return the last ``most`` examples of each kind for each grant, and each principal."""
     # Those of a grant are of any principals, the others of each.
-    of_whom = pl.when(pl.col(BINDING) == NO_BINDING).then(PRINCIPAL).otherwise(pl.lit(""))
+    of_whom = pl.when(pl.col("binding") == NO_BINDING).then("principal").otherwise(pl.lit(""))
     return (
         rows.sort(_ORDER, descending=[True, *(False for _ in _TEXTS)])
         .group_by(*_OF, of_whom.alias("of_whom"), maintain_order=True)

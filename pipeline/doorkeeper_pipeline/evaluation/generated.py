@@ -10,27 +10,21 @@ The names that a principal used through a pattern are generated where one of the
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from doorkeeper.acls.model import WILDCARD, AclPermissionType, PatternType
+from doorkeeper.acls.model import WILDCARD, AclBinding, AclPermissionType, PatternType
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.overbroad import Wide
-from doorkeeper_pipeline.evaluation.questions import FIRST, LAST, PRINCIPAL, RESOURCE_NAME, TIME
-from doorkeeper_pipeline.evaluation.usage import BINDING
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.questions import TIME
 
 NAMES_MAX: Final = 1_000
 """A principal with more names of a pattern gets no list of them; so many are looked at."""
@@ -49,15 +43,13 @@ _CERTAIN = ("<uuid>", "<time>", "<hash>", "<index>", "<pod>")
 _FOUND = ("uuid", "time", "index", "pod")
 _LETTERS = "<letters>"
 
-PATTERN_NAMES = pa.schema(
-    [
-        pa.field(BINDING, pa.int32(), nullable=False),
-        pa.field(PRINCIPAL, pa.string(), nullable=False),
-        pa.field(RESOURCE_NAME, pa.string(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
-    ]
-)
+PATTERN_NAMES = {
+    "binding": pl.Int32(),
+    "principal": pl.String(),
+    "resource_name": pl.String(),
+    "first_ts": TIME,
+    "last_ts": TIME,
+}
 """A name that a principal used through a pattern, with the first and the last time."""
 
 _TOKEN = re.compile(
@@ -84,19 +76,14 @@ def patterns(index: Index, bindings: Sequence[AclBinding]) -> Wide:
     return Wide(index, np.array([_is_pattern(each) for each in bindings], np.bool_))
 
 
-def names_in(shared: Wide, table: DecisionTable) -> pa.Table:
-    """Return the names that principals used through patterns in distinct questions.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+def names_in(shared: Wide, table: DecisionTable) -> pl.DataFrame:
+    """Return the names that principals used through patterns in distinct questions."""
     found = [_names(shared, block) for block in table.evaluate(shared.acls).blocks()]
-    return pa.concat_tables([PATTERN_NAMES.empty_table(), *found])
+    return pl.concat([pl.DataFrame(schema=PATTERN_NAMES), *found])
 
 
 def generated(
-    names: pa.Table, begin: dt.datetime | None, end: dt.datetime | None
+    names: pl.DataFrame, begin: dt.datetime | None, end: dt.datetime | None
 ) -> dict[int, str]:
     """Return for each binding, by number, why its names cannot be listed; none where they can.
 
@@ -104,20 +91,20 @@ def generated(
     """
     if begin is None or end is None:
         return {}
-    frame = pl.from_arrow(names)
-    assert isinstance(frame, pl.DataFrame)
     middle = begin + (end - begin) / 2
     names_of = (
-        frame.group_by(BINDING, PRINCIPAL, RESOURCE_NAME)
-        .agg(pl.col(FIRST).min(), pl.col(LAST).max())
-        .sort(BINDING, PRINCIPAL, RESOURCE_NAME)
-        .group_by(BINDING, PRINCIPAL, maintain_order=True)
+        names.group_by("binding", "principal", "resource_name")
+        .agg(pl.col("first_ts").min(), pl.col("last_ts").max())
+        .sort("binding", "principal", "resource_name")
+        .group_by("binding", "principal", maintain_order=True)
         .agg(
             pl.len().alias("number"),
-            (pl.col(FIRST) > middle).sum().alias("late"),
-            (pl.col(LAST) < middle).sum().alias("gone"),
+            (pl.col("first_ts") > middle).sum().alias("late"),
+            (pl.col("last_ts") < middle).sum().alias("gone"),
             # Names that follow each other alphabetically are alike, those of the whole are not.
-            pl.col(RESOURCE_NAME).filter(pl.int_range(pl.len()) % (pl.len() // NAMES_MAX + 1) == 0),
+            pl.col("resource_name").filter(
+                pl.int_range(pl.len()) % (pl.len() // NAMES_MAX + 1) == 0
+            ),
         )
         .filter(pl.col("number") >= CERTAIN_MIN)
     )
@@ -143,13 +130,12 @@ def _is_pattern(binding: AclBinding) -> bool:
     )
 
 
-def _names(shared: Wide, block: Block) -> pa.Table:
+def _names(shared: Wide, block: Block) -> pl.DataFrame:
     found = block.matches
     which = np.flatnonzero(found.used & shared.candidates[found.bindings])
-    rows = block.rows.select([PRINCIPAL, RESOURCE_NAME, FIRST, LAST])
-    rows = rows.take(pa.array(found.questions[which]))
-    rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))
-    return rows.cast(PATTERN_NAMES)
+    rows = block.rows[found.questions[which]]
+    bindings = pl.Series("binding", found.bindings[which], pl.Int32)
+    return rows.select(bindings, *(name for name in PATTERN_NAMES if name != "binding"))
 
 
 def _reason(count: int, late: int, gone: int, shapes: Sequence[str]) -> str:

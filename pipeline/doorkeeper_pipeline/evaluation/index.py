@@ -21,11 +21,13 @@ Source: ``StandardAuthorizerData.findAclRule`` (4.3.1, 4.4.0); see ``doorkeeper.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import (
@@ -38,14 +40,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.network_index import NO_NETWORKS, Networks
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
-from doorkeeper_pipeline.evaluation.names import NameCells
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.names import Interval
+from doorkeeper_pipeline.evaluation.names import Interval, NameCells
 
 NO_SCORE = int(np.iinfo(np.int32).max)
 """The score where no binding matches."""
@@ -110,14 +105,7 @@ class Index:
 
     @property
     def entries(self) -> int:
-        """Return how many entries there are."""
         return len(self.entry_bindings)
-
-    def row_keys(
-        self, principals: NDArray[np.int64], hosts: NDArray[np.int64], types: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the keys of rows by the numbers of their parts."""
-        return _row_keys(principals, hosts, types, len(self.hosts))
 
     def bindings_of(self, scores: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the bindings behind scores, none of which is NO_SCORE."""
@@ -218,7 +206,7 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
         )
     )
     binding, spans = binding[walk], spans[walk]
-    keys = _row_keys(
+    keys = row_keys(
         principal_of[binding],
         host_of[binding],
         np.fromiter(types, np.int64, count)[binding],
@@ -295,12 +283,13 @@ for _held in AclOperation:
         _ASKS[_held, _permission] = _asks(_held, _permission)
 
 
-def _row_keys(
+def row_keys(
     principals: NDArray[np.int64],
     hosts: NDArray[np.int64],
     types: NDArray[np.int64],
     host_count: int,
 ) -> NDArray[np.int64]:
+    """Return the keys of rows by the numbers of their parts."""
     keys: NDArray[np.int64] = (principals * host_count + hosts) * TYPES + types
     return keys
 

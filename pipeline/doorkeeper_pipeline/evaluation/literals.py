@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -28,29 +29,15 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import satisfied_by
 from doorkeeper.acls.privileges import grant_of
-from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-)
-from doorkeeper_pipeline.shell import word
+from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH, word
 
-NAME = (RESOURCE_TYPE, RESOURCE_NAME)
-_SOMEBODY, _SOMETHING = "User:a", "a"
+NAME = ("resource_type", "resource_name")
 _DIGEST_BYTES = 18
 """The bytes of a digest that make an id: a multiple of three, so that they can be encoded together.
 """
 _PLAIN = "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$"
 _STAND_IN = "0-any-plain-name-0"
 """Names that no shell and no tool changes have the answer of this one, with themselves in it."""
-_MASK = "operations"
-_AS, _ASKED = "as", "asked"
 
 
 def frame_of(bindings: Iterable[AclBinding]) -> pl.DataFrame:
@@ -93,7 +80,7 @@ def allow_literally(host: str | None = None) -> list[pl.Expr]:
     return [
         pl.lit(PatternType.LITERAL.name).alias("pattern_type"),
         pl.lit(AclPermissionType.ALLOW.name).alias("permission_type"),
-        *([] if host is None else [pl.lit(host).alias(HOST)]),
+        *([] if host is None else [pl.lit(host).alias("host")]),
     ]
 
 
@@ -125,35 +112,24 @@ def text() -> pl.Expr:
 
 def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:
     """Return the kafka-acls.sh commands for bindings, as ``bindings.command_of`` does."""
-    asked: tuple[tuple[tuple[str, ...], Callable[..., str | None]], ...] = (
-        (("permission_type", PRINCIPAL), _principal_words),
-        (("permission_type", HOST), _host_words),
-        ((RESOURCE_TYPE, OPERATION), _operation_words),
-        ((RESOURCE_TYPE, RESOURCE_NAME, "pattern_type"), _resource_words),
-    )
-    for number, (names, function) in enumerate(asked):
-        frame = _with_answers(frame, names, function, pl.String(), f"words{number}")
+    for number, names in enumerate(_WORDS):
+        frame = _with_answers(frame, names, partial(_words, names), pl.String(), f"words{number}")
     tool = f"{KAFKA_ACLS} --bootstrap-server {BOOTSTRAP}"
     does = pl.lit("--add")
     if remove:
         allows = pl.col("permission_type") == AclPermissionType.ALLOW.name
         does = pl.when(allows).then(pl.lit("--remove --force")).otherwise(pl.lit("--remove"))
     words = pl.concat_str(
-        pl.lit(f"{tool} "), does, *(f"words{number}" for number in range(len(asked)))
+        pl.lit(f"{tool} "), does, *(f"words{number}" for number in range(len(_WORDS)))
     )
     return frame.select(words.fill_null("").alias("command")).to_series()
 
 
 def is_grantable(frame: pl.DataFrame) -> pl.Series:
     """Return for each access whether an ALLOW can say it, as ``privileges.grant_of`` does."""
-    asked: tuple[tuple[tuple[str, ...], Callable[..., bool]], ...] = (
-        ((PRINCIPAL,), lambda who: _grant(principal=who)),
-        ((HOST,), lambda host: _grant(host=host)),
-        ((RESOURCE_TYPE, OPERATION), lambda kind, does: _grant(kind, operation=does)),
-        (NAME, _grant),
-    )
-    for number, (names, function) in enumerate(asked):
-        frame = _with_answers(frame, names, function, pl.Boolean(), f"can{number}")
+    asked = (("principal",), ("host",), ("resource_type", "operation"), NAME)
+    for number, names in enumerate(asked):
+        frame = _with_answers(frame, names, partial(_grant, names), pl.Boolean(), f"can{number}")
     return frame.select(
         pl.all_horizontal(f"can{number}" for number in range(len(asked)))
     ).to_series()
@@ -167,25 +143,29 @@ def literal_grants(needs: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
     """
     codes = {member.name: int(member) for member in AclOperation}
     types = {member.name: int(member) for member in ResourceType}
-    access = [*by, PRINCIPAL, HOST, *NAME]
+    access = [*by, "principal", "host", *NAME]
     needs = needs.filter(is_grantable(needs))
-    bit = pl.lit(1, pl.Int64) * 2 ** pl.col(OPERATION).replace_strict(codes, return_dtype=pl.Int64)
-    masks = needs.group_by(access).agg(bit.cast(pl.Int64).unique().sum().alias(_MASK))
+    bit = pl.lit(1, pl.Int64) * 2 ** pl.col("operation").replace_strict(
+        codes, return_dtype=pl.Int64
+    )
+    masks = needs.group_by(access).agg(bit.cast(pl.Int64).unique().sum().alias("operations"))
     needs = needs.join(masks, on=access, how="left")
-    needs = _with_answers(needs, (OPERATION, _MASK), _implying_operation, pl.String(), _AS)
+    needs = _with_answers(
+        needs, ("operation", "operations"), _implying_operation, pl.String(), "as"
+    )
     return (
-        needs.group_by(*access, pl.col(_AS).alias(OPERATION))
-        .agg(pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
+        needs.group_by(*access, pl.col("as").alias("operation"))
+        .agg(pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())
         .with_columns(*allow_literally())
         .sort(
             *by,
-            pl.col(RESOURCE_TYPE).replace_strict(types, return_dtype=pl.Int64),
-            RESOURCE_NAME,
-            PRINCIPAL,
-            HOST,
-            pl.col(OPERATION).replace_strict(codes, return_dtype=pl.Int64),
+            pl.col("resource_type").replace_strict(types, return_dtype=pl.Int64),
+            "resource_name",
+            "principal",
+            "host",
+            pl.col("operation").replace_strict(codes, return_dtype=pl.Int64),
         )
-        .select(*by, *FIELDS, COUNT, FIRST, LAST)
+        .select(*by, *FIELDS, "count", "first_ts", "last_ts")
     )
 
 
@@ -200,25 +180,25 @@ def _with_answers(
 
     Of plain names of resources one is asked about, in place of all.
     """
-    if RESOURCE_NAME in names:
-        is_plain = pl.col(RESOURCE_NAME).str.contains(_PLAIN) & (
-            pl.col(RESOURCE_TYPE) != ResourceType.CLUSTER.name
+    if "resource_name" in names:
+        is_plain = pl.col("resource_name").str.contains(_PLAIN) & (
+            pl.col("resource_type") != ResourceType.CLUSTER.name
         )
         frame = frame.with_columns(
-            pl.when(is_plain).then(pl.lit(_STAND_IN)).otherwise(RESOURCE_NAME).alias(_ASKED)
+            pl.when(is_plain).then(pl.lit(_STAND_IN)).otherwise("resource_name").alias("asked")
         )
-        names = [_ASKED if name == RESOURCE_NAME else name for name in names]
+        names = ["asked" if name == "resource_name" else name for name in names]
     asked = frame.select(names).unique()
     found = [function(*row) for row in asked.iter_rows()]
     answers = asked.with_columns(pl.Series(answer, found, kind))
     frame = frame.join(answers, on=list(names), how="left", maintain_order="left")
-    if _ASKED not in names:
+    if "asked" not in names:
         return frame
     if kind == pl.String():
-        own = pl.col(answer).str.replace(_STAND_IN, pl.col(RESOURCE_NAME), literal=True)
-        is_plain = pl.col(_ASKED) == _STAND_IN
+        own = pl.col(answer).str.replace(_STAND_IN, pl.col("resource_name"), literal=True)
+        is_plain = pl.col("asked") == _STAND_IN
         frame = frame.with_columns(pl.when(is_plain).then(own).otherwise(answer).alias(answer))
-    return frame.drop(_ASKED)
+    return frame.drop("asked")
 
 
 def _implying_operation(operation: str, operations: int) -> str:
@@ -232,73 +212,39 @@ def _implying_operation(operation: str, operations: int) -> str:
     return min(others, default=own).name
 
 
-def _grant(
-    kind: str = "TOPIC",
-    name: str | None = None,
-    *,
-    principal: str = _SOMEBODY,
-    host: str = WILDCARD,
-    operation: str = "DESCRIBE",
-) -> bool:
-    resource_type = ResourceType[kind]
-    if name is None:
-        name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else _SOMETHING
-    return grant_of(principal, resource_type, name, AclOperation[operation], host) is not None
-
-
-def _binding(
-    kind: ResourceType = ResourceType.TOPIC,
-    name: str | None = None,
-    pattern: PatternType = PatternType.LITERAL,
-    principal: str = _SOMEBODY,
-    host: str = WILDCARD,
-    operation: AclOperation = AclOperation.ALL,
-    permission: AclPermissionType = AclPermissionType.ALLOW,
-) -> AclBinding:
-    if name is None:
-        name = CLUSTER_NAME if kind is ResourceType.CLUSTER else _SOMETHING
+def _whole(names: Sequence[str], values: Sequence[str]) -> AclBinding:
+    """Return a binding with some fields, and any others that go with them."""
+    found = {**_ANY, **dict(zip(names, values, strict=True))}
+    if found["resource_type"] == ResourceType.CLUSTER.name and "resource_name" not in names:
+        found["resource_name"] = CLUSTER_NAME
+    kind, name, pattern, who, host, does, permission = (found[field] for field in FIELDS)
     return AclBinding(
-        ResourcePattern(kind, name, pattern),
-        AccessControlEntry(principal, host, operation, permission),
+        ResourcePattern(ResourceType[kind], name, PatternType[pattern]),
+        AccessControlEntry(who, host, AclOperation[does], AclPermissionType[permission]),
     )
 
 
-_OPERATION = "--operation"
+def _grant(names: Sequence[str], *values: str) -> bool:
+    (kind, name, _), entry = _whole(names, values)
+    return grant_of(entry.principal, kind, name, entry.operation, entry.host) is not None
 
 
-def _principal_words(permission: str, principal: str) -> str | None:
-    binding = _binding(principal=principal, permission=AclPermissionType[permission])
-    options = options_of(binding)
-    return None if options is None else _words(options[: options.index(_OPERATION)])
-
-
-def _host_words(permission: str, host: str) -> str | None:
-    whose = AclPermissionType[permission]
-    options = options_of(_binding(host=host, permission=whose))
+def _words(names: Sequence[str], *values: str) -> str | None:
+    """Return the words of bash for some fields, a blank before each; None where one can be none."""
+    options = options_of(_whole(names, values))
     if options is None:
         return None
-    begin = len(options_of(_binding(permission=whose)) or ()) - len(_ANY_RESOURCE)
-    return _words(options[begin : options.index(_OPERATION)])
-
-
-def _operation_words(kind: str, operation: str) -> str | None:
-    options = options_of(_binding(ResourceType[kind], operation=AclOperation[operation]))
-    if options is None:
-        return None
-    begin = options.index(_OPERATION)
-    return _words(options[begin : begin + 2])
-
-
-def _resource_words(kind: str, name: str, pattern: str) -> str | None:
-    options = options_of(_binding(ResourceType[kind], name, PatternType[pattern]))
-    return None if options is None else _words(options[options.index(_OPERATION) + 2 :])
-
-
-_ANY_RESOURCE = (_OPERATION, "All", "--topic", _SOMETHING)
-"""The last options of a binding of ``_binding`` without arguments."""
-
-
-def _words(options: Iterable[str]) -> str | None:
-    """Return words of bash, a blank before each; None where one can be none."""
-    found = [word(option) for option in options]
+    at = options.index("--operation")
+    found = [word(option) for option in options[_WORDS[names](at)]]
     return None if None in found else "".join(f" {each}" for each in found)
+
+
+_ANY = dict(zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "ALL", "ALLOW"), strict=True))
+_WORDS: dict[Sequence[str], Callable[[int], slice]] = {
+    ("permission_type", "principal"): slice,
+    ("permission_type", "host"): lambda at: slice(2, at),
+    ("resource_type", "operation"): lambda at: slice(at, at + 2),
+    ("resource_type", "resource_name", "pattern_type"): lambda at: slice(at + 2, None),
+}
+"""The fields that options of kafka-acls.sh have together, and which: by the place of the operation.
+"""

@@ -46,7 +46,6 @@ class NameCells:
         self._places = {text: place for place, text in enumerate(self._boundaries)}
 
     def __len__(self) -> int:
-        """Return the number of cells."""
         return len(self._boundaries)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -54,7 +53,6 @@ class NameCells:
         return (_finder, (self._boundaries,))
 
     def cell(self, name: str) -> int:
-        """Return the cell of a name."""
         return bisect_right(self._boundaries, name) - 1
 
     def intervals(self, name: str, pattern_type: PatternType) -> tuple[Interval, ...]:

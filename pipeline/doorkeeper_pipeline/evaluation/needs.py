@@ -7,49 +7,24 @@ a proposal is never wider than what is in force. Accesses of super users need no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
-from doorkeeper.acls.model import WILDCARD
+from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper_pipeline.evaluation.deciding import RULES
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-    TIME,
-)
-from doorkeeper_pipeline.evaluation.usage import BINDING
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.questions import COUNTS, SUMMED
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-
-NEED = (PRINCIPAL, HOST, RESOURCE_TYPE, RESOURCE_NAME, OPERATION)
+NEED = ("principal", "host", "resource_type", "resource_name", "operation")
 """The columns of a need, in the order in which needs are sorted."""
 
-NEEDS = pa.schema(
-    [
-        *(pa.field(name, pa.string(), nullable=False) for name in NEED),
-        pa.field(COUNT, pa.int64(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
-    ]
-)
+NEEDS = {**dict.fromkeys(NEED, pl.String()), **COUNTS}
 
 
 class Grants(NamedTuple):
@@ -64,70 +39,44 @@ def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
     return Grants(index, np.array([each.entry.host == WILDCARD for each in bindings], np.bool_))
 
 
-def needs_of(grants: Grants, table: DecisionTable) -> pa.Table:
-    """Return the needs of distinct questions under a set of ACLs, not yet added.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+def needs_of(grants: Grants, table: DecisionTable) -> pl.DataFrame:
+    """Return the needs of distinct questions under a set of ACLs, not yet added."""
     blocks = table.evaluate(grants.acls).blocks()
     found = [_needs_in(grants.any_host, block) for block in blocks]
-    return pa.concat_tables([NEEDS.empty_table(), *found])
+    return pl.concat([pl.DataFrame(schema=NEEDS), *found])
 
 
-def logged_needs(super_users: frozenset[str], table: DecisionTable) -> pa.Table:
+def logged_needs(super_users: frozenset[str], table: DecisionTable) -> pl.DataFrame:
     """Return the needs by the recorded outcomes, if no set of ACLs is known.
 
     The table has ``outcome`` too. The hosts of the bindings are unknown, so all needs are for
     ``*``.
     """
-    rows = table.rows
-    allowed = pc.equal(rows.column("outcome"), "ALLOWED")
-    supers = pc.is_in(rows.column(PRINCIPAL), value_set=pa.array(sorted(super_users), pa.string()))
-    rows = rows.filter(pc.and_not(allowed, supers))
-    return _needs(rows, pa.repeat(WILDCARD, rows.num_rows))
+    is_super = pl.col("principal").is_in(sorted(super_users))
+    rows = table.rows.filter(pl.col("outcome") == "ALLOWED", ~is_super)
+    return rows.with_columns(host=pl.lit(WILDCARD)).select(list(NEEDS))
 
 
-def sum_needs(parts: pa.Table) -> pl.DataFrame:
+def sum_needs(parts: pl.DataFrame) -> pl.DataFrame:
     """Return needs each once, sorted, with counts summed and the first and the last time."""
-    frame = pl.from_arrow(parts)
-    assert isinstance(frame, pl.DataFrame)
-    return (
-        frame.group_by(NEED)
-        .agg(pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
-        .sort(NEED)
-    )
+    return parts.group_by(NEED).agg(SUMMED).sort(NEED)
 
 
 def kept_for(index: Index, needs: DecisionTable) -> pl.Series:
-    """Return for each need the first ALLOW of a set that lets it through, in ``binding``, or null.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
-    found = np.full(needs.rows.num_rows, index.size, np.int32)
+    """Return for each need the first ALLOW of a set that lets it through as `binding`, or null."""
+    found = np.full(len(needs.rows), index.size, np.int32)
     begin = 0
     for block in needs.evaluate(index).blocks():
         np.minimum.at(found, begin + block.matches.questions, block.matches.bindings)
         begin += block.questions.size
-    return pl.Series(BINDING, found).replace(index.size, None)
+    return pl.Series("binding", found).replace(index.size, None)
 
 
-def _needs_in(any_host: NDArray[np.bool_], block: Block) -> pa.Table:
+def _needs_in(any_host: NDArray[np.bool_], block: Block) -> pl.DataFrame:
     decided, found = block.decisions, block.matches
-    rules = RULES.index(RuleKind.SUPER_USER)
-    needing = np.flatnonzero(decided.allowed & (decided.rules != rules))
+    needing = decided.allowed & (decided.rules != RULES.index(RuleKind.SUPER_USER))
     # What everybody may do by default is for every host, as is what a binding for all hosts allows.
     everywhere = decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW)
     everywhere[found.questions[found.used & any_host[found.bindings]]] = True
-    rows = block.rows.take(pa.array(needing))
-    hosts = pc.if_else(pa.array(everywhere[needing]), WILDCARD, rows.column(HOST))
-    return _needs(rows, hosts)
-
-
-def _needs(rows: pa.Table, hosts: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Return accesses as needs, for the hosts given."""
-    columns = [hosts if name == HOST else rows.column(name) for name in NEEDS.names]
-    return pa.table(columns, names=NEEDS.names).cast(NEEDS)
+    host = pl.when(pl.Series(everywhere)).then(pl.lit(WILDCARD)).otherwise("host").alias("host")
+    return block.rows.with_columns(host).filter(pl.Series(needing)).select(list(NEEDS))

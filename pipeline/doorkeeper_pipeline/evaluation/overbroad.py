@@ -15,11 +15,12 @@ combination that did not occur.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from doorkeeper.acls.model import (
     WILDCARD,
@@ -33,39 +34,23 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.privileges import Need
 from doorkeeper_pipeline.bindings import FIELDS
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.literals import literal_grants
-from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-)
-from doorkeeper_pipeline.evaluation.usage import BINDING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.needs import NEEDS
 
 INSTEAD_MAX = 100
 """How many bindings may stand for one: more are no replacement; least privilege has them all."""
 
-TOUCHES = pa.schema([pa.field(BINDING, pa.int32(), nullable=False), *NEEDS])
+TOUCHES = {"binding": pl.Int32(), **NEEDS}
 """An access through a binding: its number, and the columns of a need, with the client's host."""
 
 
 _TOUCHED = {
-    PRINCIPAL: "touched_principals",
-    HOST: "touched_hosts",
-    OPERATION: "touched_operations",
-    RESOURCE_NAME: "touched_resources",
+    "principal": "touched_principals",
+    "host": "touched_hosts",
+    "operation": "touched_operations",
+    "resource_name": "touched_resources",
 }
 
 
@@ -131,38 +116,31 @@ def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
     return Wide(index, np.array([_may_be_wide(each) for each in bindings], np.bool_))
 
 
-def touches_of(shared: Wide, table: DecisionTable) -> pa.Table:
-    """Return the accesses of distinct questions through bindings that may be too wide, not added.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+def touches_of(shared: Wide, table: DecisionTable) -> pl.DataFrame:
+    """Return the accesses through bindings that may be too wide, not added."""
     blocks = table.evaluate(shared.acls).blocks()
     found = [_touches_in(shared.candidates, block) for block in blocks]
-    return pa.concat_tables([TOUCHES.empty_table(), *found])
+    return pl.concat([pl.DataFrame(schema=TOUCHES), *found])
 
 
-def overbroad(bindings: Sequence[AclBinding], touches: pa.Table, history: History) -> Excess:
+def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: History) -> Excess:
     """Return the bindings that are too wide, and their replacements."""
-    frame = pl.from_arrow(touches)
-    assert isinstance(frame, pl.DataFrame)
     touched = (
-        frame.group_by(BINDING)
+        touches.group_by("binding")
         .agg(
-            pl.col(COUNT).sum().alias("uses"),
+            pl.col("count").sum().alias("uses"),
             *(pl.col(column).unique().sort().alias(name) for column, name in _TOUCHED.items()),
         )
-        .sort(BINDING)
+        .sort("binding")
     )
     numbers = touched.select(
-        BINDING,
+        "binding",
         "touched_operations",
         **{name: pl.col(column).list.len() for name, column in _NUMBERS.items()},
     )
     excess, covered = [], []
     for row in numbers.iter_rows(named=True):
-        binding = bindings[row[BINDING]]
+        binding = bindings[row["binding"]]
         covered.append(history.covered_count(binding))
         found = tuple(_excess(binding, row, covered[-1], history.principals))
         excess.append([] if found == ("ALL_HOSTS",) else list(found))
@@ -170,7 +148,7 @@ def overbroad(bindings: Sequence[AclBinding], touches: pa.Table, history: Histor
         pl.Series("excess", excess, pl.List(pl.String)),
         pl.Series("covered_resource_count", covered, pl.Int64),
     ).filter(pl.col("excess").list.len() > 0)
-    return Excess(grants, _instead(bindings, frame.join(grants, on=BINDING, how="semi")))
+    return Excess(grants, _instead(bindings, touches.join(grants, on="binding", how="semi")))
 
 
 def need_of(row: Sequence[Any]) -> Need:
@@ -199,17 +177,17 @@ def _excess(
 
 def _instead(bindings: Sequence[AclBinding], touches: pl.DataFrame) -> pl.DataFrame:
     """Return bindings that allow only the used accesses, for the hosts of the binding."""
-    hosts = {number: bindings[number].entry.host for number in touches[BINDING].unique()}
-    host = pl.col(BINDING).replace_strict(hosts, return_dtype=pl.String)
-    found = literal_grants(touches.with_columns(host.alias(HOST)), [BINDING])
-    names = touches.group_by(BINDING).agg(pl.col(RESOURCE_NAME).n_unique().alias("names"))
+    hosts = {number: bindings[number].entry.host for number in touches["binding"].unique()}
+    host = pl.col("binding").replace_strict(hosts, return_dtype=pl.String)
+    found = literal_grants(touches.with_columns(host.alias("host")), ["binding"])
+    names = touches.group_by("binding").agg(pl.col("resource_name").n_unique().alias("names"))
     enough = (
-        found.group_by(BINDING)
-        .agg(pl.len(), pl.col(RESOURCE_NAME).n_unique())
-        .join(names, on=BINDING)
-        .filter((pl.col("len") <= INSTEAD_MAX) & (pl.col(RESOURCE_NAME) == pl.col("names")))
+        found.group_by("binding")
+        .agg(pl.len(), pl.col("resource_name").n_unique())
+        .join(names, on="binding")
+        .filter((pl.col("len") <= INSTEAD_MAX) & (pl.col("resource_name") == pl.col("names")))
     )
-    return found.join(enough, on=BINDING, how="semi").select(BINDING, *FIELDS)
+    return found.join(enough, on="binding", how="semi").select("binding", *FIELDS)
 
 
 def _may_be_wide(binding: AclBinding) -> bool:
@@ -222,9 +200,8 @@ def _may_be_wide(binding: AclBinding) -> bool:
     )
 
 
-def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pa.Table:
+def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pl.DataFrame:
     found = block.matches
     which = np.flatnonzero(found.used & candidates[found.bindings])
-    rows = block.rows.select([*NEED, COUNT, FIRST, LAST]).take(pa.array(found.questions[which]))
-    rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))
-    return rows.cast(TOUCHES)
+    rows = block.rows[found.questions[which]]
+    return rows.select(pl.Series("binding", found.bindings[which], pl.Int32), *NEEDS)

@@ -1,44 +1,33 @@
 """Distinct questions as an index reads them: numbers in place of texts.
 
-A question is (principal, host, operation, resource type, resource name), five text columns of an
-Arrow table with Kafka's own words for the operation and the type. Each column is made a dictionary
+A question is (principal, host, operation, resource type, resource name), five text columns of a
+frame with Kafka's own words for the operation and the type. Each column is made a dictionary
 first, so that every different text is looked at once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
+from numpy.typing import NDArray
 
 from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
+from doorkeeper_pipeline.evaluation.index import Index
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from enum import IntEnum
-
-    from numpy.typing import NDArray
-
-    from doorkeeper_pipeline.evaluation.index import Index
-
-PRINCIPAL = "principal"
-HOST = "host"
-OPERATION = "operation"
-RESOURCE_TYPE = "resource_type"
-RESOURCE_NAME = "resource_name"
-
-QUESTION = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME)
+QUESTION = ("principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a question, in the order of ``doorkeeper.acls.decision.Question``."""
 
-COUNT = "count"
-"""The column that says how often a question was asked."""
 
-FIRST = "first_ts"
-LAST = "last_ts"
-"""The columns that say when it was asked first, and last."""
+TIME = pl.Datetime("us", "UTC")
+COUNTS = {"count": pl.Int64(), "first_ts": TIME, "last_ts": TIME}
+"""How often a question was asked, when first, and when last."""
 
-TIME = pa.timestamp("us", tz="UTC")
+SUMMED = (pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())
+"""These of several rows together."""
 
 UNNAMED = -1
 """The number of a principal, or of a host, that no binding names."""
@@ -73,11 +62,9 @@ class Questions(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return the number of questions."""
         return len(self.cells)
 
     def part(self, span: slice) -> Questions:
-        """Return the questions of a span."""
         return Questions(
             {name: Texts(each.values, each.codes[span]) for name, each in self.texts.items()},
             self.principals[span],
@@ -90,16 +77,6 @@ class Questions(NamedTuple):
         )
 
 
-def texts_of(table: pa.Table) -> dict[str, Texts]:
-    """Return the columns of a question, of an Arrow table or record batch, for any index.
-
-    Raises:
-        BadQuestions: a column is missing, or holds null.
-
-    """
-    return {column: _texts(table, column) for column in QUESTION}
-
-
 def encode(index: Index, texts: dict[str, Texts]) -> Questions:
     """Return questions as an index reads them.
 
@@ -110,33 +87,39 @@ def encode(index: Index, texts: dict[str, Texts]) -> Questions:
     super_users = index.policy.super_users
     return Questions(
         texts,
-        _numbers_of(texts[PRINCIPAL], lambda text: index.principals.get(text, UNNAMED)),
-        _numbers_of(texts[HOST], lambda text: index.hosts.get(text, UNNAMED)),
-        _networks(index, texts[HOST]),
-        _numbers_of(texts[OPERATION], lambda text: _code(AclOperation, OPERATION, text)),
-        _numbers_of(texts[RESOURCE_TYPE], lambda text: _code(ResourceType, RESOURCE_TYPE, text)),
-        _numbers_of(texts[RESOURCE_NAME], index.cells.cell),
-        _numbers_of(texts[PRINCIPAL], lambda text: text in super_users).astype(np.bool_),
+        _numbers_of(texts["principal"], lambda text: index.principals.get(text, UNNAMED)),
+        _numbers_of(texts["host"], lambda text: index.hosts.get(text, UNNAMED)),
+        _networks(index, texts["host"]),
+        _numbers_of(texts["operation"], lambda text: _code(AclOperation, "operation", text)),
+        _numbers_of(
+            texts["resource_type"], lambda text: _code(ResourceType, "resource_type", text)
+        ),
+        _numbers_of(texts["resource_name"], index.cells.cell),
+        _numbers_of(texts["principal"], lambda text: text in super_users).astype(np.bool_),
     )
 
 
-def _texts(table: pa.Table, column: str) -> Texts:
-    if column not in table.schema.names:
+def texts_of(rows: pl.DataFrame) -> dict[str, Texts]:
+    """Return the columns of a question, for any index.
+
+    Raises:
+        BadQuestions: a column is missing, or holds null.
+
+    """
+    return {column: _texts(rows, column) for column in QUESTION}
+
+
+def _texts(rows: pl.DataFrame, column: str) -> Texts:
+    if column not in rows.columns:
         raise BadQuestions(
-            f"missing column {column}; found: {', '.join(table.schema.names)}; expected:"
+            f"missing column {column}; found: {', '.join(rows.columns)}; expected:"
             f" {', '.join(QUESTION)}"
         )
-    values = table.column(column)
-    if values.null_count:
-        raise BadQuestions(f"column {column}: {values.null_count} rows are null; expected: strings")
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if not pa.types.is_dictionary(values.type):
-        values = values.dictionary_encode()
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    codes = values.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(values.dictionary.to_pylist(), codes)
+    if count := rows[column].null_count():
+        raise BadQuestions(f"column {column}: {count} rows are null; expected: strings")
+    found = rows[column].rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    found = found.dictionary_encode()
+    return Texts(found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64))
 
 
 def _networks(index: Index, texts: Texts) -> tuple[NDArray[np.int64], ...]:

@@ -3,17 +3,6 @@
 A refusal has the first cause of the table ``CAUSES`` that applies. Only a missing grant has a
 command: elsewhere a grant would not help, or nobody knows yet whether it should be given.
 
-    cause           a refusal ...
-    ASKED_ONLY      of a request that only asked what it would be allowed: nothing failed
-    ALLOWED_NOW     of what the ACLs in force allow: granted since
-    NO_LOGIN        of User:ANONYMOUS, a client that did not log in
-    DENY            by a DENY, which no ALLOW overrides
-    ADMINISTRATION  of a request that is for administrators, or for brokers
-    PROBING         of a principal that asks for many names, or for much within a minute
-    DESCRIBE_FIRST  of DESCRIBE, which a client asks for before the READ or WRITE that it wants
-    NO_GRANT        of a principal without any ALLOW of its own
-    MISSING_GRANT   of a principal with others
-
 The log has lines, and no intentions: that somebody probes is inferred from how many names it asks
 for, so that the advice is to ask.
 """
@@ -27,18 +16,6 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from doorkeeper.acls.model import ANONYMOUS, AclBinding, AclPermissionType
-from doorkeeper_pipeline.evaluation.questions import (
-    FIRST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
-)
-
-CAUSE, ADVICE, RHYTHM = "cause", "advice", "rhythm"
-ROUNDS: Final = "rounds"
-"""How often a question was asked from the address, and by the request, that asked it most."""
 
 MANY: Final = 20
 """Names of one principal, or its questions of one minute, from which on it is said to probe."""
@@ -49,7 +26,6 @@ _SAME: Final = 0.8
 
 _HOUR_MIN: Final = 60
 _QUARTER_MIN: Final = 15
-_HAS_GRANT, _IS_MANY = "has_grant", "is_many"
 
 
 class Cause(NamedTuple):
@@ -67,18 +43,18 @@ class Cause(NamedTuple):
 
 
 _IS_OPEN: Final = pl.col("reason").is_in(["NO_ACL", "UNKNOWN"]) & ~pl.col("probe")
-_IS_ANONYMOUS: Final = pl.col(PRINCIPAL) == str(ANONYMOUS)
-_IS_ADMINISTRATION: Final = (pl.col(RESOURCE_TYPE) == "CLUSTER") & pl.col(OPERATION).is_in(
+_IS_ANONYMOUS: Final = pl.col("principal") == str(ANONYMOUS)
+_IS_ADMINISTRATION: Final = (pl.col("resource_type") == "CLUSTER") & pl.col("operation").is_in(
     ["ALTER", "ALTER_CONFIGS", "CLUSTER_ACTION"]
 )
 # A line of an old release does not name the request.
-_COMES_FIRST: Final = (pl.col(OPERATION) == "DESCRIBE") & (
+_COMES_FIRST: Final = (pl.col("operation") == "DESCRIBE") & (
     (
-        (pl.col(RESOURCE_TYPE) == "TOPIC")
+        (pl.col("resource_type") == "TOPIC")
         & pl.col("apis").list.eval(pl.element() == "Metadata").list.all()
     )
     | (
-        pl.col(RESOURCE_TYPE).is_in(["GROUP", "TRANSACTIONAL_ID"])
+        pl.col("resource_type").is_in(["GROUP", "TRANSACTIONAL_ID"])
         & pl.col("apis").list.eval(pl.element() == "FindCoordinator").list.all()
     )
 )
@@ -121,7 +97,7 @@ CAUSES: Final = (
         "probing",
         "a tool that lists everything, a scan, or an application that lost its ACL on a prefix:"
         " ask its owner before granting anything",
-        pl.col(_IS_MANY),
+        pl.col("is_many"),
     ),
     Cause(
         "DESCRIBE_FIRST",
@@ -134,7 +110,7 @@ CAUSES: Final = (
         "NO_GRANT",
         "no grant at all",
         "a new application, a known one with another name, or an intruder: find out who it is",
-        ~pl.col(_HAS_GRANT),
+        ~pl.col("has_grant"),
     ),
     Cause(
         "MISSING_GRANT",
@@ -162,29 +138,24 @@ def with_causes(refusals: pl.DataFrame, bindings: Collection[AclBinding]) -> pl.
         for each in bindings
         if each.entry.permission_type is AclPermissionType.ALLOW
     }
-    has_grant = pl.col(PRINCIPAL).is_in(sorted(granted)) if bindings else pl.lit(value=True)
+    has_grant = pl.col("principal").is_in(sorted(granted)) if bindings else pl.lit(value=True)
     rows = refusals.join(
-        _rhythms(refusals), on=PRINCIPAL, how="left", maintain_order="left"
+        _rhythms(refusals), on="principal", how="left", maintain_order="left"
     ).with_columns(
-        has_grant.alias(_HAS_GRANT), (_IS_OPEN & pl.col(RHYTHM).is_not_null()).alias(_IS_MANY)
+        has_grant.alias("has_grant"), (_IS_OPEN & pl.col("rhythm").is_not_null()).alias("is_many")
     )
     cause = pl.coalesce(pl.when(each.applies).then(pl.lit(each.name)) for each in CAUSES)
-    advice = pl.col(CAUSE).replace_strict(
+    advice = pl.col("cause").replace_strict(
         {each.name: each.advice for each in CAUSES}, return_dtype=pl.String
     )
-    is_probing = pl.col(CAUSE) == "PROBING"
+    is_probing = pl.col("cause") == "PROBING"
     return (
-        rows.with_columns(cause.alias(CAUSE))
+        rows.with_columns(cause.alias("cause"))
         .with_columns(
-            advice.alias(ADVICE), pl.when(is_probing).then(RHYTHM).fill_null("").alias(RHYTHM)
+            advice.alias("advice"), pl.when(is_probing).then("rhythm").fill_null("").alias("rhythm")
         )
-        .drop(_HAS_GRANT, _IS_MANY)
+        .drop("has_grant", "is_many")
     )
-
-
-def helped(refusals: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``with_causes`` for which a grant may be offered."""
-    return refusals.filter(pl.col(CAUSE).is_in([each.name for each in CAUSES if each.helps]))
 
 
 class _Asking(NamedTuple):
@@ -207,35 +178,35 @@ class _Asking(NamedTuple):
 def _rhythms(refusals: pl.DataFrame) -> pl.DataFrame:
     """Return the principals that ask for many names or much at once, with how they do in words."""
     asking = refusals.filter(_IS_OPEN & ~_IS_ANONYMOUS & ~_IS_ADMINISTRATION)
-    every = asking.group_by(PRINCIPAL).agg(
-        pl.struct(RESOURCE_TYPE, RESOURCE_NAME).n_unique().alias("names"),
-        pl.col(FIRST).min(),
-        pl.col(LAST).max(),
+    every = asking.group_by("principal").agg(
+        pl.struct("resource_type", "resource_name").n_unique().alias("names"),
+        pl.col("first_ts").min(),
+        pl.col("last_ts").max(),
     )
-    begin, end = (pl.col(name).dt.truncate("1m") for name in (FIRST, LAST))
+    begin, end = (pl.col(name).dt.truncate("1m") for name in ("first_ts", "last_ts"))
     largest = (
-        asking.group_by(PRINCIPAL, begin.alias("begin"))
+        asking.group_by("principal", begin.alias("begin"))
         .agg(pl.len().alias("at_once"))
         .sort("at_once", "begin", descending=[True, False])
-        .unique(PRINCIPAL, keep="first", maintain_order=True)
+        .unique("principal", keep="first", maintain_order=True)
     )
-    many = every.join(largest, on=PRINCIPAL).filter(
+    many = every.join(largest, on="principal").filter(
         (pl.col("names") >= MANY) | (pl.col("at_once") >= MANY)
     )
     most = (
         asking.with_columns(begin.alias("begin"))
-        .join(many.select(PRINCIPAL, "begin"), on=[PRINCIPAL, "begin"], how="semi")
-        .group_by(PRINCIPAL)
+        .join(many.select("principal", "begin"), on=["principal", "begin"], how="semi")
+        .group_by("principal")
         .agg(
             end.mode().min().alias("end"),
             end.value_counts().struct.field("count").max().alias("same_end"),
-            pl.col(ROUNDS).median(),
+            pl.col("rounds").median(),
         )
     )
-    found = many.join(most, on=PRINCIPAL)
-    asked = found.rename({FIRST: "first", LAST: "last"}).select(_Asking._fields)
+    found = many.join(most, on="principal")
+    asked = found.rename({"first_ts": "first", "last_ts": "last"}).select(_Asking._fields)
     words = [_words(_Asking(*row)) for row in asked.iter_rows()]
-    return found.select(PRINCIPAL).with_columns(pl.Series(RHYTHM, words, pl.String))
+    return found.select("principal").with_columns(pl.Series("rhythm", words, pl.String))
 
 
 def _words(asking: _Asking) -> str:

@@ -1,37 +1,18 @@
 """How much a grant opens: the severity of what is said about it.
 
-The first rule of the table ``RULES`` that holds gives the severity and the words:
-
-    rule        severity  the grant ...
-    deny        LOW       is a DENY: it opens nothing
-    acls        CRITICAL  allows to change ACLs, and so everything
-    everything  CRITICAL  allows every principal to use every topic
-    cluster     HIGH      allows to change the configuration of brokers, or to act as a broker
-    identity    HIGH      allows to get delegation tokens of other users
-    topics      HIGH      covers every topic
-    sensitive   HIGH      covers topics of which somebody said that they are sensitive
-    many        HIGH      is for every principal of many, on topics
-    everybody   MEDIUM    is for every principal, otherwise
-    names       MEDIUM    covers every name of a type, otherwise
-    prefix      MEDIUM    covers the names that begin with a text
-    control     MEDIUM    allows to delete or reconfigure one name
-    name        LOW       allows to use one name
-
-To create or describe a topic is not to use it. Nothing here depends on the use of a grant: what it
-was not used for is as open.
+The first rule that holds gives the severity and the words. To create or describe a topic is not to
+use it. Nothing here depends on the use of a grant: what it was not used for is as open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum
+from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
-    AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -40,32 +21,9 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 
-
-class Severity(Enum):
-    """How much a grant opens, the most first."""
-
-    CRITICAL = "CRITICAL"
-    HIGH = "HIGH"
-    MEDIUM = "MEDIUM"
-    LOW = "LOW"
-
-
-class Opening(NamedTuple):
-    """The severity of a grant, and what it opens in words."""
-
-    severity: Severity
-    opens: str
-
-
-class ClusterContext(NamedTuple):
-    """The cluster of the grants: its number of principals, the beginnings of sensitive topics."""
-
-    principals: int = 0
-    sensitive: tuple[str, ...] = ()
-
-
-SEVERITIES: Final = tuple(each.value for each in Severity)
-BROAD: Final = (Severity.CRITICAL.value, Severity.HIGH.value)
+SEVERITIES: Final = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
+CRITICAL, HIGH, MEDIUM, LOW = SEVERITIES
+BROAD: Final = (CRITICAL, HIGH)
 """The severities of grants that somebody should know, whatever their use."""
 
 MANY: Final = 10
@@ -80,9 +38,31 @@ _USING: Final = frozenset(
 """Operations that do more than create a name or describe it."""
 
 _CONTROLLING: Final = _USING - {AclOperation.READ, AclOperation.WRITE}
-_OF_ACLS: Final = frozenset({AclOperation.ALL, AclOperation.ALTER})
-_OF_BROKERS: Final = frozenset({AclOperation.ALTER_CONFIGS, AclOperation.CLUSTER_ACTION})
-_OF_TOKENS: Final = frozenset({AclOperation.ALL, AclOperation.CREATE_TOKENS})
+_OF_ACLS: Final = (AclOperation.ALL, AclOperation.ALTER)
+_OF_TOKENS: Final = (AclOperation.ALL, AclOperation.CREATE_TOKENS)
+
+
+class Opening(NamedTuple):
+    """The severity of a grant, and what it opens in words."""
+
+    severity: str
+    opens: str
+
+
+class ClusterContext(NamedTuple):
+    """The cluster of the grants: its number of principals, the beginnings of sensitive topics."""
+
+    principals: int = 0
+    sensitive: tuple[str, ...] = ()
+
+
+class Rule(NamedTuple):
+    """A rule for a grant: its name and severity, whether it holds, and what the grant opens."""
+
+    name: str
+    severity: str
+    holds: bool
+    opens: str
 
 
 def opening_of(binding: AclBinding, around: ClusterContext) -> Opening:
@@ -92,143 +72,61 @@ def opening_of(binding: AclBinding, around: ClusterContext) -> Opening:
     if not is_one or name.startswith(around.sensitive or "\0"):
         return _first(binding, around)
     # No rule asks which other name it is, or whose.
-    principal = WILDCARD_PRINCIPAL if _is_for_all(binding) else ""
-    return _of_one_name(resource_type, principal, entry.operation, entry.permission_type, around)
-
-
-@cache
-def _of_one_name(
-    resource_type: ResourceType,
-    principal: str,
-    operation: AclOperation,
-    permission: AclPermissionType,
-    around: ClusterContext,
-) -> Opening:
+    principal = entry.principal if entry.principal == WILDCARD_PRINCIPAL else ""
     pattern = ResourcePattern(resource_type, "", PatternType.LITERAL)
-    entry = AccessControlEntry(principal, WILDCARD, operation, permission)
-    return _first(AclBinding(pattern, entry), around)
+    return _of_any_name(
+        AclBinding(pattern, entry._replace(principal=principal, host=WILDCARD)), around
+    )
+
+
+def rules_of(binding: AclBinding, around: ClusterContext) -> Iterator[Rule]:
+    """Yield the rules in their order; the last one always holds."""
+    (kind, name, pattern_type), (principal, _, operation, permission) = binding
+    noun = kind.name.replace("_", " ").lower()
+    is_cluster = kind is ResourceType.CLUSTER
+    is_literal = pattern_type is PatternType.LITERAL
+    covers_all = is_literal and name == WILDCARD
+    uses = operation in _USING
+    uses_topics = uses and kind is ResourceType.TOPIC
+    for_all = principal == WILDCARD_PRINCIPAL
+    everybody = f"every principal, of which {around.principals:,} are known"
+    sensitive = [
+        each
+        for each in around.sensitive
+        if name.startswith(each) or (not is_literal and each.startswith(name))
+    ]
+    yield Rule("deny", LOW, permission is AclPermissionType.DENY, "grants nothing: it is a DENY")
+    may_change = "may change ACLs and thereby grant everything"
+    yield Rule("acls", CRITICAL, is_cluster and operation in _OF_ACLS, may_change)
+    is_everything = for_all and covers_all and uses_topics
+    yield Rule("everything", CRITICAL, is_everything, f"every topic, for {everybody}")
+    acts = is_cluster and operation is AclOperation.CLUSTER_ACTION
+    yield Rule("cluster", HIGH, acts, "may act as a broker and read every topic")
+    configures = is_cluster and operation is AclOperation.ALTER_CONFIGS
+    yield Rule("cluster", HIGH, configures, "may change the configuration of brokers")
+    gets_tokens = kind is ResourceType.USER and operation in _OF_TOKENS
+    yield Rule("identity", HIGH, gets_tokens, "may get delegation tokens of other users")
+    yield Rule("topics", HIGH, covers_all and uses_topics, "every topic")
+    yield Rule(
+        "sensitive",
+        HIGH,
+        uses_topics and bool(sensitive),
+        f"sensitive topics: {''.join(sensitive[:1])}*",
+    )
+    is_many = for_all and around.principals >= MANY and uses_topics
+    yield Rule("many", HIGH, is_many, f"for {everybody}")
+    yield Rule("everybody", MEDIUM, for_all, f"for {everybody}")
+    creates = is_cluster and operation is AclOperation.CREATE
+    yield Rule("names", MEDIUM, creates, "may create any topic")
+    yield Rule("names", MEDIUM, covers_all, f"every {noun}")
+    yield Rule("prefix", MEDIUM, uses and not is_literal, f"every {noun} that begins with {name}")
+    yield Rule("control", MEDIUM, operation in _CONTROLLING, f"may delete or change one {noun}")
+    yield Rule("name", LOW, holds=True, opens=f"one {noun}")
 
 
 def _first(binding: AclBinding, around: ClusterContext) -> Opening:
-    for _, severity, rule in RULES:
-        opens = rule(binding, around)
-        if opens:
-            return Opening(severity, opens)
-    raise AssertionError(binding)  # the last rule always holds
+    rule = next(each for each in rules_of(binding, around) if each.holds)
+    return Opening(rule.severity, rule.opens)
 
 
-def _deny(binding: AclBinding, _around: ClusterContext) -> str:
-    denies = binding.entry.permission_type is AclPermissionType.DENY
-    return "grants nothing: it is a DENY" if denies else ""
-
-
-def _acls(binding: AclBinding, _around: ClusterContext) -> str:
-    return "may change ACLs and thereby grant everything" if _is_cluster(binding, _OF_ACLS) else ""
-
-
-def _everything(binding: AclBinding, around: ClusterContext) -> str:
-    if not (_is_for_all(binding) and _covers_all(binding.pattern) and _uses_topics(binding)):
-        return ""
-    return f"every topic, for {_all_principals(around)}"
-
-
-def _cluster(binding: AclBinding, _around: ClusterContext) -> str:
-    if not _is_cluster(binding, _OF_BROKERS):
-        return ""
-    if binding.entry.operation is AclOperation.CLUSTER_ACTION:
-        return "may act as a broker and read every topic"
-    return "may change the configuration of brokers"
-
-
-def _identity(binding: AclBinding, _around: ClusterContext) -> str:
-    is_user = binding.pattern.resource_type is ResourceType.USER
-    tokens = is_user and binding.entry.operation in _OF_TOKENS
-    return "may get delegation tokens of other users" if tokens else ""
-
-
-def _topics(binding: AclBinding, _around: ClusterContext) -> str:
-    return "every topic" if _covers_all(binding.pattern) and _uses_topics(binding) else ""
-
-
-def _sensitive(binding: AclBinding, around: ClusterContext) -> str:
-    _, name, pattern_type = binding.pattern
-    for beginning in around.sensitive if _uses_topics(binding) else ():
-        is_wide = pattern_type is PatternType.PREFIXED and beginning.startswith(name)
-        if is_wide or name.startswith(beginning):
-            return f"sensitive topics: {beginning}*"
-    return ""
-
-
-def _many(binding: AclBinding, around: ClusterContext) -> str:
-    many = _is_for_all(binding) and around.principals >= MANY and _uses_topics(binding)
-    return f"for {_all_principals(around)}" if many else ""
-
-
-def _everybody(binding: AclBinding, around: ClusterContext) -> str:
-    return f"for {_all_principals(around)}" if _is_for_all(binding) else ""
-
-
-def _names(binding: AclBinding, _around: ClusterContext) -> str:
-    if _is_cluster(binding, frozenset({AclOperation.CREATE})):
-        return "may create any topic"
-    noun = _noun(binding.pattern.resource_type)
-    return f"every {noun}" if _covers_all(binding.pattern) else ""
-
-
-def _prefix(binding: AclBinding, _around: ClusterContext) -> str:
-    kind, name, pattern_type = binding.pattern
-    is_prefix = pattern_type is PatternType.PREFIXED and binding.entry.operation in _USING
-    return f"every {_noun(kind)} that begins with {name}" if is_prefix else ""
-
-
-def _control(binding: AclBinding, _around: ClusterContext) -> str:
-    controls = binding.entry.operation in _CONTROLLING
-    return f"may delete or change one {_noun(binding.pattern.resource_type)}" if controls else ""
-
-
-def _name(binding: AclBinding, _around: ClusterContext) -> str:
-    return f"one {_noun(binding.pattern.resource_type)}"
-
-
-RULES: Final[tuple[tuple[str, Severity, Callable[[AclBinding, ClusterContext], str]], ...]] = (
-    ("deny", Severity.LOW, _deny),
-    ("acls", Severity.CRITICAL, _acls),
-    ("everything", Severity.CRITICAL, _everything),
-    ("cluster", Severity.HIGH, _cluster),
-    ("identity", Severity.HIGH, _identity),
-    ("topics", Severity.HIGH, _topics),
-    ("sensitive", Severity.HIGH, _sensitive),
-    ("many", Severity.HIGH, _many),
-    ("everybody", Severity.MEDIUM, _everybody),
-    ("names", Severity.MEDIUM, _names),
-    ("prefix", Severity.MEDIUM, _prefix),
-    ("control", Severity.MEDIUM, _control),
-    ("name", Severity.LOW, _name),
-)
-"""The rules in their order; each returns what the grant opens, or '' where it does not hold."""
-
-
-def _is_cluster(binding: AclBinding, operations: frozenset[AclOperation]) -> bool:
-    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
-    return is_cluster and binding.entry.operation in operations
-
-
-def _is_for_all(binding: AclBinding) -> bool:
-    return binding.entry.principal == WILDCARD_PRINCIPAL
-
-
-def _covers_all(pattern: ResourcePattern) -> bool:
-    return pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
-
-
-def _uses_topics(binding: AclBinding) -> bool:
-    is_topic = binding.pattern.resource_type is ResourceType.TOPIC
-    return is_topic and binding.entry.operation in _USING
-
-
-def _all_principals(around: ClusterContext) -> str:
-    return f"every principal, of which {around.principals:,} are known"
-
-
-def _noun(kind: ResourceType) -> str:
-    return kind.name.replace("_", " ").lower()
+_of_any_name = cache(_first)

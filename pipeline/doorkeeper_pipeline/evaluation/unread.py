@@ -22,7 +22,6 @@ NOTHING_UNREAD = UnreadLines()
 
 
 def sum_unread(parts: Iterable[UnreadLines]) -> UnreadLines:
-    """Return the lines of several pieces together."""
     found = list(parts)
     principals = frozenset[str]().union(*(each.principals for each in found))
     return UnreadLines(principals, sum(each.nameless for each in found))

@@ -9,42 +9,35 @@ never proposed for removal, because one that has not matched yet may deny an acc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
+from numpy.typing import NDArray
 
 from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.host_sets import contains
 from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
+    AclBinding,
     AclOperation,
     AclPermissionType,
     PatternType,
+    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.operations import DENY_TESTS
 from doorkeeper.acls.regions import covering_cells, covering_patterns, names_of, region_of
-from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.index import Index
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import AclBinding, ResourcePattern
-    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-
-KEEPER = "keeper"
-KEPT = pa.schema(
-    [pa.field(BINDING, pa.int32(), nullable=False), pa.field(KEEPER, pa.int32(), nullable=False)]
-)
+KEPT = {"binding": pl.Int32(), "keeper": pl.Int32()}
 """A binding, and one that lets the same through: the keeper, or the next one where it is that."""
 
 NEVER_MATCHED = "NEVER_MATCHED"
@@ -79,9 +72,9 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
     """Rank the bindings of an index by their width and the result of ``usage.sum_uses``."""
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.bool_)
-    numbers = totals.get_column(BINDING).to_numpy()
-    uses[numbers] = totals.get_column(USES).to_numpy()
-    decisive[numbers] = totals.get_column(DECISIVE).to_numpy() > 0
+    numbers = totals.get_column("binding").to_numpy()
+    uses[numbers] = totals.get_column("uses").to_numpy()
+    decisive[numbers] = totals.get_column("decisive_uses").to_numpy() > 0
     # Of a grant on all names and those on the names that were used, the wide one is redundant.
     widths = np.array([_breadth(each) for each in bindings], np.int64).reshape(-1, 4)
     order = np.lexsort((np.arange(index.size), -uses, *widths.T[::-1], ~decisive))
@@ -90,31 +83,24 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
     return Ranked(index, ranks)
 
 
-def keepers_of(shared: Ranked, table: DecisionTable) -> pa.Table:
-    """Return which bindings are kept for distinct questions, and the ones that they cover.
-
-    Raises:
-        BadQuestions: the table holds no questions.
-
-    """
+def keepers_of(shared: Ranked, table: DecisionTable) -> pl.DataFrame:
+    """Return which bindings are kept for distinct questions, and the ones that they cover."""
     found = [_keepers_in(shared, block) for block in table.evaluate(shared.acls).blocks()]
-    return pa.concat_tables([KEPT.empty_table(), *found])
+    return pl.concat([pl.DataFrame(schema=KEPT), *found])
 
 
 def unused_bindings(
     bindings: Sequence[AclBinding],
     totals: pl.DataFrame,
-    keepers: pa.Table,
+    keepers: pl.DataFrame,
     policy: Policy,
 ) -> list[Unused]:
     """Return all that nothing hung on, in the order of the bindings."""
-    counts = totals.select(BINDING, USES, DECISIVE)
-    by_number = {row[BINDING]: row for row in counts.iter_rows(named=True)}
+    counts = totals.select("binding", "uses", "decisive_uses")
+    by_number = {row["binding"]: row for row in counts.iter_rows(named=True)}
     kept: set[int] = set()
     covered: dict[int, set[int]] = {}
-    for number, keeper in zip(
-        *(keepers.column(name).to_pylist() for name in KEPT.names), strict=True
-    ):
+    for number, keeper in keepers.iter_rows():
         if number == keeper:
             kept.add(number)
         else:
@@ -122,9 +108,9 @@ def unused_bindings(
     found = []
     for number, binding in enumerate(bindings):
         row = by_number.get(number)
-        if row is not None and row[DECISIVE]:
+        if row is not None and row["decisive_uses"]:
             continue
-        reason = NEVER_MATCHED if row is None else COVERED if row[USES] else NEVER_USED
+        reason = NEVER_MATCHED if row is None else COVERED if row["uses"] else NEVER_USED
         allows = binding.entry.permission_type is AclPermissionType.ALLOW
         others = tuple(sorted(covered.get(number, ())))
         found.append(Unused(number, reason, others, allows and number not in kept))
@@ -150,9 +136,7 @@ def closing(
     staying: set[AclBinding] = set()
     # Wide patterns first: one that stays closes what lies within it.
     for binding in sorted(going, key=lambda each: (_width(each.pattern), each)):
-        pattern = binding.pattern
-        patterns = snapshot.types[pattern.resource_type].patterns
-        if next(covering_patterns(patterns, names_of(pattern)), None) is None:
+        if not _is_covered(snapshot, binding.pattern):
             staying.add(binding)
             snapshot = snapshot.with_changes([(f"stays {len(staying)}", binding)])
     return staying
@@ -162,15 +146,13 @@ def open_to_all(
     bindings: Iterable[AclBinding], policy: Policy
 ) -> Callable[[ResourcePattern], bool]:
     """Return a predicate: whether no binding covers a pattern, so that everyone is allowed."""
-    if not policy.allow_everyone:
-        return lambda _: False
     snapshot = load((str(number), each) for number, each in enumerate(bindings))
+    return lambda pattern: policy.allow_everyone and not _is_covered(snapshot, pattern)
 
-    def is_open(pattern: ResourcePattern) -> bool:
-        patterns = snapshot.types[pattern.resource_type].patterns
-        return next(covering_patterns(patterns, names_of(pattern)), None) is None
 
-    return is_open
+def _is_covered(snapshot: Snapshot, pattern: ResourcePattern) -> bool:
+    patterns = snapshot.types[pattern.resource_type].patterns
+    return next(covering_patterns(patterns, names_of(pattern)), None) is not None
 
 
 def shut_by_denies(
@@ -199,7 +181,7 @@ def shut_by_denies(
     return is_shut
 
 
-def _keepers_in(shared: Ranked, block: Block) -> pa.Table:
+def _keepers_in(shared: Ranked, block: Block) -> pl.DataFrame:
     index, ranks = shared
     found, size = block.matches, block.questions.size
     denies = np.zeros(index.size, np.bool_)
@@ -224,8 +206,7 @@ def _keepers_in(shared: Ranked, block: Block) -> pa.Table:
             ]
         )
     )
-    columns = [pa.array(pairs // width, pa.int32()), pa.array(pairs % width, pa.int32())]
-    return pa.table(columns, schema=KEPT)
+    return pl.DataFrame({"binding": pairs // width, "keeper": pairs % width}, schema=KEPT)
 
 
 def _pairs(ones: NDArray[np.int32], others: NDArray[np.int32], width: int) -> NDArray[np.int64]:

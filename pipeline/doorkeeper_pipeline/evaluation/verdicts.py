@@ -1,50 +1,32 @@
 """What a history says about one grant: keep it, ask somebody, or remove it; and why.
 
 A removal is proposed only where every rule of the table ``RULES`` lets it pass. The first one that
-does not gives the verdict and the reason:
-
-    rule         verdict               the grant ...
-    host         ASK                   has a host that no client has: it is probably mistyped
-    deny         KEEP                  is a DENY: it may refuse something tomorrow
-    used         KEEP                  decided a request, or stays for one that others allow
-    names        KEEP                  is used for generated names, which others list one by one
-    collector    NOT_ENOUGH_EVIDENCE   is judged by a log that lacks lines
-    history      NOT_ENOUGH_EVIDENCE   is judged by a history that is short, incomplete or of others
-    doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
-    unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
-    listing      NOT_ENOUGH_EVIDENCE   is one of a listing most of whose principals never appear
-    brokers      NOT_ENOUGH_EVIDENCE   may be used at brokers or controllers whose logs are missing
-    age          NOT_ENOUGH_EVIDENCE   was given too lately
-    unknown-age  ASK                   may have been given lately: no listing says since when it is
-    period       NOT_ENOUGH_EVIDENCE   is for an operation that is asked per start or creation, or
-                                       of a principal that makes no request
-    deny-first   ASK                   would have been used, or might, but for a DENY
-    refused      ASK                   is of a principal that is refused often
-    renamed      ASK                   is of a principal that resembles one that appears
-    dormant      REMOVE                passes all rules, and its principal made no request at all
-    unneeded     REMOVE                passes all rules
+does not gives the verdict and the reason. docs/reference/pipeline-reference.md says of each when it
+holds.
 
 What the rules know comes with the call; nothing here reads tables.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
+from doorkeeper.acls.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.evaluation.hosts import never_matches
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Mapping
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 
 class Verdict(Enum):
@@ -156,10 +138,8 @@ _GENERIC: Final = frozenset({"user", "cn", "ou", "o", "l", "st", "c", "dc", "com
 
 def judge(grant: Grant, known: Known) -> Judged:
     """Return the verdict of the first rule that does not let a removal pass."""
-    for name, rule in RULES:
-        found = rule(grant, known)
-        if found is not None:
-            verdict, why = found
+    for name, verdict, rule in RULES:
+        if why := rule(grant, known):
             return Judged(verdict, name, why)
     principal = grant.binding.entry.principal
     is_dormant = principal not in known.activity and principal != WILDCARD_PRINCIPAL
@@ -173,16 +153,8 @@ def doubt_about(grant: Grant, known: Known) -> str:
     What it was not used for needs the same evidence as a grant that was not used.
     """
     unused = grant._replace(unused=NEVER_MATCHED, removable=True, uses=0)
-    for name, rule in RULES:
-        found = rule(unused, known) if name in _NARROWING else None
-        if found is not None:
-            return found[1]
-    return ""
-
-
-def asks_often(binding: AclBinding) -> bool:
-    """Say whether a client that uses the grant asks for it again and again."""
-    return binding.entry.operation in _PER_REQUEST and binding.pattern.resource_type in _ASKED_OFTEN
+    reasons = (rule(unused, known) for name, _, rule in RULES if name in _NARROWING)
+    return next(filter(None, reasons), "")
 
 
 def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -> str:
@@ -209,90 +181,63 @@ def namesake(principal: str, activity: Mapping[str, Activity]) -> str:
     return ""
 
 
-_Found = tuple[Verdict, str] | None
-
-
-def _host(grant: Grant, known: Known) -> _Found:
-    if grant.uses:
-        return None
+def _host(grant: Grant, known: Known) -> str:
     reason = never_matches(grant.binding.entry.host, networks=known.networks)
-    if not reason:
-        return None
+    if grant.uses or not reason:
+        return ""
     allows = grant.binding.entry.permission_type is AclPermissionType.ALLOW
     effect = "it allows nothing" if allows else "this DENY denies nothing"
-    return Verdict.ASK, f"{effect}: {reason}; check the intended host"
+    return f"{effect}: {reason}; check the intended host"
 
 
-def _deny(grant: Grant, _known: Known) -> _Found:
+def _deny(grant: Grant, _known: Known) -> str:
     if grant.binding.entry.permission_type is AclPermissionType.ALLOW:
-        return None
+        return ""
     if grant.uses:
-        return Verdict.KEEP, f"a DENY that denied {_times(grant.uses)}, last on {_day(grant.last)}"
-    return Verdict.KEEP, "an unused DENY may still deny a future request"
+        return f"a DENY that denied {times(grant.uses)}, last on {_day(grant.last)}"
+    return "an unused DENY may still deny a future request"
 
 
-def _used(grant: Grant, _known: Known) -> _Found:
+def _used(grant: Grant, _known: Known) -> str:
     if grant.removable:
-        return None
+        return ""
     if grant.unused and grant.uses == 0:
-        return Verdict.KEEP, "without it, a resource would be open to everyone"
-    used = f"used {_times(grant.uses)}, last on {_day(grant.last)}"
+        return "without it, a resource would be open to everyone"
+    used = f"used {times(grant.uses)}, last on {_day(grant.last)}"
     if grant.unused:
-        return Verdict.KEEP, f"{used}; others allow the same, but this one is the narrowest"
-    return Verdict.KEEP, f"{used}; {_keep_pattern(grant)}" if grant.names else used
-
-
-def _names(grant: Grant, _known: Known) -> _Found:
-    return (Verdict.KEEP, _keep_pattern(grant)) if grant.names else None
+        return f"{used}; others allow the same, but this one is the narrowest"
+    return f"{used}; {_keep_pattern(grant)}" if grant.names else used
 
 
 def _keep_pattern(grant: Grant) -> str:
-    return f"{grant.names}: keep the pattern"
+    return f"{grant.names}: keep the pattern" if grant.names else ""
 
 
-def _collector(_grant: Grant, known: Known) -> _Found:
-    return (Verdict.NOT_ENOUGH_EVIDENCE, known.lost_lines) if known.lost_lines else None
-
-
-def _history(_grant: Grant, known: Known) -> _Found:
-    return (Verdict.NOT_ENOUGH_EVIDENCE, known.lacking[0]) if known.lacking else None
-
-
-def _doubt(grant: Grant, known: Known) -> _Found:
+def _doubt(grant: Grant, known: Known) -> str:
     principal = grant.binding.entry.principal
-    if known.contradicted and principal in (*known.contradicted, WILDCARD_PRINCIPAL):
-        who = "some principals" if principal == WILDCARD_PRINCIPAL else principal
-        return Verdict.NOT_ENOUGH_EVIDENCE, f"decisions of {who} contradict the ACLs"
-    return None
+    if not known.contradicted or principal not in (*known.contradicted, WILDCARD_PRINCIPAL):
+        return ""
+    who = "some principals" if principal == WILDCARD_PRINCIPAL else principal
+    return f"decisions of {who} contradict the ACLs"
 
 
-def _unread(grant: Grant, known: Known) -> _Found:
+def _unread(grant: Grant, known: Known) -> str:
     principal = grant.binding.entry.principal
     if principal == WILDCARD_PRINCIPAL and any(known.unread):
-        return Verdict.NOT_ENOUGH_EVIDENCE, "unreadable lines may be uses"
+        return "unreadable lines may be uses"
     if principal in known.unread.principals:
-        return (
-            Verdict.NOT_ENOUGH_EVIDENCE,
-            f"ambiguous lines of {principal} may be uses",
-        )
-    return None
+        return f"ambiguous lines of {principal} may be uses"
+    return ""
 
 
-def _listing(_grant: Grant, known: Known) -> _Found:
-    return (Verdict.NOT_ENOUGH_EVIDENCE, known.listing) if known.listing else None
-
-
-def _brokers(grant: Grant, known: Known) -> _Found:
-    if known.brokers_missing:
-        return Verdict.NOT_ENOUGH_EVIDENCE, known.brokers_missing
+def _brokers(grant: Grant, known: Known) -> str:
     operation = grant.binding.entry.operation
-    if not known.controllers_seen and _is_decided_by_controllers(grant.binding):
-        why = (
-            f"controllers authorize {operation.name}, but the history has no request that they"
-            " authorize; check that their logs were read"
-        )
-        return Verdict.NOT_ENOUGH_EVIDENCE, why
-    return None
+    if known.controllers_seen or not _is_decided_by_controllers(grant.binding):
+        return known.brokers_missing
+    return known.brokers_missing or (
+        f"controllers authorize {operation.name}, but the history has no request that they"
+        " authorize; check that their logs were read"
+    )
 
 
 def _is_decided_by_controllers(binding: AclBinding) -> bool:
@@ -307,111 +252,86 @@ def _is_decided_by_controllers(binding: AclBinding) -> bool:
     )
 
 
-def _age(grant: Grant, known: Known) -> _Found:
-    needed = known.thresholds.days
-    if not grant.given or known.days_of(grant) >= needed:
-        return None
+def _age(grant: Grant, known: Known) -> str:
+    needed, days = known.thresholds.days, known.days_of(grant)
+    if not grant.given or days >= needed:
+        return ""
     return (
-        Verdict.NOT_ENOUGH_EVIDENCE,
-        (
-            f"created on {_day(grant.known_from)}; the history covers {known.days_of(grant):.0f}"
-            f" days since, and {needed:g} are required"
-        ),
+        f"created on {_day(grant.known_from)}; the history covers {days:.0f} days since, and"
+        f" {needed:g} are required"
     )
 
 
-def _unknown_age(grant: Grant, known: Known) -> _Found:
-    needed = known.thresholds.days
-    if known.days_of(grant) >= needed:
-        return None
+def _unknown_age(grant: Grant, known: Known) -> str:
+    if known.days_of(grant) >= known.thresholds.days:
+        return ""
     since = (
         "its age is unknown"
         if grant.known_from is None
         else f"first listed on {_day(grant.known_from)}"
     )
     return (
-        Verdict.ASK,
-        (
-            f"unused, but its age is unknown ({since}); to prove that it existed before"
-            f" {_day(known.begin)}, give an earlier listing with --acls FILE@DATE"
-        ),
+        f"unused, but its age is unknown ({since}); to prove that it existed before"
+        f" {_day(known.begin)}, give an earlier listing with --acls FILE@DATE"
     )
 
 
-def _period(grant: Grant, known: Known) -> _Found:
+def _period(grant: Grant, known: Known) -> str:
     needed, days = known.thresholds.start_days, known.days_of(grant)
     if days >= needed:
-        return None
+        return ""
     if grant.uses:
         return (
-            Verdict.NOT_ENOUGH_EVIDENCE,
-            (
-                f"used {_times(grant.uses)}, but another ACL always allows the same; {needed:g}"
-                f" days of history are required to rely on it, {days:.0f} are observed"
-            ),
+            f"used {times(grant.uses)}, but another ACL always allows the same; {needed:g} days"
+            f" of history are required to rely on it, {days:.0f} are observed"
         )
     principal = grant.binding.entry.principal
     if principal not in (WILDCARD_PRINCIPAL, *known.activity):
         return (
-            Verdict.NOT_ENOUGH_EVIDENCE,
-            (
-                f"{principal} made no request in {days:.0f} days and may be a quarterly job or a"
-                f" future service; required: {needed:g} days"
-            ),
+            f"{principal} made no request in {days:.0f} days and may be a quarterly job or a"
+            f" future service; required: {needed:g} days"
         )
-    if asks_often(grant.binding):
-        return None
+    operation, kind = grant.binding.entry.operation, grant.binding.pattern.resource_type
+    if operation in _PER_REQUEST and kind in _ASKED_OFTEN:
+        return ""
     return (
-        Verdict.NOT_ENOUGH_EVIDENCE,
-        (
-            f"{grant.binding.entry.operation.name} on {grant.binding.pattern.resource_type.name}"
-            f" is checked at startup or creation, not per request: {days:.0f} days observed,"
-            f" {needed:g} required"
-        ),
+        f"{operation.name} on {kind.name} is checked at startup or creation, not per request:"
+        f" {days:.0f} days observed, {needed:g} required"
     )
 
 
-def _deny_first(grant: Grant, known: Known) -> _Found:
+def _deny_first(grant: Grant, known: Known) -> str:
     if grant.unused == NEVER_USED:
         refused = "requests that it allows were denied by a DENY"
     elif known.is_shut(grant.binding):
         refused = "unused, and a DENY overrides all that it allows"
     else:
-        return None
-    return Verdict.ASK, f"{refused}; check whether that DENY is permanent"
+        return ""
+    return f"{refused}; check whether that DENY is permanent"
 
 
-def _refused(grant: Grant, known: Known) -> _Found:
+def _refused(grant: Grant, known: Known) -> str:
     principal = grant.binding.entry.principal
     activity = known.activity.get(principal, Activity())
     if not activity.denied or activity.denied < _REFUSED_SHARE * sum(activity):
-        return None
+        return ""
+    refused = f"{times(activity.denied)} and never allowed"
     if activity.allowed:
         refused = (
             f"in {activity.denied:,} of {sum(activity):,} requests, and may not reach the use of"
             " this ACL"
         )
-    else:
-        refused = f"{_times(activity.denied)} and never allowed"
-    return (
-        Verdict.ASK,
-        f"{principal} was denied {refused}; check what it lacks",
-    )
+    return f"{principal} was denied {refused}; check what it lacks"
 
 
-def _renamed(grant: Grant, known: Known) -> _Found:
+def _renamed(grant: Grant, known: Known) -> str:
     principal = grant.binding.entry.principal
     if principal == WILDCARD_PRINCIPAL or principal in known.activity:
-        return None
+        return ""
     other = namesake(principal, known.activity)
-    if not other:
-        return None
-    return (
-        Verdict.ASK,
-        (
-            f"{principal} never appears, but {other} does; check whether both are the same"
-            " principal with different mapping rules"
-        ),
+    return other and (
+        f"{principal} never appears, but {other} does; check whether both are the same principal"
+        " with different mapping rules"
     )
 
 
@@ -419,25 +339,25 @@ _NARROWING: Final = frozenset(
     {"names", "collector", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
 )
 
-RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
-    ("host", _host),
-    ("deny", _deny),
-    ("used", _used),
-    ("names", _names),
-    ("collector", _collector),
-    ("history", _history),
-    ("doubt", _doubt),
-    ("unread", _unread),
-    ("listing", _listing),
-    ("brokers", _brokers),
-    ("age", _age),
-    ("unknown-age", _unknown_age),
-    ("period", _period),
-    ("deny-first", _deny_first),
-    ("refused", _refused),
-    ("renamed", _renamed),
+RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
+    ("host", Verdict.ASK, _host),
+    ("deny", Verdict.KEEP, _deny),
+    ("used", Verdict.KEEP, _used),
+    ("names", Verdict.KEEP, lambda grant, _: _keep_pattern(grant)),
+    ("collector", Verdict.NOT_ENOUGH_EVIDENCE, lambda _, known: known.lost_lines),
+    ("history", Verdict.NOT_ENOUGH_EVIDENCE, lambda _, known: next(iter(known.lacking), "")),
+    ("doubt", Verdict.NOT_ENOUGH_EVIDENCE, _doubt),
+    ("unread", Verdict.NOT_ENOUGH_EVIDENCE, _unread),
+    ("listing", Verdict.NOT_ENOUGH_EVIDENCE, lambda _, known: known.listing),
+    ("brokers", Verdict.NOT_ENOUGH_EVIDENCE, _brokers),
+    ("age", Verdict.NOT_ENOUGH_EVIDENCE, _age),
+    ("unknown-age", Verdict.ASK, _unknown_age),
+    ("period", Verdict.NOT_ENOUGH_EVIDENCE, _period),
+    ("deny-first", Verdict.ASK, _deny_first),
+    ("refused", Verdict.ASK, _refused),
+    ("renamed", Verdict.ASK, _renamed),
 )
-"""The rules in their order; each returns None where a removal may pass."""
+"""The rules in their order; each returns the reason, or '' where a removal may pass."""
 
 
 def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
@@ -468,7 +388,8 @@ def _letters(principal: str) -> str:
     return _PARTS.sub("", _NAME_END.split(name)[0])
 
 
-def _times(count: int) -> str:
+def times(count: int) -> str:
+    """Return a number of times: once, 2 times."""
     return "once" if count == 1 else f"{count:,} times"
 
 

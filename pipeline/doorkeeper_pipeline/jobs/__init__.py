@@ -1,6 +1,6 @@
 """The jobs that make tables out of tables.
 
-request    the request of a run, its results and its surroundings
+request    the request of a run, the options that stay with its tables, its results
 seen       what the last run saw: where nothing is new, its tables stay
 inputs     which inputs are new, how they are read, and their manifest
 read       files to bronze: the decisions of each input file, and its unreadable parts
@@ -14,43 +14,27 @@ succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
 gold_tables
            which of them run, and what becomes of their tables
-distinct   equal decisions as one row
 asking     questions to the distinct decisions, several in one pass
-totals     the question for decisions by some columns only
-drift, new_access
-           gold tables that need no evaluation
+changed    gold tables that need no evaluation: drift and new_access
 grants, denied, least_privilege
            gold tables by the evaluator
 clients    what each principal asks for as a member of groups
-pairs      requests that write two lines, and those that lack one
 agreement  recorded outcomes beside recomputed ones
-basis      whether the evidence is enough, by the tables days, clients and agreement
 broker_logs
            which files are of which broker, and its days
 causes     the table findings: what is to be decided or safe to do, from run to run
 findings   the same in groups, ranked, for summary and report
-left_out   principals and accepted findings that shares and findings leave out
-observed   how long a history is, its names and its principals
-options    the options of a run, kept with its tables for the other commands
+observed   how long a history is, its names and principals, requests that lack a line; whether the
+           evidence is enough
+propose    a narrower set of ACLs instead of the one in force: the command ``propose``
+backtest   decisions that another set of ACLs would turn: the command ``backtest``
 why        the verdicts about some grants, with facts and examples: the command ``why``
 run        all of it in one go: the command ``run``
 maintain   old days and forgotten names leave the tables: the command ``maintain``
 
-A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold
-tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
-``gold.GOLD_JOBS`` in the order in which the jobs run, with the inputs on which its tables depend:
-where none of these changed it does not run. ``run`` checks the rows against
-the rules of their tables and writes them staged. It knows no Spark: large work are questions to
-the distinct decisions (``asked.answer``, ``asked.ask``), with functions that can be imported by
-name.
-
-The commands ``backtest``, ``propose`` and ``report`` call, each in a module of that name:
-
-    doorkeeper_pipeline.jobs.backtest.backtest(asked: GoldInput, proposed: list[AclBinding])
-        -> pa.Table in the schema of the table backtest
-    doorkeeper_pipeline.jobs.propose.propose(asked: GoldInput, wanted: ProposalOptions)
-        -> Proposal (gold.Proposal: the bindings proposed, additions, removals, the table
-        least_privilege and the backtest of the whole history)
-    doorkeeper_pipeline.report.writing.write(tables: Path, target: Path, about: About)
-        -> Report; reads the Parquet tables of an output folder, writes one HTML file
+A gold job is a function ``job(asked: GoldInput) -> dict[str, pl.DataFrame]``: the names of the gold
+tables that it makes, and their rows. It stands in ``gold.GOLD_JOBS`` in the order in which the jobs
+run, with the inputs on which its tables depend: where none of these changed it does not run. It
+knows no Spark: large work are questions to the distinct decisions (``asked.answer``,
+``asked.ask``), with functions that can be imported by name.
 """

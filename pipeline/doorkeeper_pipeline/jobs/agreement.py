@@ -1,48 +1,32 @@
-"""The table agreement, and whether the evidence is enough to recommend anything."""
+"""The table agreement, and whether the evidence is enough to recommend anything.
+
+Recorded outcomes are compared with those that a set of ACLs leads to. A log and ACLs that belong
+together agree. Where they do not, super users are missing, the ACLs are of another cluster or
+another time, or the log was changed: recommendations would be wrong.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow.compute as pc
 
+from doorkeeper.acls.decision import RuleKind
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.bindings import binding_of_row
-from doorkeeper_pipeline.evaluation.agreement import (
-    DISAGREEING,
-    DISAGREEING_BY,
-    GROUP,
-    OUTCOME,
-    PARTS,
-    Given,
-    compare,
-    disagreeing,
-    sum_outcomes,
-)
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
+from doorkeeper_pipeline.evaluation.index import Index, compile_index
 from doorkeeper_pipeline.evaluation.literals import text
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    LAST,
-    PRINCIPAL,
-)
-from doorkeeper_pipeline.jobs.asking import Question, ask
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.evaluation.questions import COUNTS, QUESTION, SUMMED
+from doorkeeper_pipeline.jobs.asking import Part, Question, ask
 from doorkeeper_pipeline.jobs.clients import clients
-from doorkeeper_pipeline.jobs.distinct import Part
-from doorkeeper_pipeline.jobs.observed import days
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
-    from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.observed import Basis, days, evidence_in
+from doorkeeper_pipeline.tables import contents
 
 SKEW = dt.timedelta(minutes=1)
 """How far the time of a decision may be from that of the change of ACLs that it already knew.
@@ -50,35 +34,84 @@ SKEW = dt.timedelta(minutes=1)
 Brokers' clocks differ, and a change reaches each of them later.
 """
 
-_NO_CORRECTIONS = pl.DataFrame(schema={**dict.fromkeys(GROUP, pl.String()), "agreeing": pl.Int64()})
+GROUP = ("principal", "outcome", "rule", "outcome_now", "rule_now")
+"""The columns that make a row of the table agreement."""
+
+PARTS = {
+    **dict.fromkeys(GROUP, pl.String()),
+    **COUNTS,
+    "agreeing": pl.Int64(),
+    "unlisted": pl.Int64(),
+}
+DISAGREEING = {
+    **dict.fromkeys((*QUESTION, "outcome", "rule", "outcome_now", "rule_now"), pl.String()),
+    **COUNTS,
+}
 
 
-def agreement(asked: GoldInput) -> dict[str, pa.Table]:
+class Given(NamedTuple):
+    """The ACLs in force at the end, compiled, and the texts of all that ever were."""
+
+    acls: Index
+    texts: pl.Series
+
+
+def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table; it is empty where no ACLs are given.
 
     Decisions that the ACLs in force at the end do not lead to are compared again, with those of
     their minute, where the times of changes are known.
     """
     current = asked.acls.bindings
-    if not current:
-        return {"agreement": PARTS.empty_table()}
-    parts = asked.answer(outcomes)
-    corrections = _NO_CORRECTIONS
-    agrees = pc.all(pc.equal(parts.column(COUNT), parts.column("agreeing"))).as_py()
-    if _times(asked.bindings) and not agrees:
-        by_minute = [Part((file,), DISAGREEING_BY) for file in asked.decisions]
+    parts = asked.answer(outcomes) if current else pl.DataFrame(schema=PARTS)
+    corrections = pl.DataFrame(schema=PARTS)
+    if _times(asked.bindings) and not (parts["count"] == parts["agreeing"]).all():
+        by = (*QUESTION, "outcome", "rule", "minute")
+        by_minute = [Part((file,), by) for file in asked.decisions]
         again = Question(disagreeing, asked.index(current), DISAGREEING)
         [left] = ask(asked.engine, by_minute, [again], {})
         corrections = _agreeing_then(asked, left)
-    return {"agreement": sum_outcomes(parts, corrections)}
+    more = corrections.group_by(GROUP).agg(pl.col("agreeing").sum().alias("more"))
+    found = (
+        parts.group_by(GROUP)
+        .agg(*SUMMED, pl.col("agreeing", "unlisted").sum())
+        .join(more, on=GROUP, how="left")
+        .with_columns(pl.col("agreeing") + pl.col("more").fill_null(0))
+    )
+    return {"agreement": contents.of_job("agreement", found.sort(GROUP))}
 
 
 def outcomes(asked: GoldInput) -> Question:
     """Ask for recorded outcomes beside those that the ACLs in force at the end lead to."""
-    frame = pl.from_arrow(asked.bindings)
-    assert isinstance(frame, pl.DataFrame)
-    texts = frame.select(text()).to_series().unique()
+    texts = asked.bindings.select(text()).to_series().unique()
     return Question(compare, Given(asked.index(asked.acls.bindings), texts), PARTS)
+
+
+def compare(given: Given, table: DecisionTable) -> pl.DataFrame:
+    """Return rows of the table agreement, by the ACLs in force at the end only."""
+    frame = _recompute(given.acls, table)
+    names_acl = pl.col("rule") == RuleKind.MATCHING_ACL.value
+    named = frame.filter(names_acl, pl.col("rule_binding") != "").select("rule_binding").unique()
+    unlisted = named.join(given.texts.to_frame("rule_binding"), on="rule_binding", how="anti")
+    is_unlisted = names_acl & pl.col("rule_binding").is_in(unlisted["rule_binding"].to_list())
+    is_same = pl.col("outcome") == pl.col("outcome_now")
+    return frame.group_by(GROUP).agg(
+        *SUMMED,
+        pl.col("count").filter(is_same).sum().alias("agreeing"),
+        pl.col("count").filter(is_unlisted).sum().alias("unlisted"),
+    )
+
+
+def disagreeing(index: Index, table: DecisionTable) -> pl.DataFrame:
+    """Return decisions whose recorded outcome the index does not lead to."""
+    return _recompute(index, table).filter(pl.col("outcome") != pl.col("outcome_now"))
+
+
+def _recompute(index: Index, table: DecisionTable) -> pl.DataFrame:
+    """Return the decisions with the outcome and the rule of an index."""
+    found = table.evaluate(index).decisions.frame()
+    outcome = pl.when(found["allowed"]).then(pl.lit("ALLOWED")).otherwise(pl.lit("DENIED"))
+    return table.rows.with_columns(outcome.alias("outcome_now"), rule_now=found["rule"])
 
 
 def evidence(
@@ -93,38 +126,36 @@ def evidence(
     are those of brokers, where there are such.
     """
     basis = Basis(
-        days(asked)["days"].to_pylist(),
-        clients(asked)["clients"].to_pylist(),
-        agreement(asked)["agreement"].to_pylist(),
-        asked.bindings.column("valid_to").null_count > 0,
+        days(asked)["days"].to_dicts(),
+        clients(asked)["clients"].to_dicts(),
+        agreement(asked)["agreement"].to_dicts(),
+        asked.bindings["valid_to"].null_count() > 0,
         logs,
     )
     return evidence_in(basis, asked.policy, thresholds, now)
 
 
-def _times(bindings: pa.Table) -> list[dt.datetime]:
+def _times(bindings: pl.DataFrame) -> list[dt.datetime]:
     """Return the times at which the ACLs changed, sorted."""
-    columns = (bindings.column(name).to_pylist() for name in ("valid_from", "valid_to"))
-    return sorted({time for column in columns for time in column if time is not None})
+    return sorted({*bindings["valid_from"].drop_nulls(), *bindings["valid_to"].drop_nulls()})
 
 
-def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
+def _agreeing_then(asked: GoldInput, left: pl.DataFrame) -> pl.DataFrame:
     """Return the decisions of a table like DISAGREEING that agree with the ACLs of their time."""
     times = _times(asked.bindings)
-    principals = {*table.column(PRINCIPAL).to_pylist(), WILDCARD_PRINCIPAL}
+    principals = {*left["principal"].to_list(), WILDCARD_PRINCIPAL}
     rows = [
         (row["valid_from"], row["valid_to"], binding_of_row(row))
-        for row in asked.bindings.to_pylist()
+        for row in asked.bindings.to_dicts()
         # Without an ACL on a resource, allow.everyone decides: then ACLs of others matter too.
         if asked.policy.allow_everyone or row["principal"] in principals
     ]
     epochs: dict[int, list[int]] = {}
-    pairs = zip(table.column(FIRST).to_pylist(), table.column(LAST).to_pylist(), strict=True)
-    for number, (first, last) in enumerate(pairs):
+    for number, (first, last) in enumerate(left.select("first_ts", "last_ts").iter_rows()):
         for epoch in {bisect_right(times, at) for at in (first - SKEW, first, last, last + SKEW)}:
             epochs.setdefault(epoch, []).append(number)
-    recorded = np.array(table.column(OUTCOME).to_pylist(), object) == "ALLOWED"
-    agrees = np.zeros(table.num_rows, np.bool_)
+    recorded = (left["outcome"] == "ALLOWED").to_numpy()
+    agrees = np.zeros(len(left), np.bool_)
     for epoch, numbers in sorted(epochs.items()):
         # The ACLs between two changes: those that came by the first, and did not go by it.
         begin = times[epoch - 1] if epoch else None
@@ -137,8 +168,6 @@ def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
             }
         )
         index = compile_index(tuple(bindings), asked.policy, networks=asked.networks)
-        found = DecisionTable(table.take(numbers)).evaluate(index).decisions
+        found = DecisionTable(left[numbers]).evaluate(index).decisions
         agrees[numbers] |= found.allowed == recorded[numbers]
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame.filter(pl.Series(agrees)).select(*GROUP, pl.col(COUNT).alias("agreeing"))
+    return left.filter(pl.Series(agrees)).select(*GROUP, pl.col("count").alias("agreeing"))

@@ -1,27 +1,69 @@
 """Questions to the distinct decisions of a history: each task answers several about a part of it.
 
-Rows of a part that agree in principal and resource name stand in no other part, so that a question
-may count what it finds. Answers are small beside the decisions, and are added up by who asked.
+Equal decisions are one row with count, first and last time. Rows of a part that agree in principal
+and resource name stand in no other part, so that a question may count what it finds. Answers are
+small beside the decisions, and are added up by who asked.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-import pyarrow as pa
+import polars as pl
 
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.jobs.distinct import BUCKET, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.distinct import Part
+from doorkeeper_pipeline.evaluation.questions import SUMMED
 
 KEPT_BYTES = 128 << 20
 """How much of the distinct decisions is kept between passes: a million of them. The answers of sets
 of ACLs to them, kept beside them, take as much again."""
+
+DISTINCT = (
+    *("principal", "host", "operation", "resource_type", "resource_name"),
+    *("outcome", "api", "rule", "rule_binding", "probe"),
+)
+"""The columns that distinguish decisions without their times.
+
+Jobs that could do with fewer of them ask for all: the decisions are brought together once.
+"""
+
+
+class Part(NamedTuple):
+    """Distinct decisions that one task reads.
+
+    ``by`` are the columns that distinguish them; empty where the files have each once. ``first``
+    and ``end`` bound their numbers (by principal and resource name, the column ``bucket``); where
+    the end is 0 they are all that the files have.
+    """
+
+    files: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    first: int = 0
+    end: int = 0
+
+    def rows(self) -> pl.DataFrame:
+        """Return the decisions, with their numbers where these are bounded."""
+        # Files of earlier releases lack columns.
+        found = pl.scan_parquet(
+            list(self.files),
+            hive_partitioning=False,
+            glob=False,
+            missing_columns="insert",
+            extra_columns="ignore",
+        )
+        if self.end:
+            found = found.filter(pl.col("bucket").is_between(self.first, self.end, closed="left"))
+        if self.by:
+            number = ("bucket",) if self.end else ()
+            found = distinct(found, (*number, *self.by))
+        return found.collect()
+
+
+def distinct(decisions: pl.LazyFrame, by: Sequence[str] = DISTINCT) -> pl.LazyFrame:
+    """Return one row for each distinct combination of the columns, with the counts summed."""
+    return decisions.group_by(list(by)).agg(SUMMED)
 
 
 class Question(NamedTuple):
@@ -31,9 +73,9 @@ class Question(NamedTuple):
     principal. The order of its results is open: sort them.
     """
 
-    function: Callable[[Any, DecisionTable], pa.Table]
+    function: Callable[[Any, DecisionTable], pl.DataFrame]
     shared: Any
-    schema: pa.Schema
+    schema: Mapping[str, pl.DataType]
 
 
 class Asked(NamedTuple):
@@ -48,21 +90,21 @@ def ask(
     parts: Sequence[Part],
     questions: Iterable[Question],
     kept: dict[Part, DecisionTable],
-) -> list[pa.Table]:
+) -> list[pl.DataFrame]:
     """Return all answers to each question, in one pass over the parts."""
     asked = Asked(tuple(questions), kept)
-    found = [[each.schema.empty_table()] for each in asked.questions]
-    for answers in engine.map(answer, parts, asked):
-        for tables, table in zip(found, answers, strict=True):
-            tables.append(table)
-    return [pa.concat_tables(each) for each in found]
+    none = [pl.DataFrame(schema=each.schema) for each in asked.questions]
+    answers = zip(none, *engine.map(answer, parts, asked), strict=True)
+    return [pl.concat(each) for each in answers]
 
 
-def answer(asked: Asked, part: Part) -> list[pa.Table]:
+def answer(asked: Asked, part: Part) -> list[pl.DataFrame]:
     """Return the answers about a part: the function of the tasks."""
     table = _table(asked.kept, part)
     return [
-        question.function(question.shared, table).cast(question.schema)
+        question.function(question.shared, table).select(
+            pl.col(name).cast(kind) for name, kind in question.schema.items()
+        )
         for question in asked.questions
     ]
 
@@ -71,9 +113,9 @@ def _table(kept: dict[Part, DecisionTable], part: Part) -> DecisionTable:
     """Return the decisions of a part, and keep them; the oldest go where all would be too large."""
     found = kept.pop(part, None)
     if found is None:
-        rows = part.rows().drop("span", BUCKET, strict=False).sort("principal")
-        found = DecisionTable(plain(rows.to_arrow()))
+        rows = part.rows().drop("span", "bucket", strict=False).sort("principal")
+        found = DecisionTable(rows)
     kept[part] = found
-    while sum(each.rows.nbytes for each in kept.values()) > KEPT_BYTES:
+    while sum(each.rows.estimated_size() for each in kept.values()) > KEPT_BYTES:
         del kept[next(iter(kept))]
     return found

@@ -1,94 +1,109 @@
 """The table ``backtest``: accesses that another set of ACLs would take or give.
 
-Without a set in force the decisions that were recorded stand for it.
+Both sets decide every distinct question; those with two answers are the rows. Only they leave a
+worker, so that the history may be large: the answer is as small as the change. Without a set in
+force the decisions that were recorded stand for it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
-import pyarrow as pa
+from numpy.typing import NDArray
 
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.backtest import (
-    CHANGED,
-    RULE_BEFORE,
-    Sets,
-    changed_decisions,
-    turned_from_record,
-)
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.index import compile_index, distinct
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, QUESTION
+from doorkeeper_pipeline.evaluation.index import Index, compile_index, distinct
+from doorkeeper_pipeline.evaluation.questions import COUNTS, QUESTION, SUMMED
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.distinct import plain
-from doorkeeper_pipeline.schemas import BACKTEST
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.tables import contents
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+ALLOW_TO_DENY = "ALLOW_TO_DENY"
+DENY_TO_ALLOW = "DENY_TO_ALLOW"
 
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.jobs.gold import GoldInput
+CHANGED = {
+    **dict.fromkeys((*QUESTION, "turn"), pl.String()),
+    **COUNTS,
+    "rule_before": pl.String(),
+    "binding_before": pl.Int32(),
+    "rule_after": pl.String(),
+    "binding_after": pl.Int32(),
+}
+"""The columns of changed decisions; bindings are numbers, each in its own set."""
 
 
-def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
-    """Return every distinct decision of the history that the proposed set turns, sorted.
+class Sets(NamedTuple):
+    """The set of ACLs in force, and the one in its place."""
 
-    Raises:
-        BadQuestions: the decisions hold words that are not Kafka's.
+    before: Index
+    after: Index
 
-    """
-    before = asked.acls.bindings
-    after = distinct(proposed)
-    found = changes_by(asked, before, after)
-    return pa.Table.from_pylist(
-        sorted(
-            (
-                {
-                    **row,
-                    "binding_before": _text(before, row["binding_before"]),
-                    "binding_after": _text(after, row["binding_after"]),
-                }
-                for row in found.to_pylist()
-            ),
-            key=lambda row: tuple(row[name] for name in QUESTION),
-        ),
-        schema=arrow_schema(BACKTEST),
+
+def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pl.DataFrame:
+    """Return every distinct decision of the history that the proposed set turns, sorted."""
+    before, after = asked.acls.bindings, distinct(proposed)
+    found = changes_by(asked, before, after).with_columns(
+        _texts(before, "binding_before"), _texts(after, "binding_after")
     )
+    return contents.of_job("backtest", found.sort(QUESTION))
 
 
 def changes_by(
     asked: GoldInput, before: tuple[AclBinding, ...], after: tuple[AclBinding, ...]
-) -> pa.Table:
+) -> pl.DataFrame:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``."""
     index = compile_index(after, asked.policy, networks=asked.networks)
-    shared = Sets(asked.index(before), index) if before else index
-    [found] = asked.ask(Question(changes_among, shared, CHANGED))
-    frame = pl.from_arrow(found)
-    assert isinstance(frame, pl.DataFrame)
-    same = [name for name in CHANGED.names if name not in (COUNT, FIRST, LAST, RULE_BEFORE)]
+    question = Question(turned_from_record, index, CHANGED)
+    if before:
+        question = Question(changed_decisions, Sets(asked.index(before), index), CHANGED)
+    [found] = asked.ask(question)
+    same = [name for name in CHANGED if name not in (*COUNTS, "rule_before")]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
     # a rule that some line had.
-    summed = frame.group_by(same).agg(
-        pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(RULE_BEFORE).max()
-    )
-    return plain(summed.select(CHANGED.names).sort(same).to_arrow()).cast(CHANGED)
+    summed = found.group_by(same).agg(*SUMMED, pl.col("rule_before").max())
+    return summed.select(list(CHANGED)).sort(same)
 
 
-def changes_among(shared: Sets | Index, table: DecisionTable) -> pa.Table:
-    """Return the changed decisions among distinct ones: the function of a ``Question``.
+def changed_decisions(sets: Sets, table: DecisionTable) -> pl.DataFrame:
+    """Return the questions that the two sets answer differently, in the order of the table."""
+    before = table.evaluate(sets.before).decisions
+    after = table.evaluate(sets.after).decisions
+    which = np.flatnonzero(before.allowed != after.allowed)
+    return _rows(table.rows, which, before.part(which).frame(), after.part(which).frame())
 
-    Raises:
-        BadQuestions: the decisions hold words that are not Kafka's.
 
+def turned_from_record(after: Index, table: DecisionTable) -> pl.DataFrame:
+    """Return the questions that a set answers otherwise than it was recorded, in their order.
+
+    A recorded rule has no binding here: it may be of no set that is known.
     """
-    if isinstance(shared, Sets):
-        return changed_decisions(shared, table)
-    return turned_from_record(shared, table)
+    found = table.evaluate(after).decisions
+    was = table.rows.select(
+        "rule", allowed=pl.col("outcome") == "ALLOWED", binding=pl.lit(None, pl.Int32)
+    )
+    which = np.flatnonzero(was["allowed"].to_numpy() != found.allowed)
+    return _rows(table.rows, which, was[which], found.part(which).frame())
 
 
-def _text(bindings: Sequence[AclBinding], number: int | None) -> str | None:
-    return None if number is None else text_of(bindings[number])
+def _rows(
+    rows: pl.DataFrame, which: NDArray[np.int64], was: pl.DataFrame, becomes: pl.DataFrame
+) -> pl.DataFrame:
+    turn = pl.when("allowed").then(pl.lit(ALLOW_TO_DENY)).otherwise(pl.lit(DENY_TO_ALLOW))
+    parts = [
+        rows[which].select(*QUESTION, *COUNTS),
+        was.select(turn.alias("turn"), rule_before="rule", binding_before="binding"),
+        becomes.select(rule_after="rule", binding_after="binding"),
+    ]
+    return pl.concat(parts, how="horizontal").select(list(CHANGED))
+
+
+def _texts(bindings: Sequence[AclBinding], column: str) -> pl.Expr:
+    """Return an expression for the texts of the bindings whose numbers a column has."""
+    return pl.col(column).map_elements(
+        lambda number: text_of(bindings[number]), return_dtype=pl.String
+    )

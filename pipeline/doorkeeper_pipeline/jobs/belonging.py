@@ -6,20 +6,17 @@ decisions of a log that was deleted stay.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.tables import places
+from doorkeeper_pipeline.tables.delta import DataFile, Tables
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper_pipeline.tables.delta import DataFile, Tables
-
-    File = Mapping[str, Any]
+File = Mapping[str, Any]
 
 Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
 

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doorkeeper_pipeline.evaluation.evidence import BrokerLog
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    File = Mapping[str, Any]
+File = Mapping[str, Any]
 
 FEW_DAYS = 3
 """A name with fewer days is no log by itself: chunks in object stores have random names."""

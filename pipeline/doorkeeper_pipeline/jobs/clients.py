@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 import polars as pl
 
-from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, RESOURCE_TYPE
-from doorkeeper_pipeline.jobs.basis import OUTCOME
-from doorkeeper_pipeline.jobs.totals import Totals
-from doorkeeper_pipeline.schemas import CLIENTS
+from doorkeeper.acls.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
+from doorkeeper_pipeline.tables import contents
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pyarrow as pa
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.jobs.gold import GoldInput
-
-API = "api"
 NEWER: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
 """Requests by which a member joins, gets its share, and stays."""
 
@@ -35,27 +30,26 @@ REQUESTS: Final = {
 """The columns for requests about groups, and what each counts."""
 
 _ALLOWED_ONLY = ("commits", "heartbeats")
-REQUESTED = Totals((PRINCIPAL, API, RESOURCE_TYPE, OUTCOME))
+REQUESTED = Totals(("principal", "api", "resource_type", "outcome"))
 
 
-def clients(asked: GoldInput) -> dict[str, pa.Table]:
-    """Return the table."""
-    about_groups = pl.col(RESOURCE_TYPE) == ResourceType.GROUP.name
-    allowed = pl.col(OUTCOME) == "ALLOWED"
+def clients(asked: GoldInput) -> dict[str, pl.DataFrame]:
+    about_groups = pl.col("resource_type") == ResourceType.GROUP.name
+    allowed = pl.col("outcome") == "ALLOWED"
     counts = {
-        name: pl.col(API).is_in(apis) & about_groups & (allowed | (name not in _ALLOWED_ONLY))
+        name: pl.col("api").is_in(apis) & about_groups & (allowed | (name not in _ALLOWED_ONLY))
         for name, apis in REQUESTS.items()
     }
-    counts["fetches"] = (pl.col(API) == "Fetch") & ~about_groups & allowed
+    counts["fetches"] = (pl.col("api") == "Fetch") & ~about_groups & allowed
     members = sorted(_members(asked.acls.bindings))
     found = (
         REQUESTED.of(asked)
-        .group_by(PRINCIPAL)
-        .agg(pl.col(COUNT).filter(rows).sum().alias(name) for name, rows in counts.items())
-        .with_columns(pl.col(PRINCIPAL).is_in(members).alias("may_join"))
-        .sort(PRINCIPAL)
+        .group_by("principal")
+        .agg(pl.col("count").filter(rows).sum().alias(name) for name, rows in counts.items())
+        .with_columns(pl.col("principal").is_in(members).alias("may_join"))
+        .sort("principal")
     )
-    return {"clients": found.select(CLIENTS.names).to_arrow().cast(arrow_schema(CLIENTS))}
+    return {"clients": contents.of_job("clients", found)}
 
 
 def _members(bindings: Iterable[AclBinding]) -> set[str]:

@@ -12,7 +12,8 @@ import polars as pl
 from doorkeeper_pipeline.bindings import binding_of_row, text_of
 from doorkeeper_pipeline.evaluation import refusals
 from doorkeeper_pipeline.evaluation.severity import SEVERITIES
-from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, subject_of
+from doorkeeper_pipeline.evaluation.verdicts import times
+from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, amount, subject_of
 
 LISTED_MAX: Final = 3
 GROUPS_MAX: Final = 10
@@ -50,11 +51,10 @@ class Group(NamedTuple):
     @property
     def who(self) -> str:
         """Return the principal, or how many there are."""
-        return self.principal or _amount(self.principals, "principal")
+        return self.principal or amount(self.principals, "principal")
 
     @property
     def asks(self) -> bool:
-        """Return whether ``why`` is a question."""
         return CAUSES[self.cause].asks
 
     @property
@@ -89,10 +89,10 @@ def _group(rows: Sequence[Mapping[str, Any]], run_at: dt.datetime | None) -> Gro
     cause = CAUSES[name]
     size = len(rows)
     words = {
-        "grants": _amount(size, "grant")
+        "grants": amount(size, "grant")
         if cause.together
-        else f"{size:,} of {_amount(first['grants'], 'grant')}",
-        "decisions": _times(sum(row["decisions"] for row in rows)),
+        else f"{size:,} of {amount(first['grants'], 'grant')}",
+        "decisions": times(sum(row["decisions"] for row in rows)),
         "why": first["why"],
     }
     return Group(
@@ -131,7 +131,7 @@ def _action(title: str, groups: Sequence[Group], before: dt.datetime | None) -> 
         return
     new = sum(each.new for each in groups)
     since = f", {new:,} new since the run of {before:%Y-%m-%d %H:%M}" if before else ""
-    yield f"{title}: {_amount(sum(each.size for each in groups), 'finding')}{since}"
+    yield f"{title}: {amount(sum(each.size for each in groups), 'finding')}{since}"
     for each in groups[:GROUPS_MAX]:
         more = len(each.subjects) - LISTED_MAX
         named = [*each.subjects[:LISTED_MAX], *([f"and {more:,} more"] if more > 0 else [])]
@@ -140,7 +140,7 @@ def _action(title: str, groups: Sequence[Group], before: dt.datetime | None) -> 
             yield f"{'':<12}{each.why}"
     if rest := groups[GROUPS_MAX:]:
         more = sum(each.size for each in rest)
-        yield f"  and {_amount(more, 'finding')} in {_amount(len(rest), 'group')}"
+        yield f"  and {amount(more, 'finding')} in {amount(len(rest), 'group')}"
 
 
 def _held(usage: pl.DataFrame) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _held(usage: pl.DataFrame) -> Iterator[str]:
     held = usage.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")
     if held.is_empty():
         return
-    yield f"not enough evidence: {_amount(len(held), 'grant')}"
+    yield f"not enough evidence: {amount(len(held), 'grant')}"
     subject = subject_of(pl.col("pattern_type"), pl.col("host"))
     held = held.with_columns(subject, count=pl.lit(1)).sort("principal", "subject")
     for rule, count in _largest(held, "rule", len(held)):
@@ -183,7 +183,7 @@ def _refusals(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
         others = rows[by].n_unique() - len(largest)
         if others:
             rest = int(rows["count"].sum()) - sum(count for _, count in largest)
-            yield f"    and {rest:,} of {_amount(others, 'other')}"
+            yield f"    and {rest:,} of {amount(others, 'other')}"
 
 
 def _detail(cause: str, rows: pl.DataFrame, opens: Mapping[str, int]) -> str:
@@ -191,7 +191,7 @@ def _detail(cause: str, rows: pl.DataFrame, opens: Mapping[str, int]) -> str:
     if cause == "DENY":
         text = rows["denied_by"][0]
         return (
-            f"; without it {_amount(opens[text], 'decision')} of this history would be allowed"
+            f"; without it {amount(opens[text], 'decision')} of this history would be allowed"
             if text in opens
             else ""
         )
@@ -202,11 +202,8 @@ def _detail(cause: str, rows: pl.DataFrame, opens: Mapping[str, int]) -> str:
         return f", {rows['rhythm'][0]}"
     order = ["count", "operation", "resource_type", "resource_name"]
     largest = rows.sort(order, descending=[True, False, False, False])
-    return f", {_listed([_question(row) for row in largest.iter_rows(named=True)])}"
-
-
-def _question(row: Mapping[str, str]) -> str:
-    return f"{row['operation']} on {row['resource_type']} {row['resource_name']}"
+    asked = pl.format("{} on {} {}", "operation", "resource_type", "resource_name")
+    return f", {_listed(largest.select(asked).to_series().to_list())}"
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -222,16 +219,8 @@ def effects_of_removal(usage: pl.DataFrame) -> dict[str, int]:
     }
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
-
-
 def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple[str, int]]:
     found = (
         frame.group_by(by).agg(pl.col("count").sum()).sort(["count", by], descending=[True, False])
     )
     return [(text, int(count)) for text, count in found.head(most).iter_rows()]
-
-
-def _amount(count: int, unit: str) -> str:
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import importlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import polars as pl
+
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import AclBinding
+from doorkeeper_pipeline.engines.contract import Engine
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.evaluation.index import Index, compile_index
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
+from doorkeeper_pipeline.jobs.asking import DISTINCT, Part, Question, ask, distinct
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Mapping
-
-    import pyarrow as pa
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.effective_changes import EffectiveChange
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-    from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.jobs.asking import Question
-    from doorkeeper_pipeline.jobs.distinct import Part
-
-    Asking = Callable[["GoldInput"], Question]
-
+Asking = Callable[["GoldInput"], Question]
 
 Derived = TypeVar("Derived")
 
@@ -67,9 +62,9 @@ class GoldInput:
     engine: Engine
     decisions: tuple[str, ...]
     sums: tuple[Part, ...] = ()
-    known_days: pa.Table | None = None
+    known_days: pl.DataFrame | None = None
     undated: tuple[str, ...] = ()
-    bindings: pa.Table
+    bindings: pl.DataFrame
     policy: Policy
     networks: bool = True
     since: dt.datetime | None = None
@@ -91,25 +86,21 @@ class GoldInput:
 
     @property
     def acls(self) -> AclSet:
-        """Return the set of ACLs in force at the end."""
         return self.once(_acls_in_force)
 
     def index(self, bindings: tuple[AclBinding, ...]) -> Index:
-        """Return the index of a set of ACLs."""
-        from doorkeeper_pipeline.evaluation.index import compile_index
-
         if id(bindings) not in self.indexes:
             index = compile_index(bindings, self.policy, networks=self.networks)
             self.indexes[id(bindings)] = bindings, index
         return self.indexes[id(bindings)][1]
 
-    def answer(self, asking: Asking) -> pa.Table:
+    def answer(self, asking: Asking) -> pl.DataFrame:
         """Return the answers of all parts to a question, asked once, with those of ``together``."""
         if asking not in self.answers:
             makers = {asking, *map(_named, self.together)} - self.answers.keys()
             found = self.ask(*(make(self) for make in makers))
             self.answers.update(zip(makers, found, strict=True))
-        table: pa.Table = self.answers[asking]
+        table: pl.DataFrame = self.answers[asking]
         return table
 
     def once(self, derive: Callable[[GoldInput], Derived]) -> Derived:
@@ -119,72 +110,30 @@ class GoldInput:
         derived: Derived = self.answers[derive]
         return derived
 
-    def ask(self, *questions: Question) -> list[pa.Table]:
+    def ask(self, *questions: Question) -> list[pl.DataFrame]:
         """Return the answers of all parts of the distinct decisions to some questions."""
-        from doorkeeper_pipeline.jobs import asking
-        from doorkeeper_pipeline.jobs.distinct import DISTINCT, Part
-
         parts = self.sums or ((Part(self.decisions, DISTINCT),) if self.decisions else ())
-        return asking.ask(self.engine, parts, questions, self.kept)
+        return ask(self.engine, parts, questions, self.kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalOptions:
-    """How a proposal is to be made.
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Asks for the decisions by some columns only, with their counts and times."""
 
-    Attributes:
-        prefixes: Whether prefixes are proposed that cover unused names.
-        principals: For whom; empty for all.
-        kinds: Which of least-privilege, unused and overbroad.
-        accepted: The bindings that stay, since their owners accepted them until a day.
-        wider: Whether ACLs may be proposed that allow more than those in force.
+    by: tuple[str, ...]
 
-    """
+    def __call__(self, _: GoldInput) -> Question:
+        kinds = {name: pl.Boolean() if name == "probe" else pl.String() for name in self.by}
+        return Question(totals, self.by, {**kinds, **COUNTS})
 
-    prefixes: bool = False
-    principals: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("least-privilege", "unused")
-    accepted: Mapping[AclBinding, dt.date] = field(default_factory=dict)
-    wider: bool = False
+    def of(self, asked: GoldInput) -> pl.DataFrame:
+        """Return the rows of the whole history, sorted."""
+        return distinct(asked.answer(self).lazy(), self.by).sort(self.by).collect()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A set of ACLs instead of the one in force, and the decisions that it would change.
-
-    Attributes:
-        bindings: The whole proposed set, sorted.
-        added: Its new bindings.
-        removed: The bindings that it lacks.
-        least_privilege: The table of that name.
-        backtest: The table of that name, for the whole history.
-        allowed: The number of allowed decisions of the history; None where it was not counted.
-        risks: The shortcomings of the evidence, if it was made nevertheless.
-        doubtful: The principals for whom nothing is proposed, since their decisions contradict the
-            ACLs; sorted.
-        wider: The regions of requests that the ACLs in force do not allow, and these do, sorted.
-        accepted: The bindings that stay since their owners accepted them until a day, sorted.
-        unread: The lines that could not be read for certain, whose principals get no proposal.
-        patterns: The grants that no literal ones replace, since their names are generated or too
-            many, each with the reason; sorted.
-        closing: The removed bindings without which no ACL is about their names. They are open to
-            all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
-
-    """
-
-    bindings: tuple[AclBinding, ...]
-    added: tuple[AclBinding, ...]
-    removed: tuple[AclBinding, ...]
-    least_privilege: pa.Table
-    backtest: pa.Table
-    allowed: int | None = None
-    risks: tuple[str, ...] = ()
-    doubtful: tuple[str, ...] = ()
-    wider: tuple[EffectiveChange, ...] = ()
-    accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
-    closing: tuple[AclBinding, ...] = ()
-    patterns: tuple[tuple[AclBinding, str], ...] = ()
-    unread: UnreadLines = NOTHING_UNREAD
+def totals(by: tuple[str, ...], table: DecisionTable) -> pl.DataFrame:
+    """Return the decisions of a part by some columns only."""
+    return distinct(table.rows.lazy(), by).collect()
 
 
 class GoldJob(NamedTuple):
@@ -200,9 +149,8 @@ class GoldJob(NamedTuple):
     tables: tuple[str, ...]
     inputs: tuple[str, ...]
 
-    def make(self, asked: GoldInput) -> dict[str, pa.Table]:
-        """Return the tables."""
-        made: dict[str, pa.Table] = _named(self.function)(asked)
+    def make(self, asked: GoldInput) -> dict[str, pl.DataFrame]:
+        made: dict[str, pl.DataFrame] = _named(self.function)(asked)
         return made
 
     def digest(self, values: Mapping[str, Any]) -> str:
@@ -212,8 +160,6 @@ class GoldJob(NamedTuple):
 
 
 def _acls_in_force(asked: GoldInput) -> AclSet:
-    from doorkeeper_pipeline.evaluation.acl_sets import in_force
-
     return in_force(asked.bindings)
 
 
@@ -227,7 +173,7 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 
 TOGETHER = (
     *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
-    *("new_access:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
+    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
     *("denied:refusals", "least_privilege:needed"),
 )
 """The questions of all jobs that do not depend on an answer."""
@@ -244,8 +190,8 @@ BASIS_JOBS: tuple[GoldJob, ...] = (
 """The jobs whose tables are the evidence on which those of the others depend."""
 
 GOLD_JOBS: tuple[GoldJob, ...] = (
-    GoldJob("drift:drift", ("drift",), ("bindings", "since")),
-    GoldJob("new_access:new_access", ("new_access",), ("decisions", "since")),
+    GoldJob("changed:drift", ("drift",), ("bindings", "since")),
+    GoldJob("changed:new_access", ("new_access",), ("decisions", "since")),
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),

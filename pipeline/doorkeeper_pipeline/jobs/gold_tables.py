@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.columns import CLUSTER
+from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
+from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.jobs import gold, sums
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.belonging import Cluster
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
+from doorkeeper_pipeline.jobs.observed import Basis, evidence_in
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.tables import contents, places
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Iterable, Mapping
-
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
-    from doorkeeper_pipeline.evaluation.unread import UnreadLines
-    from doorkeeper_pipeline.jobs.belonging import Cluster
-    from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
-    from doorkeeper_pipeline.tables.delta import Change, DataFile
+from doorkeeper_pipeline.tables.delta import Change, DataFile
 
 EMPTY_SET = (
     "the given set of ACLs is empty, perhaps a failed listing; omit --acls if the cluster has no"
@@ -52,7 +47,6 @@ class GoldTables:
         made: Mapping[str, str],
         started: dt.datetime,
     ) -> None:
-        """Take what the tables are made of."""
         self.warnings: Counter[str] = Counter()
         self.digests = {name: text for name, text in made.items() if name == sums.TABLE}
         self._request = request
@@ -81,11 +75,12 @@ class GoldTables:
         ``empty_set`` says that the ACLs that were given are none.
         """
         request = self._request
+        own = bindings.drop(CLUSTER.name)  # other clusters have a part of the table
         values = {
             **request.kept().values(),
             "since": None if request.since is None else request.since.isoformat(),
-            "decisions": _names_digest(self._own_decisions()),
-            "bindings": _rows_digest(bindings.drop(CLUSTER.name)),
+            "decisions": sums.digest_of(self._own_decisions()),
+            "bindings": hashlib.sha256(own.write_ndjson().encode()).hexdigest(),
             "cluster": self._cluster.name,
             "version": self._around.version,
         }
@@ -113,7 +108,7 @@ class GoldTables:
         for_gold = cache(
             lambda: replace(
                 for_basis(),
-                known_days=found["days"].to_arrow(),
+                known_days=found["days"],
                 undated=(),
                 lacking=proof.lacking,
                 doubtful=proof.doubtful,
@@ -157,7 +152,7 @@ class GoldTables:
             engine=engine,
             decisions=tuple(map(self._tables.place_of, self._own_decisions())),
             sums=parts,
-            bindings=bindings.to_arrow(),
+            bindings=bindings,
             policy=request.policy,
             networks=request.networks,
             since=request.since,
@@ -176,7 +171,7 @@ class GoldTables:
             for found in (last, self._own_decisions())
         )
         values = {
-            "decisions": _names_digest(last),
+            "decisions": sums.digest_of(last),
             "version": self._around.version,
             "cluster": self._cluster.name,
         }
@@ -187,7 +182,7 @@ class GoldTables:
         days = self._cluster.own(self._tables.read("days")).drop(CLUSTER.name)
         return replace(
             asked,
-            known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)).to_arrow(),
+            known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)),
             undated=tuple(
                 self._tables.place_of(part)
                 for day, parts in now.items()
@@ -196,7 +191,7 @@ class GoldTables:
             ),
         )
 
-    def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+    def _write_gold(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
         rows = {}
         for table, found in tables.items():
             frame = contents.as_frame(table, found).with_columns(cluster=pl.lit(self._cluster.name))
@@ -206,14 +201,3 @@ class GoldTables:
                 frame = pl.concat([self._cluster.others(self._change.read(table)), frame])
             self._change.replace(table, frame)
         return rows
-
-
-def _names_digest(parts: Iterable[DataFile]) -> str:
-    """Return a digest of files of a table: they have random names, and never change."""
-    names = "\n".join(part.path for part in parts)
-    return hashlib.sha256(names.encode()).hexdigest()
-
-
-def _rows_digest(rows: pl.DataFrame) -> str:
-    """Return a digest of rows, of whose table other clusters have a part."""
-    return hashlib.sha256(rows.write_ndjson().encode()).hexdigest()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
-from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.bindings import FIELDS
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.generated import (
     PATTERN_NAMES,
     generated,
@@ -16,28 +17,20 @@ from doorkeeper_pipeline.evaluation.generated import (
     patterns,
 )
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
-from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
-from doorkeeper_pipeline.evaluation.questions import FIRST, LAST
-from doorkeeper_pipeline.evaluation.severity import ClusterContext, opening_of
+from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
+from doorkeeper_pipeline.evaluation.severity import ClusterContext, Opening, opening_of
 from doorkeeper_pipeline.evaluation.unused import (
     KEPT,
+    Unused,
     keepers_of,
     rank_bindings,
     shut_by_denies,
     unused_bindings,
 )
-from doorkeeper_pipeline.evaluation.usage import (
-    BINDING,
-    DECISIVE,
-    DETAILS,
-    LISTED_MAX,
-    PARTS,
-    USES,
-    parts_of,
-    sum_uses,
-)
+from doorkeeper_pipeline.evaluation.usage import DETAILS, LISTED_MAX, PARTS, parts_of, sum_uses
 from doorkeeper_pipeline.evaluation.verdicts import (
     Grant,
+    Judged,
     Known,
     doubt_about,
     judge,
@@ -45,46 +38,35 @@ from doorkeeper_pipeline.evaluation.verdicts import (
 )
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.backtest import changes_by
-from doorkeeper_pipeline.jobs.basis import OUTCOME, span_of
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.observed import (
     Brokers,
+    Span,
     activity_of,
     brokers_in,
     days,
     history,
     span,
+    span_of,
 )
-from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
-    from doorkeeper_pipeline.evaluation.overbroad import Excess
-    from doorkeeper_pipeline.evaluation.severity import Opening
-    from doorkeeper_pipeline.evaluation.unused import Unused
-    from doorkeeper_pipeline.evaluation.verdicts import Judged
-    from doorkeeper_pipeline.jobs.basis import Span
-    from doorkeeper_pipeline.jobs.gold import GoldInput
-
+from doorkeeper_pipeline.tables import contents
 
 COVERED_BY_MAX = 10
 _TIME = pl.Datetime("us", "UTC")
+_NOTHING = pl.lit([], pl.List(pl.String))
 
 
-def grants(asked: GoldInput) -> dict[str, pa.Table]:
-    """Return the three tables."""
+def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
     acls = asked.acls
     observed = span(asked)
     totals = usage(asked)
     unneeded = removable(asked, acls, totals)
     judged = verdicts(asked, totals, unneeded)
+    rows = _usage_rows(acls, totals, observed, judged)
     return {
-        "grant_usage": grant_usage(acls, totals, observed.days, columns_of(acls, judged)),
-        "unused_grants": _unused_table(acls, unneeded, totals, observed, judged),
-        "overbroad_grants": _overbroad_table(acls, overbroad_in(asked, acls), observed, judged),
+        "grant_usage": contents.of_job("grant_usage", rows),
+        "unused_grants": _unused_table(rows, unneeded, acls.ids),
+        "overbroad_grants": _overbroad_table(rows, overbroad_in(asked, acls), judged),
     }
 
 
@@ -113,8 +95,8 @@ def verdicts(
     acls, known, unlisted = asked.acls, known_in(asked), asked.once(generated_in)
     principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
-    times = totals.select(BINDING, USES, LAST)
-    used = {row[BINDING]: row for row in times.iter_rows(named=True)}
+    times = totals.select("binding", "uses", "last_ts")
+    used = {row["binding"]: row for row in times.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
     found = []
     for number, binding in enumerate(acls.bindings):
@@ -123,8 +105,8 @@ def verdicts(
             binding=binding,
             known_from=acls.known_from[number],
             given=acls.given[number],
-            uses=0 if row is None else row[USES],
-            last=None if row is None else row[LAST],
+            uses=0 if row is None else row["uses"],
+            last=None if row is None else row["last_ts"],
             unused="" if unused is None else unused.reason,
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
@@ -136,33 +118,9 @@ def verdicts(
     return found
 
 
-def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
-    """Return the columns of verdicts, in the order of the bindings."""
-    return pl.DataFrame(
-        {
-            BINDING: pl.Series(range(len(acls.bindings)), dtype=pl.Int32),
-            "verdict": [each.judged.verdict.value for each in judged],
-            "rule": [each.judged.rule for each in judged],
-            "why": [each.judged.why for each in judged],
-            "known_from": pl.Series([each.grant.known_from for each in judged], dtype=_TIME),
-            "days_known": pl.Series([each.days_known for each in judged], dtype=pl.Int64),
-            **_openings(judged),
-        },
-        schema_overrides=dict.fromkeys(("verdict", "rule", "why"), pl.String),
-    )
-
-
-def _openings(judged: Sequence[GrantVerdict]) -> dict[str, pl.Series]:
-    """Return the columns of what each binding opens."""
-    return {
-        "severity": pl.Series([each.opening.severity.value for each in judged], dtype=pl.String),
-        "opens": pl.Series([each.opening.opens for each in judged], dtype=pl.String),
-    }
-
-
 def known_in(asked: GoldInput) -> Known:
     """Return what the history says about all grants."""
-    allowed = [row for row in days(asked)["days"].to_pylist() if row[OUTCOME] == "ALLOWED"]
+    allowed = [row for row in days(asked)["days"].to_dicts() if row["outcome"] == "ALLOWED"]
     found = span_of(allowed)
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
@@ -204,7 +162,7 @@ def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
 
 def usage(asked: GoldInput) -> pl.DataFrame:
     """Return the uses in the history, by the number of the binding."""
-    return sum_uses([asked.answer(uses)])
+    return sum_uses(asked.answer(uses))
 
 
 def uses(asked: GoldInput) -> Question:
@@ -231,14 +189,13 @@ def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unus
     found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}
     left = tuple(each for number, each in enumerate(acls.bindings) if number not in going)
-    if going and changes_by(asked, acls.bindings, left).num_rows:
+    if going and len(changes_by(asked, acls.bindings, left)):
         # It would be an error of ours, and no reason to break somebody.
         return [each._replace(removable=False) for each in found]
     return found
 
 
 def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
-    """Return the grants that are too wide."""
     return overbroad(acls.bindings, asked.answer(touches), history(asked))
 
 
@@ -248,117 +205,81 @@ def generated_in(asked: GoldInput) -> dict[int, str]:
     return generated(asked.answer(names), observed.first, observed.last)
 
 
-def _unused_table(
-    acls: AclSet,
-    found: Sequence[Unused],
-    totals: pl.DataFrame,
-    observed: Span,
-    verdicts_: Sequence[GrantVerdict],
-) -> pa.Table:
-    chosen = [verdicts_[each.binding] for each in found]
-    ids = acls.ids
-    judged = pl.DataFrame(
+def _usage_rows(
+    acls: AclSet, totals: pl.DataFrame, observed: Span, judged: Sequence[GrantVerdict]
+) -> pl.DataFrame:
+    """Return all bindings in their order, with their uses and verdicts."""
+    verdicts = pl.DataFrame(
         [
             (
-                each.reason,
-                [ids[other] for other in each.covered_by[:COVERED_BY_MAX]],
-                verdict.judged.verdict.value,
-                verdict.judged.rule,
-                verdict.judged.why,
-                verdict.grant.known_from,
+                *(number, each.judged.verdict.value, each.judged.rule, each.judged.why),
+                *(each.grant.known_from, each.days_known, *each.opening),
             )
-            for each, verdict in zip(found, chosen, strict=True)
+            for number, each in enumerate(judged)
         ],
         {
-            "reason": pl.String,
-            "covered_by": pl.List(pl.String),
-            "proposal": pl.String,
-            "rule": pl.String,
-            "why": pl.String,
+            "binding": pl.Int32,
+            **dict.fromkeys(("verdict", "rule", "why"), pl.String),
             "known_from": _TIME,
+            "days_known": pl.Int64,
+            **dict.fromkeys(Opening._fields, pl.String),
         },
         orient="row",
     )
-    bindings = acls.rows_of([each.binding for each in found]).with_columns(**_openings(chosen))
-    frame = pl.concat([bindings, judged], how="horizontal")
-    going = frame.filter(pl.col("proposal") == "REMOVE")
-    commands = going.select(BINDING, commands_of(going, remove=True))
-    frame = (
-        frame.join(commands, on=BINDING, how="left", maintain_order="left")
-        .with_columns(pl.col("command").fill_null(""))
-        .join(totals.select(BINDING, USES, LAST), on=BINDING, how="left", maintain_order="left")
-        .with_columns(
-            pl.col(USES).fill_null(0),
-            pl.col(LAST).alias("last_used"),
-            pl.lit(observed.days, pl.Int64).alias("days_observed"),
-            pl.lit(observed.first, _TIME).alias("first_observed"),
-            pl.lit(observed.last, _TIME).alias("last_observed"),
-        )
+    frame = acls.rows.join(totals, on="binding", how="left", maintain_order="left")
+    return frame.join(verdicts, on="binding", maintain_order="left").with_columns(
+        pl.col("uses", "decisive_uses").fill_null(0),
+        pl.col(*DETAILS.values()).fill_null(_NOTHING),
+        *(
+            pl.col(f"{name}s_count").fill_null(0).alias(f"{name}_count")
+            for name in ("principal", "host", "resource")
+        ),
+        used=pl.col("uses").fill_null(0) > 0,
+        decisive=pl.col("decisive_uses").fill_null(0) > 0,
+        first_used="first_ts",
+        last_used="last_ts",
+        days_observed=pl.lit(observed.days, pl.Int64),
+        first_observed=pl.lit(observed.first, _TIME),
+        last_observed=pl.lit(observed.last, _TIME),
     )
-    return frame.select(UNUSED_GRANTS.names).to_arrow().cast(arrow_schema(UNUSED_GRANTS))
+
+
+def _unused_table(rows: pl.DataFrame, found: Sequence[Unused], ids: Sequence[str]) -> pl.DataFrame:
+    unused = pl.DataFrame(
+        [
+            (each.binding, each.reason, [ids[other] for other in each.covered_by[:COVERED_BY_MAX]])
+            for each in found
+        ],
+        {"binding": pl.Int32, "reason": pl.String, "covered_by": pl.List(pl.String)},
+        orient="row",
+    )
+    frame = unused.join(rows, on="binding", maintain_order="left")
+    going = frame.filter(pl.col("verdict") == "REMOVE")
+    commands = going.select("binding", commands_of(going, remove=True))
+    frame = frame.join(commands, on="binding", how="left", maintain_order="left")
+    frame = frame.with_columns(pl.col("command").fill_null(""), proposal="verdict")
+    return contents.of_job("unused_grants", frame)
 
 
 def _overbroad_table(
-    acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
-) -> pa.Table:
-    numbers = found.grants[BINDING].to_list()
-    bindings = acls.rows_of(numbers).with_columns(
-        **_openings([verdicts_[number] for number in numbers])
-    )
-    certain = pl.Series([not verdicts_[number].narrowing for number in numbers], dtype=pl.Boolean)
-    removals = bindings.filter(certain)
-    removals = removals.select(BINDING, commands_of(removals, remove=True).alias("removal"))
-    instead = found.instead.join(removals, on=BINDING, how="semi", maintain_order="left")
+    rows: pl.DataFrame, found: Excess, judged: Sequence[GrantVerdict]
+) -> pl.DataFrame:
+    about = ("binding", "binding_id", *FIELDS, *Opening._fields, "days_observed")
+    frame = rows.select(about).join(found.grants, on="binding", maintain_order="left")
+    certain = [number for number in frame["binding"] if not judged[number].narrowing]
+    removals = frame.filter(pl.col("binding").is_in(certain))
+    removals = removals.select("binding", commands_of(removals, remove=True).alias("removal"))
+    instead = found.instead.join(removals, on="binding", how="semi", maintain_order="left")
     instead = instead.with_columns(text().alias("proposal"), commands_of(instead))
     proposals = (
-        instead.group_by(BINDING)
+        instead.group_by("binding")
         .agg("proposal", pl.col("command").alias("commands"))
-        .join(removals, on=BINDING)
+        .join(removals, on="binding")
         .with_columns(pl.concat_list("commands", "removal").alias("commands"))
     )
-    nothing = pl.lit([], pl.List(pl.String))
-    frame = (
-        pl.concat([bindings, found.grants.drop(BINDING)], how="horizontal")
-        .join(proposals, on=BINDING, how="left", maintain_order="left")
-        .with_columns(
-            pl.lit(observed.days, pl.Int64).alias("days_observed"),
-            pl.col("touched_resources").list.len().cast(pl.Int64).alias("touched_resource_count"),
-            pl.col("proposal", "commands").fill_null(nothing),
-            pl.col("touched_principals", "touched_hosts").list.head(LISTED_MAX),
-        )
-        .with_columns(pl.col("touched_resources").list.head(LISTED_MAX))
+    frame = frame.join(proposals, on="binding", how="left", maintain_order="left").with_columns(
+        pl.col("proposal", "commands").fill_null(_NOTHING),
+        pl.col("touched_principals", "touched_hosts", "touched_resources").list.head(LISTED_MAX),
+        touched_resource_count=pl.col("touched_resources").list.len().cast(pl.Int64),
     )
-    return frame.select(OVERBROAD_GRANTS.names).to_arrow().cast(arrow_schema(OVERBROAD_GRANTS))
-
-
-_COUNTS = {
-    "principals": "principal_count",
-    "hosts": "host_count",
-    "operations": None,
-    "resources": "resource_count",
-}
-
-
-def grant_usage(
-    acls: AclSet, totals: pl.DataFrame, days_observed: int, verdicts: pl.DataFrame
-) -> pa.Table:
-    """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``.
-
-    ``verdicts`` has the columns of the verdict for each number of a binding.
-    """
-    frame = acls.rows.join(totals, on=BINDING, how="left", maintain_order="left")
-    frame = frame.join(verdicts, on=BINDING, maintain_order="left")
-    nothing = pl.lit([], pl.List(pl.String))
-    counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}
-    frame = frame.with_columns(
-        pl.col(USES, DECISIVE).fill_null(0),
-        pl.col(*DETAILS.values()).fill_null(nothing),
-        *(column.fill_null(0).alias(name) for name, column in counts.items()),
-        pl.col(FIRST).alias("first_used"),
-        pl.col(LAST).alias("last_used"),
-        pl.lit(days_observed, pl.Int64).alias("days_observed"),
-    ).with_columns(
-        (pl.col(USES) > 0).alias("used"),
-        (pl.col(DECISIVE) > 0).alias("decisive"),
-    )
-    return frame.select(GRANT_USAGE.names).to_arrow().cast(arrow_schema(GRANT_USAGE))
+    return contents.of_job("overbroad_grants", frame)

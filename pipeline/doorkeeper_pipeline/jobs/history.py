@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.columns import CLUSTER
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.evidence import BrokerLog
 from doorkeeper_pipeline.evaluation.unread import unread_in_files
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import cluster_in
@@ -17,16 +21,6 @@ from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Change, Tables
 from doorkeeper_pipeline.tables.locking import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.evaluation.evidence import BrokerLog
 
 
 def history(
@@ -63,8 +57,8 @@ def history(
         engine=engine,
         decisions=tuple(decisions),
         sums=sums.parts_of(tables, chosen),
-        known_days=days.to_arrow() if tables.parts("days") else None,
-        bindings=bindings.to_arrow(),
+        known_days=days if tables.parts("days") else None,
+        bindings=bindings,
         policy=policy,
         networks=networks,
         unread=unread_in_files(files, chosen.name),
@@ -76,7 +70,7 @@ def logs_of(out: Path | str) -> tuple[BrokerLog, ...] | None:
     return broker_logs(Tables(out).read("files").to_dicts())
 
 
-def keep(out: Path | str, tables: Mapping[str, pa.Table], cluster: str = "") -> None:
+def keep(out: Path | str, tables: Mapping[str, pl.DataFrame], cluster: str = "") -> None:
     """Write gold tables of a cluster into an output folder; empty stands for the only one.
 
     Raises:

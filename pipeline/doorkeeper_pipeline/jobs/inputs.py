@@ -8,9 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
-from doorkeeper_pipeline.evaluation.unread import sum_unread
 from doorkeeper_pipeline.jobs import merged
-from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
+from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
 from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
 from doorkeeper_pipeline.tables import manifest, places
 from doorkeeper_pipeline.topics.addresses import is_topic
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
     from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.delta import Change
-    from doorkeeper_pipeline.tables.source_file import SourceFile
+    from doorkeeper_pipeline.tables.manifest import SourceFile
 
 FAILURES_TOLD = 10
 FILES_A_TASK = 16
@@ -44,7 +43,6 @@ class Inputs:
         change: Change,
         known: list[dict[str, Any]],
     ) -> None:
-        """Take the request; nothing is looked at yet."""
         self.warnings: Counter[str] = Counter()
         self._request = request
         self._around = around
@@ -78,7 +76,7 @@ class Inputs:
             row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
         ]
         work = manifest.compare(
-            others, found, self._options(), rebuild=self._request.rebuild, taken=claimed
+            others, found, self._request.reading(), rebuild=self._request.rebuild, taken=claimed
         )
         new = sum(file.size for _, file in work.read)
         self._around.tell(
@@ -106,7 +104,7 @@ class Inputs:
         known, new = [], []
         for path in paths:
             row = rows.get(state_of(path))
-            if row is not None and self._is_read(row):
+            if row is not None and self._request.is_read(row):
                 known.append(row)
             else:
                 new.append(path)
@@ -115,19 +113,8 @@ class Inputs:
         ]
 
     def _compare_topics(self, addresses: list[str]) -> TopicWork:
-        request = self._request
-        work = compare_topics(
-            TopicsRequest(
-                addresses=tuple(addresses),
-                config=request.command_config,
-                source=request.source,
-                pattern=request.pattern,
-                options=self._options(),
-                rebuild=request.rebuild,
-            ),
-            [row for row in self._known if row["topic_id"] is not None],
-            self._around.tell,
-        )
+        known = [row for row in self._known if row["topic_id"] is not None]
+        work = compare_topics(self._request, addresses, known, self._around.tell)
         for name, count in work.warnings:
             self.warnings[name] += count
         return work
@@ -148,7 +135,7 @@ class Inputs:
         known, asked = [], {}
         for file in engine.list_remote(addresses):
             row = rows.get((file.address, file.size, file.mtime_ns))
-            if row is not None and self._is_read(row):
+            if row is not None and self._request.is_read(row):
                 known.append(row)
             else:
                 asked[file.address] = RemoteAsk(file, request.source, request.pattern)
@@ -161,17 +148,7 @@ class Inputs:
                 found.append(each)
         return known, sorted(found, key=lambda file: file.path), failures
 
-    def _is_read(self, row: dict[str, Any]) -> bool:
-        """Return whether an unchanged file was read as it would be read now."""
-        request = self._request
-        same = row["options"] == self._options() and request.source in (None, row["source"])
-        return same and not request.rebuild
-
-    def _options(self) -> str:
-        pattern = {"pattern": self._request.pattern} if self._request.pattern else {}
-        return manifest.options_text({"zone": self._request.zone, **pattern})
-
-    def read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
+    def read(self, work: manifest.Work) -> dict[str, ReadResult]:
         """Read inputs to bronze; return the results by the ids of files.
 
         Raises:
@@ -183,18 +160,19 @@ class Inputs:
             return {}
         # Arrow is imported here, which a run with nothing new does without.
         from doorkeeper_pipeline.jobs.read import (
+            SLICE_BYTES,
             read_copy,
             read_piece,
+            sum_results,
             tasks_of,
         )
-        from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 
         request = self._request
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):
                 self._change.remove(table, places.of_file(file_id))
-        read = {file_id for file_id, _ in work.read}
-        merged.take_out(self._change, [row for row in self._known if row["file_id"] in read])
+        pieces: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
+        merged.take_out(self._change, [row for row in self._known if row["file_id"] in pieces])
         tasks = tasks_of(
             work.read,
             request.zone,
@@ -202,7 +180,6 @@ class Inputs:
             request.slice_bytes or SLICE_BYTES,
             request.pattern,
         )
-        results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
         remote = {
             task.path: task
             for task in tasks
@@ -214,27 +191,21 @@ class Inputs:
             engine.map(read_piece, others, None), engine.over_files(read_copy, remote)
         )
         for done, result in enumerate(every_result, 1):
-            results[result.file_id].append(result)
+            pieces[result.file_id].append(result)
             self._change.add(result.parts)
             self._around.tell(f"read {done} of {len(tasks)} pieces")
-        every = [result for found in results.values() for result in found]
-        _refuse(result.failure for result in every if result.failure)
-        for name, count in (warning for result in every for warning in result.warnings):
-            self.warnings[name] += count
-        if missing := sum(result.missing for result in every):
-            self.warnings["decisions that the audit log reports as dropped"] += missing
-        self._check_quarantine(every)
+        _refuse(each.failure for found in pieces.values() for each in found if each.failure)
+        results = {file_id: sum_results(file_id, found) for file_id, found in pieces.items()}
+        whole = sum_results("", list(results.values()))
+        self.warnings.update(dict(whole.warnings))
+        if whole.missing:
+            self.warnings["decisions that the audit log reports as dropped"] += whole.missing
+        self._check_quarantine(whole)
         return results
 
-    def _check_quarantine(self, every: list[ReadResult]) -> None:
-        """Refuse a run that could not read much: its tables would look complete.
-
-        Raises:
-            TooManyUnread: a larger part went to quarantine than the request allows.
-
-        """
-        quarantined = sum(result.quarantined for result in every)
-        lines = max(sum(result.lines for result in every), quarantined)
+    def _check_quarantine(self, whole: ReadResult) -> None:
+        """Refuse a run that could not read much: its tables would look complete."""
+        quarantined, lines = whole.quarantined, max(whole.lines, whole.quarantined)
         allowed = self._request.max_quarantined
         # A torn line or two of a short log are normal, if they are not most of it.
         matters = quarantined > FEW_LINES or 2 * quarantined > lines
@@ -246,45 +217,40 @@ class Inputs:
             )
 
     def rows(
-        self, work: manifest.Work, results: dict[str, list[ReadResult]]
+        self, work: manifest.Work, results: dict[str, ReadResult]
     ) -> dict[str, dict[str, Any]]:
         """Return the new rows of the table files, by id."""
         files = {row["file_id"]: row for row in (*work.unchanged, *work.moved, *work.gone)}
         for file_id, file in work.read:
-            files[file_id] = self._file_row(file_id, file, results[file_id])
+            files[file_id] = self._file_row(file, results[file_id])
         return files
 
-    def _file_row(
-        self, file_id: str, file: SourceFile, results: list[ReadResult]
-    ) -> dict[str, Any]:
-        first = [result.first_ts for result in results if result.first_ts is not None]
-        last = [result.last_ts for result in results if result.last_ts is not None]
-        unread = sum_unread(result.unread for result in results)
+    def _file_row(self, file: SourceFile, result: ReadResult) -> dict[str, Any]:
         return {
-            "file_id": file_id,
+            "file_id": result.file_id,
             "path": file.path,
             "source": file.source,
-            "options": self._options(),
+            "options": self._request.reading(),
             "size": file.size,
             "mtime_ns": file.mtime_ns,
             "inode": file.inode,
             "head_bytes": len(file.beginning),
             "head_sha256": file.digest(),
-            "lines": sum(result.lines for result in results),
-            "decisions": sum(result.decisions for result in results),
-            "ignored": sum(result.ignored for result in results),
-            "quarantined": sum(result.quarantined for result in results),
-            "first_ts": min(first, default=None),
-            "last_ts": max(last, default=None),
-            "clusters": sorted(frozenset().union(*(result.clusters for result in results))),
+            "lines": result.lines,
+            "decisions": result.decisions,
+            "ignored": result.ignored,
+            "quarantined": result.quarantined,
+            "first_ts": result.first_ts,
+            "last_ts": result.last_ts,
+            "clusters": sorted(result.clusters),
             "topic_id": file.topic_id or None,
             "partition": file.records and file.records.partition,
             "first_offset": file.records and file.records.first,
             "end_offset": file.records and file.records.end,
-            "allowed_days": sorted(frozenset().union(*(result.allowed_days for result in results))),
-            "days": sorted({day for result in results for day in result.days}),
-            "unread_principals": sorted(unread.principals),
-            "nameless": unread.nameless,
+            "allowed_days": sorted(result.allowed_days),
+            "days": sorted(result.days),
+            "unread_principals": sorted(result.unread.principals),
+            "nameless": result.unread.nameless,
             "run_id": self._around.run_id,
         }
 

@@ -5,15 +5,14 @@ A grant in force stands for the needs whose names are generated (``evaluation.ge
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import AclPermissionType
-from doorkeeper.acls.privileges import history_names, least
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
+from doorkeeper.acls.model import AclBinding, AclPermissionType
+from doorkeeper.acls.privileges import Privilege, history_names, least
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import (
@@ -32,29 +31,13 @@ from doorkeeper_pipeline.evaluation.needs import (
     sum_needs,
 )
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    FIRST,
-    LAST,
-    PRINCIPAL,
-    RESOURCE_NAME,
-)
-from doorkeeper_pipeline.evaluation.usage import BINDING, LISTED_MAX
+from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.backtest import changes_by
-from doorkeeper_pipeline.jobs.distinct import plain
+from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW, changes_by
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import generated_in
 from doorkeeper_pipeline.jobs.observed import history
-from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.privileges import Privilege
-    from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.tables import contents
 
 
 class Least(NamedTuple):
@@ -68,7 +51,7 @@ class Least(NamedTuple):
     principals: frozenset[str]
 
 
-def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
+def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
     current = asked.acls.bindings
     privileges = least_in(asked, current).privileges
@@ -79,14 +62,9 @@ def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
 
 
 def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: bool = False) -> Least:
-    """Return the least privileges of all principals of the history.
-
-    Raises:
-        BadQuestions: the decisions hold words that are not Kafka's.
-
-    """
-    needs = needs_in(asked)
-    principals = frozenset(needs[PRINCIPAL].unique().to_list())
+    """Return the least privileges of all principals of the history."""
+    needs = sum_needs(asked.answer(needed))
+    principals = frozenset(needs["principal"].unique().to_list())
     kept = tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
     patterns, needs = _through(kept, needs, networks=asked.networks)
     if not prefixes:
@@ -98,13 +76,8 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
     return Least(pl.concat([privileges, patterns]), principals)
 
 
-def needs_in(asked: GoldInput) -> pl.DataFrame:
-    """Return the needs of the history under the set in force, or by the recorded outcomes."""
-    return sum_needs(asked.answer(needed))
-
-
 def needed(asked: GoldInput) -> Question:
-    """Ask for the needs."""
+    """Ask for the needs under the set in force, or by the recorded outcomes."""
     current = asked.acls.bindings
     if current:
         return Question(needs_of, grants_of(asked.index(current), current), NEEDS)
@@ -118,46 +91,44 @@ def _through(
     if not kept or needs.is_empty():
         return NO_PRIVILEGES, needs
     index = compile_index(kept, Policy(), networks=networks)
-    needs = needs.with_columns(kept_for(index, DecisionTable(plain(needs.to_arrow()))))
+    needs = needs.with_columns(kept_for(index, DecisionTable(needs)))
     totals = (
-        needs.drop_nulls(BINDING)
-        .group_by(BINDING)
+        needs.drop_nulls("binding")
+        .group_by("binding")
         .agg(
-            pl.col(COUNT).sum().alias("support"),
-            pl.col(RESOURCE_NAME).unique().sort().head(LISTED_MAX).alias("names"),
-            pl.col(RESOURCE_NAME).n_unique().cast(pl.Int64).alias("resource_count"),
-            pl.col(FIRST).min(),
-            pl.col(LAST).max(),
+            pl.col("count").sum().alias("support"),
+            pl.col("resource_name").unique().sort().head(LISTED_MAX).alias("names"),
+            pl.col("resource_name").n_unique().cast(pl.Int64).alias("resource_count"),
+            pl.col("first_ts").min(),
+            pl.col("last_ts").max(),
         )
-        .sort(BINDING)
+        .sort("binding")
     )
     privileges = pl.concat(
-        [frame_of(kept[number] for number in totals[BINDING]), totals], how="horizontal"
+        [frame_of(kept[number] for number in totals["binding"]), totals], how="horizontal"
     ).with_columns(pl.lit("PATTERN").alias("kind"), _NO_NAMES.alias("covers"))
-    left = needs.filter(pl.col(BINDING).is_null()).drop(BINDING)
+    left = needs.filter(pl.col("binding").is_null()).drop("binding")
     return privileges.select(NO_PRIVILEGES.columns), left
 
 
-def table_of(privileges: pl.DataFrame, turns: pa.Table) -> pa.Table:
+def table_of(privileges: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return privileges as the table, with the changes of the whole proposal by principal."""
-    changes = pl.from_arrow(turns.select([PRINCIPAL, "turn", COUNT]))
-    assert isinstance(changes, pl.DataFrame)
-    counts = changes.group_by(PRINCIPAL).agg(
-        pl.col(COUNT).filter(pl.col("turn") == turn).sum().alias(name)
+    counts = turns.group_by("principal").agg(
+        pl.col("count").filter(pl.col("turn") == turn).sum().alias(name)
         for turn, name in ((DENY_TO_ALLOW, "newly_allows"), (ALLOW_TO_DENY, "newly_forbids"))
     )
     frame = (
         privileges.with_columns(ids_of(privileges), commands_of(privileges))
-        .join(counts, on=PRINCIPAL, how="left", maintain_order="left")
+        .join(counts, on="principal", how="left", maintain_order="left")
         .with_columns(
             pl.col("newly_allows", "newly_forbids").fill_null(0),
             pl.col("names").list.head(LISTED_MAX).alias("resources"),
             pl.col("covers").list.head(LISTED_MAX),
-            pl.col(FIRST).alias("first_used"),
-            pl.col(LAST).alias("last_used"),
+            pl.col("first_ts").alias("first_used"),
+            pl.col("last_ts").alias("last_used"),
         )
     )
-    return frame.select(LEAST_PRIVILEGE.names).to_arrow().cast(arrow_schema(LEAST_PRIVILEGE))
+    return contents.of_job("least_privilege", frame)
 
 
 _NO_NAMES = pl.lit([], pl.List(pl.String))
@@ -167,7 +138,7 @@ def _literals(grants: pl.DataFrame) -> pl.DataFrame:
     """Return literal grants as privileges, each of its own name."""
     return grants.with_columns(
         pl.lit("LITERAL").alias("kind"),
-        pl.col(COUNT).alias("support"),
+        pl.col("count").alias("support"),
         pl.concat_list("resource_name").alias("names"),
         pl.lit(1, pl.Int64).alias("resource_count"),
         _NO_NAMES.alias("covers"),
@@ -191,8 +162,8 @@ def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
             "names": texts,
             "resource_count": pl.Int64,
             "covers": texts,
-            FIRST: time,
-            LAST: time,
+            "first_ts": time,
+            "last_ts": time,
         },
         orient="row",
     )

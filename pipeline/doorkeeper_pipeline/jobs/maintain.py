@@ -11,15 +11,17 @@ import datetime as dt
 import ipaddress
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.jobs import merged, sums
+from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import (
@@ -32,11 +34,6 @@ from doorkeeper_pipeline.tables.delta import (
     write_part,
 )
 from doorkeeper_pipeline.tables.locking import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper_pipeline.jobs.request import Surroundings
 
 COMMAND = "maintain"
 MANIFEST = ("files", LAST)
@@ -85,7 +82,6 @@ class RewriteTask:
 
     root: str
     part: DataFile
-    place: str
     since: dt.datetime | None
     forget: tuple[str, ...]
 
@@ -130,16 +126,11 @@ def check_name(text: str) -> None:
         ValueError: it is neither.
 
     """
-    if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text) or _is_address(text):
-        ipaddress.ip_address(text)
-
-
-def _is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text):
+            raise
 
 
 class _Maintenance:
@@ -159,7 +150,6 @@ class _Maintenance:
             self._done.before = day
 
     def whole(self) -> Maintained:
-        """Prepare the change."""
         files = self._tables.read("files")
         kept_files = self._expire(files)
         self._rewrite()
@@ -226,7 +216,10 @@ class _Maintenance:
             last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
         )
         is_last = pl.col("end_offset") == pl.col("end_offset").max().over("topic_id", "partition")
-        is_there = pl.col("path").map_elements(_is_there, return_dtype=pl.Boolean)
+        # Of addresses it is not known.
+        is_there = pl.col("path").map_elements(
+            lambda path: places.is_address(path) or Path(path).exists(), return_dtype=pl.Boolean
+        )
         kept = pl.when(pl.col("topic_id").is_null()).then(is_there).otherwise(is_last)
         left = rows.filter(pl.col("last_ts").is_not_null() | (files["decisions"] == 0) | kept)
         self._done.expired["files"] += len(files) - len(left)
@@ -246,7 +239,6 @@ class _Maintenance:
             RewriteTask(
                 root=self._tables.root,
                 part=part,
-                place=self._tables.place_of(part),
                 since=since,
                 forget=self._request.forget,
             )
@@ -335,7 +327,8 @@ class _Maintenance:
 def rewrite(_: None, task: RewriteTask) -> RewriteResult:
     """Write a file without rows that are old or to be forgotten; the function of the tasks."""
     table = task.part.table
-    rows = contents.read_files(task.root, table, [task.place])
+    place = f"{task.root}/{places.folder_of(table)}/{task.part.path}"
+    rows = contents.read_files(task.root, table, [place])
     young = rows if task.since is None else rows.filter(pl.col("minute") >= task.since)
     kept, found = _forget(table, young, task.forget)
     after: DataFile | None = task.part
@@ -381,15 +374,15 @@ def _mentions(table: str, name: str) -> tuple[list[pl.Expr], dict[str, pl.Expr]]
     needed = []
     others = {}
     for column in stored_columns(TABLES[table]):
-        if column.type == "string" and table not in MANIFEST:
+        if column.type == "string" and column.is_list:
+            item = _has(pl.element(), column.name, name)
+            others[column.name] = pl.col(column.name).list.eval(item).list.any()
+        elif column.type == "string" and table not in MANIFEST:
             has = _has(pl.col(column.name), column.name, name)
             if column.nullable:
                 others[column.name] = has
             else:
                 needed.append(has)
-        elif getattr(column.type, "item", "") == "string":
-            item = _has(pl.element(), column.name, name)
-            others[column.name] = pl.col(column.name).list.eval(item).list.any()
     return needed, others
 
 
@@ -403,8 +396,3 @@ def _has(value: pl.Expr, column: str, name: str) -> pl.Expr:
         return value == name
     word = pl.escape_regex(name)
     return value.str.contains(rf"(?:^|[^\w.@:-]){word}(?:$|[^\w.@-]|[.-](?:$|\W))")
-
-
-def _is_there(path: str) -> bool:
-    """Return whether a file is there; of addresses it is not known."""
-    return places.is_address(path) or Path(path).exists()

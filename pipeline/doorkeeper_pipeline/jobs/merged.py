@@ -8,19 +8,15 @@ files is read again, it is written without the lines of that.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.delta import DataFile, write_part
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.tables.delta import Change
+from doorkeeper_pipeline.tables.delta import Change, DataFile, write_part
 
 TABLE = "lines"
 ROWS_MAX = 1_000_000

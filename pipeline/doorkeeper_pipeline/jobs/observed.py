@@ -1,80 +1,72 @@
-"""The days, names and principals of a history, each queried once."""
+"""The days, names and principals of a history, each queried once, and the evidence in it."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import ResourceType
-from doorkeeper_pipeline import schemas
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.overbroad import History
-from doorkeeper_pipeline.evaluation.questions import (
-    COUNT,
-    HOST,
-    LAST,
-    OPERATION,
-    PRINCIPAL,
-    RESOURCE_NAME,
-    RESOURCE_TYPE,
+from doorkeeper_pipeline.evaluation.collection import collection_of
+from doorkeeper_pipeline.evaluation.evidence import (
+    BrokerLog,
+    Evidence,
+    Observed,
+    Thresholds,
+    evidence_of,
 )
+from doorkeeper_pipeline.evaluation.overbroad import History
 from doorkeeper_pipeline.evaluation.verdicts import Activity
-from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
-from doorkeeper_pipeline.jobs.distinct import distinct
-from doorkeeper_pipeline.jobs.pairs import pairs_in
-from doorkeeper_pipeline.jobs.totals import Totals
+from doorkeeper_pipeline.jobs.asking import distinct
+from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
+from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.tables import contents
 
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.jobs.basis import Span
-    from doorkeeper_pipeline.jobs.gold import GoldInput
+NAME = ("resource_type", "resource_name")
 
-NAME = (RESOURCE_TYPE, RESOURCE_NAME)
-API, PROBE = "api", "probe"
 
-_DAYS = arrow_schema(schemas.DAYS)
-
-ACTIVITY = Totals((PRINCIPAL, OUTCOME, PROBE))
+ACTIVITY = Totals(("principal", "outcome", "probe"))
 NAMES = Totals(NAME)
-BROKERS = Totals((HOST, OPERATION, API))
+BROKERS = Totals(("host", "operation", "api"))
 
 
-def days(asked: GoldInput) -> dict[str, pa.Table]:
+def days(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table days, sorted; days that are known already are not asked about."""
     known = asked.known_days
     files = asked.decisions if known is None else asked.undated
     by_folder = groupby(sorted(files), key=lambda file: file.rpartition("/")[0])
     tasks = [tuple(those) for _, those in by_folder]
-    table = pa.concat_tables([_DAYS.empty_table(), *asked.engine.map(days_in, tasks, None)])
-    if known is not None:
-        table = pa.concat_tables([known.cast(_DAYS), table])
-    return {"days": table.sort_by([(name, "ascending") for name in (DAY, OUTCOME)])}
+    made = [
+        contents.of_job("days", contents.empty("days")),
+        *asked.engine.map(days_in, tasks, None),
+    ]
+    table = pl.concat(made if known is None else [known, *made])
+    return {"days": table.sort("day", "outcome")}
 
 
-def days_in(_: None, files: tuple[str, ...]) -> pa.Table:
+def days_in(_: None, files: tuple[str, ...]) -> pl.DataFrame:
     """Return the days of files of decisions, all of a day together: the function of the tasks."""
     decisions = contents.scan("decisions", files)
-    allowed = pl.col(OUTCOME) == "ALLOWED"
+    allowed = pl.col("outcome") == "ALLOWED"
     found = (
-        distinct(decisions, (DAY, OUTCOME))
+        distinct(decisions, ("day", "outcome"))
         .collect()
-        .join(pairs_in(decisions), on=DAY, how="left")
+        .join(pairs_in(decisions), on="day", how="left")
         .with_columns(
             pl.when(allowed).then(name).otherwise(None).fill_null(0)
             for name in ("paired", "unpaired")
         )
     )
-    return found.select(_DAYS.names).to_arrow().cast(_DAYS)
+    return contents.of_job("days", found)
 
 
 def span(asked: GoldInput) -> Span:
-    """Return how long a history is."""
-    return span_of(days(asked)["days"].to_pylist())
+    return span_of(days(asked)["days"].to_dicts())
 
 
 def history(asked: GoldInput) -> History:
@@ -86,14 +78,13 @@ def history(asked: GoldInput) -> History:
 
 
 def principals_of(asked: GoldInput) -> frozenset[str]:
-    """Return the principals of a history."""
-    return frozenset(ACTIVITY.of(asked)[PRINCIPAL])
+    return frozenset(ACTIVITY.of(asked)["principal"])
 
 
 def activity_of(asked: GoldInput) -> dict[str, Activity]:
     """Return how many decisions of each principal were allowed and denied."""
     found: dict[str, Activity] = defaultdict(Activity)
-    rows = ACTIVITY.of(asked).select(PRINCIPAL, OUTCOME, COUNT)
+    rows = ACTIVITY.of(asked).select("principal", "outcome", "count")
     for principal, outcome, count in rows.iter_rows():
         allowed, denied = found[principal]
         more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)
@@ -136,10 +127,150 @@ def brokers_in(asked: GoldInput) -> Brokers:
     Only those of the last day: a container gets another address when it starts.
     """
     everything = BROKERS.of(asked)
-    actions = everything.filter(pl.col(OPERATION) == "CLUSTER_ACTION")
-    latest = actions.filter(pl.col(LAST).max() - pl.col(LAST) < dt.timedelta(days=1))
+    actions = everything.filter(pl.col("operation") == "CLUSTER_ACTION")
+    latest = actions.filter(pl.col("last_ts").max() - pl.col("last_ts") < dt.timedelta(days=1))
     return Brokers(
-        frozenset(latest[HOST]),
-        "Fetch" in latest[API],
-        not {"", *_OF_CONTROLLERS}.isdisjoint(everything[API].fill_null("").unique()),
+        frozenset(latest["host"]),
+        "Fetch" in latest["api"],
+        not {"", *_OF_CONTROLLERS}.isdisjoint(everything["api"].fill_null("").unique()),
+    )
+
+
+Row = dict[str, Any]
+
+
+class Span(NamedTuple):
+    """The days (UTC) that have decisions, their number, and the first and last time, or None."""
+
+    dates: frozenset[dt.date]
+    decisions: int
+    allowed: int
+    first: dt.datetime | None
+    last: dt.datetime | None
+
+    @property
+    def days(self) -> int:
+        return len(self.dates)
+
+
+class Basis(NamedTuple):
+    """The tables, as rows, whether any ACL is in force, and brokers' logs."""
+
+    days: Sequence[Row]
+    clients: Sequence[Row]
+    agreement: Sequence[Row]
+    has_acls: bool
+    logs: tuple[BrokerLog, ...] | None = None
+
+
+def span_of(rows: Sequence[Row]) -> Span:
+    """Return how long a history is, by its table days."""
+    return Span(
+        frozenset(row["day"] for row in rows),
+        sum(row["count"] for row in rows),
+        sum(row["count"] for row in rows if row["outcome"] == "ALLOWED"),
+        min((row["first_ts"] for row in rows), default=None),
+        max((row["last_ts"] for row in rows), default=None),
+    )
+
+
+def evidence_in(
+    basis: Basis, policy: Policy, thresholds: Thresholds, now: dt.datetime | None = None
+) -> Evidence:
+    """Return the evidence in a history.
+
+    Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
+    begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
+    """
+    found = span_of(basis.days)
+    allowed = span_of([row for row in basis.days if row["outcome"] == "ALLOWED"])
+    begin = allowed if allowed.first else found
+    earlier = min(found.dates, default=None) != min(begin.dates, default=None)
+    observed = Observed(
+        decisions=found.decisions,
+        allowed=found.allowed,
+        first=begin.first,
+        last=found.last,
+        days=begin.dates,
+        refused_from=found.first if earlier else None,
+        has_acls=basis.has_acls,
+        now=now,
+        logs=basis.logs,
+        collection=collection_of(basis.days, basis.clients),
+    )
+    return evidence_of(observed, basis.agreement, policy, thresholds)
+
+
+COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
+LOOK_UP: Final = "FindCoordinator"
+LOOK_UPS_MAX: Final = 12
+"""Of a client and a group within a day; librdkafka looks every ten minutes, whatever it does."""
+
+_CLIENT = ("principal", "host")
+_GROUP, _TOPIC = (pl.col("resource_type") == kind for kind in ("GROUP", "TOPIC"))
+_ALLOWED = pl.col("outcome") == "ALLOWED"
+_COLUMNS = (
+    *("day", "minute", *_CLIENT, "api"),
+    *("resource_type", "resource_name", "outcome", "count"),
+)
+
+
+def pairs_in(decisions: pl.LazyFrame) -> pl.DataFrame:
+    """Return for each day the requests that write two lines, ``paired`` and ``unpaired``.
+
+    A commit of offsets has a line for the group, and one for each topic; FindCoordinator has one
+    for the group, which another request for it follows. All decisions of a day must be there. They
+    are as exact as a minute: two commits of a client within one are not told apart, and are left
+    out. Logs that have no lines for topics of commits are not Kafka's own.
+
+    Source: ``KafkaApis.handleOffsetCommitRequest`` (4.3.1); clients look for a coordinator before
+    they ask it.
+    """
+    is_commit = pl.col("api").is_in(COMMITS)
+    rows = (
+        decisions.filter(pl.col("source") == AUTHORIZER_LOG, _GROUP | (_TOPIC & is_commit))
+        .select(_COLUMNS)
+        .collect()
+    )
+    found = pl.concat([_commits(rows.filter(is_commit)), _look_ups(rows)])
+    return found.group_by("day").agg(
+        pl.col("is_paired").sum().cast(pl.Int64).alias("paired"),
+        (~pl.col("is_paired")).sum().cast(pl.Int64).alias("unpaired"),
+    )
+
+
+def _commits(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return for commits in minutes with one of a client whether both kinds of lines are there."""
+    group = pl.col("count").filter(_GROUP)
+    found = (
+        rows.group_by("day", "minute", *_CLIENT, "api")
+        .agg(
+            group.sum().alias("groups"),
+            pl.col("count").filter(_TOPIC).sum().alias("topics"),
+            (_GROUP & ~_ALLOWED).any().alias("refused"),
+        )
+        # A refused one has no line for topics.
+        .filter((pl.col("groups") <= 1) & ~pl.col("refused"))
+    )
+    has_topics = (pl.col("topics") > 0).any()
+    return found.filter(has_topics).select(
+        "day", is_paired=(pl.col("groups") > 0) & (pl.col("topics") > 0)
+    )
+
+
+def _look_ups(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return for look-ups whether another request for the group came within a minute or two."""
+    whose = (*_CLIENT, "resource_name")
+    # The minute after the last one is in files of another day.
+    before_last = pl.col("minute") < pl.lit(rows["minute"].max(), pl.Datetime("us", "UTC"))
+    asked = rows.filter(_GROUP, _ALLOWED, pl.col("api") == LOOK_UP)
+    few = asked.group_by("day", *whose).len().filter(pl.col("len") <= LOOK_UPS_MAX)
+    found = asked.filter(before_last).join(few, on=["day", *whose], how="semi")
+    found = found.unique(["minute", *whose])
+    others = rows.filter(_GROUP, pl.col("api") != LOOK_UP).select("minute", *whose)
+    others = others.join(found, on=whose, how="semi")
+    before = others.with_columns(pl.col("minute") - dt.timedelta(minutes=1))
+    followed = pl.concat([others, before]).unique().with_columns(is_paired=pl.lit(value=True))
+    return found.join(followed, on=["minute", *whose], how="left").select(
+        "day", pl.col("is_paired").fill_null(value=False)
     )

@@ -15,8 +15,10 @@ names that are: it would shut them to all others.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -28,28 +30,85 @@ from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.literals import bindings_of
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
 from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
-from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
 from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 WIDER_SHOWN = 20
 
-KINDS = ("least-privilege", "unused", "overbroad")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalOptions:
+    """How a proposal is to be made.
+
+    Attributes:
+        prefixes: Whether prefixes are proposed that cover unused names.
+        principals: For whom; empty for all.
+        kinds: Which of least-privilege, unused and overbroad.
+        accepted: The bindings that stay, since their owners accepted them until a day.
+        wider: Whether ACLs may be proposed that allow more than those in force.
+
+    """
+
+    prefixes: bool = False
+    principals: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ("least-privilege", "unused")
+    accepted: Mapping[AclBinding, dt.date] = field(default_factory=dict)
+    wider: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A set of ACLs instead of the one in force, and the decisions that it would change.
+
+    Attributes:
+        bindings: The whole proposed set, sorted.
+        added: Its new bindings.
+        removed: The bindings that it lacks.
+        least_privilege: The table of that name.
+        backtest: The table of that name, for the whole history.
+        allowed: The number of allowed decisions of the history; None where it was not counted.
+        risks: The shortcomings of the evidence, if it was made nevertheless.
+        doubtful: The principals for whom nothing is proposed, since their decisions contradict the
+            ACLs; sorted.
+        wider: The regions of requests that the ACLs in force do not allow, and these do, sorted.
+        accepted: The bindings that stay since their owners accepted them until a day, sorted.
+        unread: The lines that could not be read for certain, whose principals get no proposal.
+        patterns: The grants that no literal ones replace, since their names are generated or too
+            many, each with the reason; sorted.
+        closing: The removed bindings without which no ACL is about their names. They are open to
+            all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
+
+    """
+
+    bindings: tuple[AclBinding, ...]
+    added: tuple[AclBinding, ...]
+    removed: tuple[AclBinding, ...]
+    least_privilege: pl.DataFrame
+    backtest: pl.DataFrame
+    allowed: int | None = None
+    risks: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    wider: tuple[EffectiveChange, ...] = ()
+    accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
+    closing: tuple[AclBinding, ...] = ()
+    patterns: tuple[tuple[AclBinding, str], ...] = ()
+    unread: UnreadLines = NOTHING_UNREAD
 
 
 def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     """Return the proposal.
 
     Raises:
-        PipelineError: a kind is unknown, a principal is not in the history nor in any ACL, or the
-            proposal would allow more than the ACLs in force.
+        PipelineError: a principal is not in the history nor in any ACL, or the proposal would allow
+            more than the ACLs in force.
 
     """
-    _check(wanted)
     acls = asked.acls
     _check_principals(asked, wanted, acls)
     privileges = NO_PRIVILEGES
@@ -106,23 +165,11 @@ def _patterns(
     )
 
 
-def _check(wanted: ProposalOptions) -> None:
-    unknown = sorted(set(wanted.kinds) - set(KINDS))
-    if unknown or not wanted.kinds:
-        found = ", ".join(unknown) or "nothing"
-        raise PipelineError(f"--method: found {found}; allowed: {', '.join(KINDS)}")
+def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
+    """Check that principals are known: one that is spelt otherwise would have no proposal."""
     for principal in wanted.principals:
         if ":" not in principal:
             raise PipelineError(f"principal {principal!r}: expected: type:name, such as User:alice")
-
-
-def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
-    """Check that principals are known: one that is spelt otherwise would have no proposal.
-
-    Raises:
-        PipelineError: one has neither an ACL nor a decision.
-
-    """
     unknown = set(wanted.principals) - {each.entry.principal for each in acls.bindings}
     if unknown:
         unknown -= principals_of(asked)
@@ -150,12 +197,7 @@ def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveCh
 
 
 def _refuse(wider: Sequence[EffectiveChange]) -> None:
-    """Refuse a proposal that allows more than the ACLs in force.
-
-    Raises:
-        PipelineError: there is a region that it newly allows.
-
-    """
+    """Refuse a proposal that allows more than the ACLs in force."""
     if wider:
         count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
         reason = f"the proposal would newly allow {count}"

@@ -9,12 +9,14 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.engines.contract import RemoteFile
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
@@ -25,25 +27,21 @@ from doorkeeper_pipeline.sources import (
     reading,
     trail,
 )
-from doorkeeper_pipeline.sources.clocks import zone_in_doubt
 from doorkeeper_pipeline.sources.files import identify
-from doorkeeper_pipeline.sources.parsed import sum_parts
+from doorkeeper_pipeline.sources.parsed import Parsed, sum_parts
 from doorkeeper_pipeline.sources.possible_principals import unread_in
-from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
-from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
+from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper_pipeline.engines.contract import RemoteFile
-    from doorkeeper_pipeline.sources.parsed import Parsed
-    from doorkeeper_pipeline.tables.source_file import SourceFile
-    from doorkeeper_pipeline.topics.lines import RecordLines
-    from doorkeeper_pipeline.topics.ranges import RecordRange
+from doorkeeper_pipeline.tables.manifest import SourceFile
+from doorkeeper_pipeline.tables.places import is_address
+from doorkeeper_pipeline.topics.addresses import RecordRange
+from doorkeeper_pipeline.topics.lines import RecordLines
 
 NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
+
+SLICE_BYTES = 256 << 20
+"""Bytes of a task: large enough that starting it costs nothing, small enough for a worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,7 @@ class ReadResult:
     missing: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
-    days: tuple[str, ...] = ()
+    days: frozenset[str] = frozenset()
     allowed_days: frozenset[str] = frozenset()
     clusters: frozenset[str] = frozenset()
     unread: UnreadLines = NOTHING_UNREAD
@@ -161,27 +159,14 @@ def _write_range(task: ReadTask, here: ReadTask) -> ReadResult:
         for number, parsed in enumerate(parse_parts(here)):
             results.append(_write_rows(task, parsed, number))
         _check_same(here)
-        if task.start == 0:
-            results.append(_doubts(here))
     except PipelineError as error:
         failure = str(error)
     except OSError as error:
         failure = f"{here.path}: {error.strerror}"
-    return _sum_results(task.file_id, results, failure.replace(here.path, task.path))
+    return sum_results(task.file_id, results, failure.replace(here.path, task.path))
 
 
-def _doubts(task: ReadTask) -> ReadResult:
-    """Return a warning if the times of a file's collector contradict the zone."""
-    if task.source != authorizer_log.SOURCE:
-        return ReadResult(file_id=task.file_id)
-    beginning = reading.head(Path(task.path), task.how, HEAD_BYTES)
-    form = form_of(beginning, task.pattern)
-    doubt = "" if form is None else zone_in_doubt(beginning, form, task.zone)
-    return ReadResult(file_id=task.file_id, warnings=((doubt, 1),) if doubt else ())
-
-
-def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> ReadResult:
-    """Return the results of the parts of a range as one."""
+def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") -> ReadResult:
     warnings: Counter[str] = Counter()
     for result in results:
         warnings.update(dict(result.warnings))
@@ -194,7 +179,7 @@ def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> R
         missing=sum(result.missing for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
-        days=tuple(sorted({day for result in results for day in result.days})),
+        days=frozenset().union(*(result.days for result in results)),
         allowed_days=frozenset().union(*(result.allowed_days for result in results)),
         clusters=frozenset().union(*(result.clusters for result in results)),
         unread=sum_unread(result.unread for result in results),
@@ -215,8 +200,7 @@ def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
                 for some in consumer.read(records):
                     lines.add(some)
             lines.complete()
-            result = _write_rows(task, by_offsets(parse(here), lines))
-            return _sum_results(task.file_id, [result, _doubts(here)], "")
+            return _write_rows(task, by_offsets(parse(here), lines))
         except (PipelineError, OSError) as error:
             failure = str(error).replace(here.path, task.path)
             return ReadResult(file_id=task.file_id, failure=failure)
@@ -277,10 +261,6 @@ def _check_same(task: ReadTask) -> None:
 
     A log that was rotated in between has its name given to the next one: its lines would count as
     this one's, for ever.
-
-    Raises:
-        Unreadable: it is another one.
-
     """
     path = Path(task.path)
     beginning = reading.head(path, reading.compression(path), task.head_bytes)
@@ -313,7 +293,6 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         contents.check("quarantine", quarantine)
         parts.append(write_part(task.out, "quarantine", quarantine, name))
     allowed = lines.filter(pl.col("outcome") == "ALLOWED")
-    days = lines["minute"].dt.strftime("%Y-%m-%d").unique().sort().to_list()
     return ReadResult(
         file_id=task.file_id,
         lines=parsed.lines,
@@ -323,7 +302,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         missing=parsed.missing,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
-        days=tuple(days),
+        days=frozenset(lines["minute"].dt.strftime("%Y-%m-%d").unique()),
         allowed_days=frozenset(allowed["minute"].dt.strftime("%Y-%m-%d").unique()),
         clusters=frozenset(lines["cluster"].unique()) - {""},
         unread=unread_in(parsed.quarantine, lines["principal"].unique()),
@@ -334,3 +313,28 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
 
 def _time(value: object) -> dt.datetime | None:
     return value if isinstance(value, dt.datetime) else None
+
+
+def slices(file: SourceFile, size: int = SLICE_BYTES) -> list[tuple[int, int | None]]:
+    """Return (start, end) of each range; one without an end where a file is compressed, or far."""
+    if file.how or file.size <= size or is_address(file.path):
+        return [(0, None)]
+    borders = [0]
+    with opened_raw(Path(file.path)) as opened:
+        while borders[-1] + size < file.size:
+            border = _border(opened, file, borders[-1] + size)
+            if border is None or border >= file.size:
+                break
+            borders.append(border)
+    return list(zip(borders, [*borders[1:], file.size], strict=True))
+
+
+def _border(opened: IO[bytes], file: SourceFile, near: int) -> int | None:
+    """Return where the first record begins after a place; None when none does soon."""
+    opened.seek(near)
+    data = opened.read(RECORD_BYTES_MAX)
+    if file.source == authorizer_log.SOURCE:
+        found = authorizer_log.BOUNDARY.search(data)
+        return None if found is None else near + found.end()
+    at = data.find(b"\n")
+    return None if at < 0 else near + at + 1

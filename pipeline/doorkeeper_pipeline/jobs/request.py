@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
-from doorkeeper_pipeline.jobs.options import RunOptions
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -21,6 +21,60 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.findings import Group
+
+
+class RunOptions(NamedTuple):
+    """How the cluster decides, and the evidence that a recommendation needs.
+
+    ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4. ``sensitive``: the
+    beginnings of the names of topics that are sensitive. ``excluded``: principals that shares and
+    findings leave out.
+    """
+
+    policy: Policy = Policy()
+    networks: bool = True
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+    sensitive: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+    def values(self) -> dict[str, Any]:
+        return {
+            "allow_everyone": self.policy.allow_everyone,
+            "super_users": sorted(self.policy.super_users),
+            "networks": self.networks,
+            "thresholds": self.thresholds._asdict(),
+            "sensitive": sorted(self.sensitive),
+            "excluded": sorted(self.excluded),
+        }
+
+
+def last_options(out: Path | str, cluster: str = "") -> RunOptions:
+    """Return the options of the last run into a folder; the defaults where there was none.
+
+    ``cluster`` is empty for the only one.
+
+    Raises:
+        Conflicting: there are several clusters, and none of them is given.
+
+    """
+    from doorkeeper_pipeline.jobs.belonging import cluster_in
+    from doorkeeper_pipeline.tables.delta import Tables
+
+    tables = Tables(out)
+    runs = cluster_in(tables, cluster).own(tables.read("runs"))
+    texts = runs["asked"].drop_nulls().to_list()
+    if not texts:
+        return RunOptions()
+    found = json.loads(texts[-1])
+    return RunOptions(
+        Policy(super_users=frozenset(found["super_users"]), allow_everyone=found["allow_everyone"]),
+        found["networks"],
+        # Runs of an earlier release did not keep them.
+        Thresholds(**found.get("thresholds", {})),
+        tuple(found.get("sensitive", ())),
+        tuple(found.get("excluded", ())),
+    )
+
 
 MAX_QUARANTINED = 5.0
 
@@ -80,23 +134,24 @@ class RunRequest:
             self.policy, self.networks, self.thresholds, self.sensitive, self.excluded
         )
 
+    def reading(self) -> str:
+        """Return the options that change how a file is read, as the table ``files`` has them."""
+        pattern = {"pattern": self.pattern} if self.pattern else {}
+        return json.dumps({"zone": self.zone, **pattern}, sort_keys=True)
+
+    def is_read(self, row: Mapping[str, Any]) -> bool:
+        """Return whether an unchanged input, a row of ``files``, was read as it would be now."""
+        same = row["options"] == self.reading() and self.source in (None, row["source"])
+        return same and not self.rebuild
+
     def text(self) -> str:
         """Return all that the tables depend on but the inputs' contents."""
-        accepted = {name: until.isoformat() for name, until in self.accepted.items()}
-        values = {
-            **self.kept().values(),
-            "inputs": self.inputs,
-            "acls": self.acls,
-            "source": self.source,
-            "pattern": self.pattern,
-            "zone": self.zone,
-            "since": None if self.since is None else self.since.isoformat(),
-            "max_quarantined": self.max_quarantined,
-            "accepted": accepted,
-            "cluster": self.cluster,
-            "different_servers": self.different_servers,
-        }
-        return json.dumps(values, sort_keys=True)
+        names = (
+            *("inputs", "acls", "source", "pattern", "zone", "since", "max_quarantined"),
+            *("accepted", "cluster", "different_servers"),
+        )
+        values = self.kept().values() | {name: getattr(self, name) for name in names}
+        return json.dumps(values, sort_keys=True, default=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

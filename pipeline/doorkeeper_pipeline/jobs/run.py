@@ -28,10 +28,10 @@ from doorkeeper_pipeline.jobs.belonging import (
     known_name,
 )
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
+from doorkeeper_pipeline.jobs.causes import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
 from doorkeeper_pipeline.jobs.gold_tables import GoldTables
 from doorkeeper_pipeline.jobs.inputs import Inputs
-from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.request import RunSummary
 from doorkeeper_pipeline.jobs.silver import build_span
 from doorkeeper_pipeline.jobs.succession import follow_places
@@ -93,7 +93,7 @@ def _change_tables(
             clean(tables, change)
             last = summary.evidence.observed.last
             # A decision in the future counts when its time has come.
-            there = None if last is not None and last > summary.run["started"] else there
+            there = "" if last is not None and last > summary.run["started"] else there
             contradicts = summary.evidence.contradicts
             seen.keep(request.out, there, summary.run["started"], contradicts=contradicts)
         return summary
@@ -272,8 +272,8 @@ class _Run:
         if proof.unchecked:
             self._texts.append(f"not checked: {proof.unchecked}")
 
-    def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:
-        every = [result for found in results.values() for result in found]
+    def _row(self, work: manifest.Work, results: dict[str, ReadResult]) -> dict[str, Any]:
+        every = results.values()
         return {
             "run_id": self._around.run_id,
             "command": "run",

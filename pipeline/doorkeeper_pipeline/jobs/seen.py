@@ -8,30 +8,19 @@ cannot be compared so: they are known by a run.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.acl_places import digest_of
 from doorkeeper_pipeline.sources.files import list_files, state_of
 from doorkeeper_pipeline.tables import places
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable
-
-    from doorkeeper_pipeline.jobs.request import RunRequest
-
 FILE = "manifest/seen.json"
-
-
-class Seen(NamedTuple):
-    """Digests of what a run depends on."""
-
-    options: str
-    inputs: str
-    acls: str
 
 
 class Unchanged(NamedTuple):
@@ -41,20 +30,20 @@ class Unchanged(NamedTuple):
     contradicts: bool
 
 
-def look(request: RunRequest, version: str) -> Seen | None:
-    """Return what there is; None where a run alone can tell.
+def look(request: RunRequest, version: str) -> str:
+    """Return a digest of what a run depends on; empty where a run alone can tell.
 
     Raises:
         Unreadable: an input or a set of ACLs is not there.
 
     """
     if any(map(places.is_address, (request.out, *request.inputs))) or request.rebuild:
-        return None
+        return ""
     acls = digest_of(request.acls)
     if not acls:
-        return None
-    states = (state_of(path) for path in list_files(request.inputs))
-    return Seen(_digest((request.text(), version)), _digest(states), acls)
+        return ""
+    states = map(state_of, list_files(request.inputs))
+    return _digest((request.text(), version, acls, *states))
 
 
 def unchanged(request: RunRequest, version: str) -> Unchanged | None:
@@ -68,7 +57,7 @@ def unchanged(request: RunRequest, version: str) -> Unchanged | None:
         return None
     try:
         kept = json.loads(Path(request.out, FILE).read_text(encoding="utf-8"))
-        last, seen, tables = Unchanged(*kept["run"]), Seen(*kept["seen"]), kept["tables"]
+        last, seen, tables = Unchanged(*kept["run"]), kept["seen"], kept["tables"]
     except (OSError, ValueError, LookupError, TypeError):
         return None  # no run, or one of another release
     if tables != _versions(request.out) or seen != look(request, version):
@@ -76,12 +65,12 @@ def unchanged(request: RunRequest, version: str) -> Unchanged | None:
     return last
 
 
-def keep(out: Path | str, seen: Seen | None, started: dt.datetime, *, contradicts: bool) -> None:
-    """Keep what a complete run saw; with None, that its tables do not depend on that alone."""
+def keep(out: Path | str, seen: str, started: dt.datetime, *, contradicts: bool) -> None:
+    """Keep what a complete run saw; empty where its tables do not depend on that alone."""
     if places.is_address(out):
         return
     path = Path(out, FILE)
-    if seen is None:
+    if not seen:
         path.unlink(missing_ok=True)
         return
     last = Unchanged(started.isoformat(timespec="seconds"), contradicts)

@@ -8,8 +8,9 @@ of time, a task and a file each.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,14 +18,9 @@ from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.copies import sum_files
 from doorkeeper_pipeline.jobs.sums import write_distinct
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.delta import DataFile, write_part
+from doorkeeper_pipeline.tables.delta import Change, DataFile, write_part
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from doorkeeper_pipeline.tables.delta import Change
-
-    FileRow = Mapping[str, Any]
+FileRow = Mapping[str, Any]
 
 LINES_A_SPAN = 25_000
 """Rows of the table ``lines`` that a span should have: so few are made anew for new ones."""
@@ -43,6 +39,10 @@ class Times(NamedTuple):
 
     first: dt.datetime
     last: dt.datetime
+
+    def meet(self, span: Times) -> bool:
+        """Return whether decisions of these times may be in a span."""
+        return self.first < span.last and self.last >= span.first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +99,10 @@ def changed_spans(
             change.remove("decisions", places.of_day(day))
         for number in range(spans):
             span = _span(day, number, spans)
-            if spans == cut and not any(map(span.meets, times)):
+            if spans == cut and not any(each.meet(span) for each in times):
                 continue
             change.remove("decisions", places.of_span(day, number, spans))
-            parts = [part for each in of_days[day] if span.meets(each.times) for part in each.parts]
+            parts = [part for each in of_days[day] if each.times.meet(span) for part in each.parts]
             yield SpanTask(
                 day=day,
                 number=number,
@@ -178,25 +178,15 @@ class _DayFile(NamedTuple):
     lines: int
 
 
-class _Span(NamedTuple):
-    """A span of a day: when it begins, and when the next one does."""
-
-    begin: dt.datetime
-    end: dt.datetime
-
-    def meets(self, times: Times) -> bool:
-        """Return whether decisions of some times may be in the span."""
-        return times.first < self.end and times.last >= self.begin
-
-
-def _span(day: str, number: int, spans: int) -> _Span:
+def _span(day: str, number: int, spans: int) -> Times:
+    """Return when a span of a day begins, and when the next one does."""
     length = dt.timedelta(days=1) / spans
     begin = dt.datetime.fromisoformat(f"{day}T00:00:00+00:00") + number * length
-    return _Span(begin, begin + length)
+    return Times(begin, begin + length)
 
 
 def _whole(day: str) -> Times:
-    return Times(*_span(day, 0, 1))
+    return _span(day, 0, 1)
 
 
 def _spans_for(lines: int, before: int) -> int:

@@ -27,22 +27,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import polars as pl
 
-from doorkeeper_pipeline.jobs.distinct import BUCKET, COUNTS, DISTINCT, Part, distinct
+from doorkeeper_pipeline.engines.contract import Engine, Task
+from doorkeeper_pipeline.evaluation.questions import COUNTS
+from doorkeeper_pipeline.jobs.asking import DISTINCT, Part, distinct
+from doorkeeper_pipeline.jobs.belonging import Cluster
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.delta import DataFile, write_part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper_pipeline.engines.contract import Engine, Task
-    from doorkeeper_pipeline.jobs.belonging import Cluster
-    from doorkeeper_pipeline.tables.delta import Change, Tables
+from doorkeeper_pipeline.tables.delta import Change, DataFile, Tables, write_part
 
 TABLE = "distinct_decisions"
 BUCKETS = 4096
@@ -61,13 +58,6 @@ NEWS_MAX = 8
 """Files of news that are read beside the parts."""
 
 _DAYS, _ALL, _NEWS = "days/", "all", "news"
-
-
-class DecisionsFile(NamedTuple):
-    """A file of decisions: its path below the table's folder, and where it is."""
-
-    path: str
-    place: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,14 +96,15 @@ def write_distinct(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
     )
 
 
-def sum_file(out: str, file: DecisionsFile) -> DataFile:
+def sum_file(out: str, file: DataFile) -> DataFile:
     """Write the distinct decisions of a file of decisions: the function of the tasks."""
-    return write_distinct(out, contents.scan("decisions", [file.place]), file.path)
+    place = f"{out}/{places.folder_of(file.table)}/{file.path}"
+    return write_distinct(out, contents.scan("decisions", [place]), file.path)
 
 
 def news_of(out: str, task: NewsTask) -> News:
     """Write what came: the function of the tasks."""
-    by = [BUCKET, *DISTINCT]
+    by = ["bucket", *DISTINCT]
     if not task.came:
         return News(None, loses=True)
     rows = distinct(contents.scan(TABLE, task.came), by)
@@ -151,7 +142,7 @@ def up_to_date(
 
     ``last`` says what those of the last run cover, and the result what they cover now.
     """
-    covered = _digest(part.path for part in cluster.files_of(change.parts("decisions")))
+    covered = digest_of(cluster.files_of(change.parts("decisions")))
     folder = _folder_of(cluster)
     if covered != last or not change.parts(TABLE, folder):
         _Sums(change, engine, cluster).renew(last)
@@ -163,7 +154,7 @@ def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
 
     There are none if they are not up to date: where the last run was for another cluster.
     """
-    decisions = _digest(part.path for part in cluster.files_of(tables.parts("decisions")))
+    decisions = digest_of(cluster.files_of(tables.parts("decisions")))
     kept = cluster.own(tables.read("runs"))["digests"].drop_nulls().to_list()
     if not kept or json.loads(kept[-1]).get(TABLE) != decisions:
         return ()
@@ -203,11 +194,11 @@ class _Sums:
     def _last_files(self, last: str) -> dict[str, DataFile] | None:
         """Return the files that the history of the last run covers; None where it is not known."""
         tables = self._change.tables
-        covered = [part.path for part in self._cluster.files_of(tables.parts("decisions"))]
-        if last != _digest(covered) or not tables.parts(TABLE, self._folder):
+        covered = self._cluster.files_of(tables.parts("decisions"))
+        if last != digest_of(covered) or not tables.parts(TABLE, self._folder):
             return None
         there = {_before_random(part.path): part for part in tables.parts(TABLE, _DAYS)}
-        names = {path: _name_of(path) for path in covered}
+        names = {part.path: _name_of(part.path) for part in covered}
         known = there.keys() >= set(names.values())
         return {path: there[name] for path, name in names.items()} if known else None
 
@@ -249,7 +240,9 @@ class _Sums:
         news = [each for each in parts if _is_news(each)]
         rows = sum(part.rows for part in parts)
         cut = places.spans_of(next(iter(old))) if old else 0
-        count = cut if rows <= 2 * cut * ROWS_A_PART else _power_of_two(rows / ROWS_A_PART)
+        least = min(-(-rows // ROWS_A_PART), BUCKETS)
+        # Else the next power of two.
+        count = cut if rows <= 2 * cut * ROWS_A_PART else 1 << (least - 1).bit_length()
         place_of = self._change.tables.place_of
         tasks = []
         for number in range(count):
@@ -287,11 +280,7 @@ class _Sums:
         decisions = {_name_of(part.path): part for part in change.parts("decisions")}
         for name in there.keys() - decisions.keys():
             change.remove(TABLE, there.pop(name).path)
-        missing = [
-            DecisionsFile(part.path, change.tables.place_of(part))
-            for name, part in decisions.items()
-            if name not in there
-        ]
+        missing = [part for name, part in decisions.items() if name not in there]
         made = list(self._map(sum_file, missing))
         change.add(made)
         there.update((_before_random(part.path), part) for part in made)
@@ -306,7 +295,7 @@ class _Sums:
 
 
 def _write(out: str, rows: pl.DataFrame, span: str, name: str) -> DataFile:
-    rows = rows.sort(BUCKET, *DISTINCT).with_columns(span=pl.lit(span))
+    rows = rows.sort("bucket", *DISTINCT).with_columns(span=pl.lit(span))
     return write_part(out, TABLE, contents.as_frame(TABLE, rows), name, ROWS_A_GROUP)
 
 
@@ -315,13 +304,6 @@ def _numbers(texts: pl.Series) -> pl.Series:
     values = texts.unique()
     numbers = pl.Series([crc32(each.encode()) for each in values], dtype=pl.Int64)
     return texts.replace_strict(values, numbers)
-
-
-def _power_of_two(least: float) -> int:
-    count = 1
-    while count < min(least, BUCKETS):
-        count *= 2
-    return count
 
 
 def _folder_of(cluster: Cluster) -> str:
@@ -367,5 +349,7 @@ def _before_random(path: str) -> str:
     return path.rpartition("-")[0]
 
 
-def _digest(paths: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(paths)).encode()).hexdigest()
+def digest_of(parts: Iterable[DataFile]) -> str:
+    """Return a digest of files of a table: they have random names, and never change."""
+    names = "\n".join(part.path for part in parts)
+    return hashlib.sha256(names.encode()).hexdigest()

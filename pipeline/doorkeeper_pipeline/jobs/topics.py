@@ -7,47 +7,19 @@ nothing again. No group is used, and nothing is committed to the cluster.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from doorkeeper.client.topics import PartitionOffsets
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
-from doorkeeper_pipeline.tables.source_file import SourceFile
-from doorkeeper_pipeline.topics.addresses import parse_topic
+from doorkeeper_pipeline.tables.manifest import SourceFile
+from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, parse_topic, range_id
+from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
-from doorkeeper_pipeline.topics.ranges import RecordRange, range_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from doorkeeper.client.topics import PartitionOffsets
-    from doorkeeper_pipeline.topics.addresses import TopicAddress
-    from doorkeeper_pipeline.topics.consumer import Consumer
-
-    Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicsRequest:
-    """The topics of a run, and the options for reading them.
-
-    Attributes:
-        addresses: Their addresses.
-        config: The file with the properties of a client; empty for none.
-        source: The source of their records; None: recognised.
-        pattern: The layout of log4j of lines that are not recognised without.
-        options: The options that change how records are read, as the table ``files`` has them.
-        rebuild: Whether records are read again that are known.
-
-    """
-
-    addresses: tuple[str, ...]
-    config: str
-    source: str | None
-    pattern: str
-    options: str
-    rebuild: bool
 
 
 @dataclass(slots=True)
@@ -71,32 +43,34 @@ class TopicWork:
 
 
 def compare_topics(
-    request: TopicsRequest, known: Iterable[dict[str, Any]], tell: Callable[[str], None]
+    request: RunRequest,
+    places: Sequence[str],
+    known: Sequence[dict[str, Any]],
+    tell: Callable[[str], None],
 ) -> TopicWork:
     """Compare the ranges that were read with the offsets that topics have now."""
     work = TopicWork()
-    rows = list(known)
-    if request.addresses:
+    if places:
         from doorkeeper_pipeline.topics.consumer import Consumer
 
         addresses = []
-        for text in dict.fromkeys(request.addresses):
+        for text in dict.fromkeys(places):
             try:
                 addresses.append(parse_topic(text))
             except PipelineError as error:
                 work.failures.append(f"--log: {error}")
         seen: set[str] = set()
         for servers, ours in groupby(sorted(addresses), key=lambda each: each.servers):
-            with Consumer(servers, request.config) as consumer:
+            with Consumer(servers, request.command_config) as consumer:
                 for address in ours:
                     try:
-                        _Topic(request, address, consumer, work).compare(rows, seen)
+                        _Topic(request, address, consumer, work).compare(known, seen)
                     except PipelineError as error:
                         work.failures.append(str(error))
         new = sum(each.records.end - each.records.first for _, each in work.read if each.records)
         tell(f"{len(addresses)} topics, {new:,} offsets to read")
     kept = {row["file_id"] for row in work.unchanged} | {file_id for file_id, _ in work.read}
-    work.gone += [row for row in rows if row["file_id"] not in kept]
+    work.gone += [row for row in known if row["file_id"] not in kept]
     return work
 
 
@@ -104,7 +78,7 @@ class _Topic:
     """One topic of a run."""
 
     def __init__(
-        self, request: TopicsRequest, address: TopicAddress, consumer: Consumer, work: TopicWork
+        self, request: RunRequest, address: TopicAddress, consumer: Consumer, work: TopicWork
     ) -> None:
         self._request = request
         self._address = address
@@ -151,9 +125,9 @@ class _Topic:
         lost = 0
         for row in rows:
             first, end = row["first_offset"], row["end_offset"]
-            is_there = offsets.first <= first
-            if self._is_as_asked(row) or not is_there:
-                lost += 0 if self._is_as_asked(row) else end - first
+            is_read = self._request.is_read(row)
+            if is_read or offsets.first > first:
+                lost += 0 if is_read else end - first
                 self._work.unchanged.append(row)
             else:
                 self._read(log, row["file_id"], row["partition"], first, end, row["source"])
@@ -161,15 +135,10 @@ class _Topic:
             name = f"{self._address}: records that no longer exist; kept as read before"
             self._work.warnings.append((name, lost))
 
-    def _is_as_asked(self, row: Row) -> bool:
-        request = self._request
-        same = row["options"] == request.options and request.source in (None, row["source"])
-        return same and not request.rebuild
-
     def _read(
         self, log: str, file_id: str, partition: int, first: int, end: int, known: str | None
     ) -> None:
-        wanted = RecordRange(self._address, partition, first, end, self._request.config)
+        wanted = RecordRange(self._address, partition, first, end, self._request.command_config)
         beginning = b"" if self._request.source else self._beginning(wanted)
         form = form_of(beginning, self._request.pattern)
         source = self._request.source or (form.source if form else known)

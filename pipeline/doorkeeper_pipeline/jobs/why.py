@@ -6,19 +6,20 @@ distinct decisions, and in the quarantine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from doorkeeper.acls.filters import matches
 from doorkeeper.acls.formats import csv, logged_principals
-from doorkeeper.acls.model import WILDCARD_PRINCIPAL
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclBindingFilter
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.examples import (
-    ABOUT,
     ASKED,
     CONTRADICTS,
     EXAMPLES,
@@ -30,24 +31,14 @@ from doorkeeper_pipeline.evaluation.examples import (
     examples_in,
     last_of,
 )
-from doorkeeper_pipeline.evaluation.questions import PRINCIPAL
-from doorkeeper_pipeline.evaluation.usage import BINDING
-from doorkeeper_pipeline.evaluation.verdicts import namesake
+from doorkeeper_pipeline.evaluation.verdicts import Activity, namesake
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import cluster_in
-from doorkeeper_pipeline.jobs.observed import activity_of
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.observed import Basis, activity_of, evidence_in
 from doorkeeper_pipeline.sources.possible_principals import principals_of
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper_pipeline.evaluation.verdicts import Activity
-    from doorkeeper_pipeline.jobs.gold import GoldInput
 
 NEAR_SHOWN = 5
 
@@ -131,7 +122,7 @@ def explain(
                 if each in by_id
             ),
             given=acls.given[number],
-            unread=row[PRINCIPAL] in asked.unread.principals,
+            unread=row["principal"] in asked.unread.principals,
             nameless=asked.unread.nameless,
             examples=tuple(_examples(number, row, found, known, most)),
         )
@@ -140,12 +131,7 @@ def explain(
 
 
 def _chosen(asked: GoldInput, group: Sequence[AclBindingFilter]) -> list[int]:
-    """Return the numbers of the grants in force that one of the filters asks for.
-
-    Raises:
-        PipelineError: there is none.
-
-    """
+    """Return the numbers of the grants in force that one of the filters asks for."""
     bindings = asked.acls.bindings
     if not bindings:
         raise PipelineError(
@@ -215,7 +201,7 @@ def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
 def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int) -> pl.DataFrame:
     """Return the examples of all grants that are asked for, and of the principals that matter."""
     if not most:
-        return last_of(EXAMPLES.empty_table(), most)
+        return last_of(pl.DataFrame(schema=EXAMPLES), most)
     principals = {each for row in rows.values() for each in _principals(row, known)}
     shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
     [parts] = asked.ask(Question(examples_in, shared, EXAMPLES))
@@ -224,7 +210,7 @@ def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int)
 
 def _principals(row: Row, known: _Known) -> frozenset[str]:
     """Return the principals whose requests say something about the verdict of a grant."""
-    principal, rule = row[PRINCIPAL], row["rule"]
+    principal, rule = row["principal"], row["rule"]
     if rule == "renamed":
         return frozenset({namesake(principal, known.activity)})
     if rule == "unread":
@@ -243,17 +229,19 @@ def _examples(
 ) -> Iterator[Examples]:
     """Yield the examples that the rule of a verdict asks for, without those that have no rows."""
     rule, principals = row["rule"], _principals(row, known)
-    of_grant = {key: found.filter(pl.col(BINDING) == number, pl.col(ABOUT) == key) for key in _BOTH}
+    of_grant = {
+        key: found.filter(pl.col("binding") == number, pl.col("about") == key) for key in _BOTH
+    }
     requests = found.filter(
-        pl.col(BINDING) == NO_BINDING,
-        pl.col(PRINCIPAL).is_in(list(principals)),
-        pl.col(ABOUT) == _ABOUT_OF.get(rule, ASKED),
+        pl.col("binding") == NO_BINDING,
+        pl.col("principal").is_in(list(principals)),
+        pl.col("about") == _ABOUT_OF.get(rule, ASKED),
     )
     yield from _some("requests that used it", of_grant[USED])
     if rule == "deny-first":
         yield from _some("requests that it allows but a DENY denied", of_grant[SHUT])
     elif rule == "unread":
-        lines = tuple(_unread_lines(known.quarantine, row[PRINCIPAL], most))
+        lines = tuple(_unread_lines(known.quarantine, row["principal"], most))
         yield from [Examples("lines that could not be read", lines)] if lines else []
         yield from _some("requests of a similar principal", requests)
     elif rule in _ABOUT_OF:
@@ -272,7 +260,7 @@ _TITLES = {
 
 def _some(title: str, rows: pl.DataFrame) -> Iterator[Examples]:
     if len(rows):
-        yield Examples(title, tuple(rows.drop(ABOUT, BINDING).to_dicts()))
+        yield Examples(title, tuple(rows.drop("about", "binding").to_dicts()))
 
 
 def _unread_lines(files: Sequence[str], principal: str, most: int) -> Iterator[Row]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
+from datetime import date, datetime
 
 _UNITS = ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k"))
 _EXACT_BELOW = 10_000

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import Observed, Thresholds, duration
 from doorkeeper_pipeline.report.amounts import amount, day, moment, number, percent
+from doorkeeper_pipeline.report.frames import Frames
 from doorkeeper_pipeline.report.model import Fact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.overview import History
-
+from doorkeeper_pipeline.report.overview import History
 
 AGREEING = pl.min_horizontal("agreeing", pl.col("count") - pl.col("unlisted"))
 """How many decisions of a row of the table agreement follow from the given ACLs."""
@@ -40,6 +36,7 @@ def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
         has_acls="grant_usage" in frames,
     )
     missing = len(observed.missing_days)
+    lacking = _warnings(frames, "not enough evidence to remove an ACL: ")
     return (
         *_cluster(frames, title),
         Fact(
@@ -55,16 +52,11 @@ def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
         *_listings(frames),
         _agreement(frames),
         *_options(frames),
-        *(Fact("Not enough evidence", each, doubtful=True) for each in shortcomings_of(frames)),
+        *(Fact("Not enough evidence", each, doubtful=True) for each in lacking),
     )
 
 
-def shortcomings_of(frames: Frames) -> list[str]:
-    """Return why the last run recommended no removal."""
-    return _warnings(frames, "not enough evidence to remove an ACL: ")
-
-
-def _last_run(frames: Frames) -> dict[str, Any]:
+def last_run(frames: Frames) -> dict[str, Any]:
     """Return the row of the last run; an empty one without any."""
     runs = frames.get("runs")
     rows = [] if runs is None else runs.sort("finished").tail(1).collect().to_dicts()
@@ -72,7 +64,7 @@ def _last_run(frames: Frames) -> dict[str, Any]:
 
 
 def _cluster(frames: Frames, title: str) -> Iterator[Fact]:
-    run = _last_run(frames)
+    run = last_run(frames)
     if run and (run["cluster"] or "") != title:
         yield Fact("Cluster", run["cluster"])
     elif run and not title:
@@ -93,7 +85,7 @@ def _listings(frames: Frames) -> Iterator[Fact]:
 
 def _options(frames: Frames) -> Iterator[Fact]:
     """Yield super users and limits of the last run; a lowered limit makes the rest doubtful."""
-    asked = json.loads(_last_run(frames).get("asked") or "{}")
+    asked = json.loads(last_run(frames).get("asked") or "{}")
     if "super_users" in asked:
         names = asked["super_users"]
         yield Fact("Super users", ", ".join(names) or "none were given")
@@ -111,7 +103,7 @@ def _options(frames: Frames) -> Iterator[Fact]:
 
 def _warnings(frames: Frames, begin: str) -> list[str]:
     """Return the warnings of the last run that begin so, without their beginning."""
-    warnings = _last_run(frames).get("warnings", [])
+    warnings = last_run(frames).get("warnings", [])
     return [each.removeprefix(begin) for each in warnings if each.startswith(begin)]
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 
 import polars as pl
 
 from doorkeeper_pipeline.jobs.causes import DECIDE, SAFE
 from doorkeeper_pipeline.jobs.findings import Group, groups_of
 from doorkeeper_pipeline.report.amounts import amount, day, number, short
-from doorkeeper_pipeline.report.frames import counts_by, place_of, severity_of
+from doorkeeper_pipeline.report.findings import Finding, Register
+from doorkeeper_pipeline.report.frames import Frames, counts_by, place_of, severity_of
 from doorkeeper_pipeline.report.model import (
     UNKNOWN,
+    About,
     Column,
     Figure,
     Kind,
@@ -22,14 +26,6 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from doorkeeper_pipeline.report.findings import Finding, Register
-    from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.model import About
 
 MONTH = timedelta(days=28)
 PAGE = 10
@@ -58,7 +54,6 @@ class Standing(NamedTuple):
 
     @property
     def last(self) -> datetime | None:
-        """Return the start of the last run."""
         return self.runs[-1] if self.runs else None
 
     @property
@@ -129,10 +124,9 @@ def decide_of(standing: Standing | None, about: About) -> Section:
 
 def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
     """Return the section with what can be done without a question."""
-    section_id, word, title = "safe", "Safe to do", "Safe to do now"
+    section = partial(Section, id="safe", word="Safe to do", title="Safe to do now")
     if "grant_usage" not in frames:
-        missing = "No ACLs were given, so no removal is known to be safe."
-        return Section(id=section_id, word=word, title=title, missing=missing)
+        return section(missing="No ACLs were given, so no removal is known to be safe.")
     groups = _groups(standing, SAFE)
     lead = [_lead(groups, "to remove")]
     if groups:
@@ -142,23 +136,16 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
             " principal may lose that status. doorkeeper-pipeline propose --out proposal.yaml"
             " writes the set without them."
         )
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
+    return section(
         lead=tuple(lead),
         tables=(_table("removals", "To remove, by principal", groups, standing, about),),
     )
 
 
 COLUMNS = (
-    Column(
-        title="Severity", kind=Kind.TAG, of=lambda each: severity_of(each.severity), choice=True
-    ),
-    Column(title="Principal", kind=Kind.NAME, of=lambda each: each.who),
-    Column(
-        title="Finding", kind=Kind.STATEMENT, of=lambda each: Statement(each.text, each.subjects)
-    ),
+    Column("Severity", Kind.TAG, lambda each: severity_of(each.severity), choice=True),
+    Column("Principal", Kind.NAME, lambda each: each.who),
+    Column("Finding", Kind.STATEMENT, lambda each: Statement(each.text, each.subjects)),
 )
 """The columns of a group of findings."""
 
@@ -184,19 +171,10 @@ def _table(
     shown = groups[: about.rows_max]
     known = standing.register.findings if standing and standing.register else {}
     more = (
-        Column(
-            title="What to do",
-            kind=Kind.TEXT,
-            of=lambda each: each.why if each.asks else each.advice,
-        ),
-        Column(
-            title="State",
-            kind=Kind.TAG,
-            of=lambda each: _state(each, standing, known, about),
-            choice=True,
-        ),
-        Column(title="Owner", kind=Kind.NAME, of=lambda each: _owner(each, known)),
-        Column(title="First reported", kind=Kind.DAY, of=lambda each: each.first_seen),
+        Column("What to do", Kind.TEXT, lambda each: each.why if each.asks else each.advice),
+        Column("State", Kind.TAG, lambda each: _state(each, standing, known, about), choice=True),
+        Column("Owner", Kind.NAME, lambda each: _owner(each, known)),
+        Column("First reported", Kind.DAY, lambda each: each.first_seen),
     )[name == "removals" :]
     return Table(
         id=name,

@@ -23,7 +23,6 @@ Order = list[str | pl.Expr]
 
 
 def count_of(frame: pl.LazyFrame) -> int:
-    """Return how many rows a table has."""
     return int(frame.select(pl.len()).collect(engine="streaming").item())
 
 
@@ -47,7 +46,6 @@ def place_of(table: str) -> str:
 
 
 def resource_of(row: Row) -> Resource:
-    """Return the resource, or the pattern, of a row."""
     pattern_type = row.get("pattern_type") or ""
     return Resource(row["resource_type"], row["resource_name"], pattern_type)
 

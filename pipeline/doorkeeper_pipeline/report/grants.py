@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import polars as pl
 
@@ -60,9 +61,11 @@ _EXCESS = {
 def grants_of(frames: Frames, about: About) -> Section:
     """Return the section about every grant: its age, its use, and the verdict about it."""
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
-    section_id, word, title = "grants", "Grants", "Every grant, its use, and the verdict"
+    section = partial(
+        Section, id="grants", word="Grants", title="Every grant, its use, and the verdict"
+    )
     if unused is None or usage is None:
-        return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
+        return section(missing=NO_ACLS)
     allows = usage.filter(pl.col("permission_type") == "ALLOW")
     state = whole_of(allows)
     grants = sum(part.size for part in state.parts)
@@ -70,10 +73,7 @@ def grants_of(frames: Frames, about: About) -> Section:
     verdicts = [
         f"{tag.word} {number(counts[name])}" for name, tag in _VERDICTS.items() if name in counts
     ]
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
+    return section(
         lead=(f"{amount(grants, 'grant')} in force: {', '.join(verdicts)}.",),
         whole=state,
         tables=(_grants_table(allows, unused, grants, about),),
@@ -96,32 +96,27 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
         note="Since: when it was created, or the first listing with it. Days: days of history"
         " since then. Covered by: other ACLs that allow its uses; one of them is kept.",
         columns=(
-            Column(title="Severity", kind=Kind.TAG, of=_severity, choice=True),
-            Column(title="Principal", kind=Kind.NAME, of="principal"),
+            Column("Severity", Kind.TAG, _severity, choice=True),
+            Column("Principal", Kind.NAME, "principal"),
             Column(
-                title="Grant",
-                kind=Kind.STATEMENT,
-                of=lambda row: Statement(row["subject"], (row["opens"],) if row["opens"] else ()),
+                "Grant",
+                Kind.STATEMENT,
+                lambda row: Statement(row["subject"], (row["opens"],) if row["opens"] else ()),
+            ),
+            Column("Verdict", Kind.TAG, lambda row: _VERDICTS.get(row["verdict"]), choice=True),
+            Column("Reason", Kind.STATEMENT, lambda row: Statement(row["why"] or "")),
+            Column("There since", Kind.DAY, "known_from"),
+            Column("Days", Kind.NUMBER, "days_known"),
+            Column("Last used", Kind.TIME, "last_used"),
+            Column(
+                "Covered by",
+                Kind.NAMES,
+                lambda row: names_of(names.get(each, each) for each in row["covered_by"] or ()),
             ),
             Column(
-                title="Verdict",
-                kind=Kind.TAG,
-                of=lambda row: _VERDICTS.get(row["verdict"]),
-                choice=True,
-            ),
-            Column(title="Reason", kind=Kind.STATEMENT, of=lambda row: Statement(row["why"] or "")),
-            Column(title="There since", kind=Kind.DAY, of="known_from"),
-            Column(title="Days", kind=Kind.NUMBER, of="days_known"),
-            Column(title="Last used", kind=Kind.TIME, of="last_used"),
-            Column(
-                title="Covered by",
-                kind=Kind.NAMES,
-                of=lambda row: names_of(names.get(each, each) for each in row["covered_by"] or ()),
-            ),
-            Column(
-                title="Command",
-                kind=Kind.COMMANDS,
-                of=lambda row: Commands("remove", (row["command"],)) if row["command"] else None,
+                "Command",
+                Kind.COMMANDS,
+                lambda row: Commands("remove", (row["command"],)) if row["command"] else None,
             ),
         ),
         found=rows,
@@ -139,9 +134,9 @@ def _rank(column: str, order: Iterable[str]) -> pl.Expr:
 def overbroad_of(frames: Frames, about: About) -> Section:
     """Return the section about grants that cover far more than was used through them."""
     wide = frames.get("overbroad_grants")
-    section_id, word, title = "overbroad", "Too wide", "Grants that are too wide"
+    section = partial(Section, id="overbroad", word="Too wide", title="Grants that are too wide")
     if wide is None:
-        return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
+        return section(missing=NO_ACLS)
     total = count_of(wide)
     everybody = count_of(wide.filter(pl.col("excess").list.contains("ALL_PRINCIPALS")))
     lead = [
@@ -156,10 +151,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
         _rank("severity", SEVERITIES),
         *(pl.col("excess").list.len() * -1, pl.col("uses") * -1, *_IDENTITY),
     ]
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
+    return section(
         lead=tuple(lead),
         tables=(
             Table(
@@ -216,28 +208,24 @@ def _instead(row: Row) -> Commands | None:
 
 
 _OVERBROAD = (
-    Column(title="Severity", kind=Kind.TAG, of=_severity, choice=True),
-    Column(title="Principal", kind=Kind.NAME, of="principal"),
-    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-    Column(title="Host", kind=Kind.HOST, of="host"),
+    Column("Severity", Kind.TAG, _severity, choice=True),
+    Column("Principal", Kind.NAME, "principal"),
+    Column("Operation", Kind.TEXT, "operation", choice=True),
+    Column("Resource", Kind.RESOURCE, resource_of),
+    Column("Host", Kind.HOST, "host"),
     Column(
-        title="Too wide",
-        kind=Kind.TAGS,
-        of=lambda row: tuple(_EXCESS.get(each, Tag(each)) for each in row["excess"]),
+        "Too wide",
+        Kind.TAGS,
+        lambda row: tuple(_EXCESS.get(each, Tag(each)) for each in row["excess"]),
         choice=True,
     ),
-    Column(title="Uses", kind=Kind.NUMBER, of="uses"),
+    Column("Uses", Kind.NUMBER, "uses"),
     Column(
-        title="Names used",
-        kind=Kind.SHARE,
-        of=lambda row: Share(row["touched_resource_count"], row["covered_resource_count"]),
+        "Names used",
+        Kind.SHARE,
+        lambda row: Share(row["touched_resource_count"], row["covered_resource_count"]),
     ),
-    Column(
-        title="Used by",
-        kind=Kind.NAMES,
-        of=lambda row: names_of(row["touched_principals"]),
-    ),
-    Column(title="Instead", kind=Kind.COMMANDS, of=_instead),
+    Column("Used by", Kind.NAMES, lambda row: names_of(row["touched_principals"])),
+    Column("Instead", Kind.COMMANDS, _instead),
 )
 """The columns of a grant that is too wide."""

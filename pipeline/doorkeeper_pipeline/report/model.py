@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from doorkeeper_pipeline.jobs.left_out import NOTHING, LeftOut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from doorkeeper_pipeline.jobs.causes import NOTHING, LeftOut
 
 UNKNOWN = "\u2013"
 """The text in place of a number that was not computed."""
@@ -102,7 +100,7 @@ Value = (
 """The value of a cell; None is unknown, or did not happen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column: its title, how its values are shown, and whether one may choose among them.
 
@@ -115,7 +113,6 @@ class Column:
     choice: bool = False
 
     def value(self, row: Any) -> Value:  # noqa: ANN401  of the table's own kind
-        """Return the value of a row."""
         value: Value = row[self.of] if isinstance(self.of, str) else self.of(row)
         return value
 
@@ -253,7 +250,6 @@ class About:
     made: datetime
     version: str = ""
     rows_max: int = ROWS_MAX
-    assumptions: tuple[str, ...] = ()
     left_out: LeftOut = NOTHING
 
 

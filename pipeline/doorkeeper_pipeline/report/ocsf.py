@@ -11,9 +11,12 @@ Source: schema.ocsf.io, with the profile security_control, which has allowed and
 
 from __future__ import annotations
 
+import datetime as dt
 import ipaddress
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -22,13 +25,8 @@ from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    Row = Mapping[str, Any]
-    Event = dict[str, Any]
+Row = Mapping[str, Any]
+Event = dict[str, Any]
 
 VERSION = "1.5.0"
 API_ACTIVITY = 6003
@@ -76,7 +74,6 @@ def events_of(
 
 
 def lines_of(events: Iterator[Event]) -> Iterator[bytes]:
-    """Yield events as lines of JSON."""
     encode = msgspec.json.Encoder().encode
     for event in events:
         yield encode(event) + b"\n"

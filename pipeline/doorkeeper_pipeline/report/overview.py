@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -50,39 +51,25 @@ class History(NamedTuple):
 
     @property
     def allowed(self) -> int:
-        """Return how many were allowed."""
         return self.decisions - self.refused - self.probes
 
 
 def history_of(decisions: pl.LazyFrame) -> History:
-    """Return the decisions in numbers."""
     row = (
         decisions.select(
-            _ALL,
-            _NO,
-            pl.col("count")
-            .filter((pl.col("outcome") == "DENIED") & pl.col("probe"))
-            .sum()
-            .alias("probes"),
-            pl.col("principal").n_unique().alias("principals"),
-            pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
-            pl.col("day").n_unique().alias("days"),
-            pl.col("first_ts").min(),
-            pl.col("last_ts").max(),
+            decisions=_ALL,
+            refused=_NO,
+            probes=pl.col("count").filter(pl.col("outcome") == "DENIED", pl.col("probe")).sum(),
+            principals=pl.col("principal").n_unique(),
+            resources=pl.struct("resource_type", "resource_name").n_unique(),
+            days=pl.col("day").n_unique(),
+            first=pl.col("first_ts").min(),
+            last=pl.col("last_ts").max(),
         )
         .collect(engine="streaming")
         .to_dicts()[0]
     )
-    return History(
-        decisions=row["all"],
-        refused=row["no"],
-        probes=row["probes"],
-        principals=row["principals"],
-        resources=row["resources"],
-        days=row["days"],
-        first=row["first_ts"],
-        last=row["last_ts"],
-    )
+    return History(**row)
 
 
 def time_of(history: History) -> str:
@@ -95,14 +82,9 @@ def time_of(history: History) -> str:
 
 
 def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
-    """Return the section about the decisions."""
+    section = partial(Section, id="overview", word="Overview", title="What happened")
     if history.first is None or history.last is None:
-        return Section(
-            id="overview",
-            word="Overview",
-            title="What happened",
-            missing="No decisions were read.",
-        )
+        return section(missing="No decisions were read.")
     happened = (
         f"{amount(history.principals, 'principal')} made"
         f" {amount(history.decisions, 'request')} of"
@@ -116,10 +98,7 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
             " they may see. They were denied nothing that they asked for, so that they do not count"
             " as refused."
         )
-    return Section(
-        id="overview",
-        word="Overview",
-        title="What happened",
+    return section(
         lead=tuple(lead),
         timeline=timeline_of(decisions, history.first, history.last),
         rankings=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import polars as pl
 
@@ -16,6 +16,7 @@ from doorkeeper_pipeline.report.frames import (
     resource_of,
 )
 from doorkeeper_pipeline.report.model import (
+    About,
     Column,
     Commands,
     Kind,
@@ -23,10 +24,7 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.report.model import About
-    from doorkeeper_pipeline.report.overview import History
+from doorkeeper_pipeline.report.overview import History
 
 NOT_TRIED = "No proposal was tested; test one with doorkeeper-pipeline backtest --proposal FILE."
 
@@ -40,13 +38,11 @@ _TURNS = {
 def backtest_of(frames: Frames, history: History, about: About) -> Section:
     """Return the section about the decisions that a proposed set would change."""
     frame = frames.get("backtest")
+    section = partial(
+        Section, id="backtest", word="Backtest", title="What the proposal would change"
+    )
     if frame is None:
-        return Section(
-            id="backtest",
-            word="Backtest",
-            title="What the proposal would change",
-            missing=NOT_TRIED,
-        )
+        return section(missing=NOT_TRIED)
     sums = {
         row["turn"]: (row["rows"], row["decisions"])
         for row in frame.group_by("turn")
@@ -69,11 +65,11 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     )
     if not history.allowed and not lost[0]:
         lead = _UNKNOWN.removesuffix(".")
-    return Section(
-        id="backtest",
-        word="Backtest",
-        title="What the proposal would change",
-        lead=(f"{lead}. {_gain_text(won[1])}",),
+    gain = "No denied request would be allowed."
+    if won[1]:
+        gain = f"{amount(won[1], 'decision')} would be allowed in place of denied."
+    return section(
+        lead=(f"{lead}. {gain}",),
         tables=(
             Table(
                 id="backtest-turns",
@@ -88,34 +84,23 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     )
 
 
-def _gain_text(count: int) -> str:
-    if not count:
-        return "No denied request would be allowed."
-    return f"{amount(count, 'decision')} would be allowed in place of denied."
-
-
 _COLUMNS = (
+    Column("Change", Kind.TAG, lambda row: _TURNS.get(row["turn"], Tag(row["turn"])), choice=True),
+    Column("Decisions", Kind.NUMBER, "count"),
+    Column("Principal", Kind.NAME, "principal"),
+    Column("Operation", Kind.TEXT, "operation", choice=True),
+    Column("Resource", Kind.RESOURCE, resource_of),
+    Column("Host", Kind.HOST, "host"),
+    Column("Last", Kind.TIME, "last_ts"),
     Column(
-        title="Change",
-        kind=Kind.TAG,
-        of=lambda row: _TURNS.get(row["turn"], Tag(row["turn"])),
-        choice=True,
-    ),
-    Column(title="Decisions", kind=Kind.NUMBER, of="count"),
-    Column(title="Principal", kind=Kind.NAME, of="principal"),
-    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-    Column(title="Host", kind=Kind.HOST, of="host"),
-    Column(title="Last", kind=Kind.TIME, of="last_ts"),
-    Column(
-        title="Rule before",
-        kind=Kind.COMMANDS,
-        of=lambda row: Commands(row["rule_before"], (), row["binding_before"] or ""),
+        "Rule before",
+        Kind.COMMANDS,
+        lambda row: Commands(row["rule_before"], (), row["binding_before"] or ""),
     ),
     Column(
-        title="Rule after",
-        kind=Kind.COMMANDS,
-        of=lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
+        "Rule after",
+        Kind.COMMANDS,
+        lambda row: Commands(row["rule_after"], (), row["binding_after"] or ""),
     ),
 )
 """The columns of a decision that would change."""

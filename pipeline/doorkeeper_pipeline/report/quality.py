@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import amount, day, number, percent
-from doorkeeper_pipeline.report.basis import AGREEING
+from doorkeeper_pipeline.report.amounts import amount, number
+from doorkeeper_pipeline.report.basis import AGREEING, last_run
 from doorkeeper_pipeline.report.frames import Frames, count_of, first_of, place_of
-from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from doorkeeper_pipeline.report.model import About
-    from doorkeeper_pipeline.report.overview import History
+from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Table, Tag
 
 _USED = (
     "A grant was used when it matched a decision on the side that decided; it was needed when that"
@@ -39,7 +31,7 @@ _SOURCES = {
 }
 
 
-def quality_of(frames: Frames, history: History, about: About) -> Section:
+def quality_of(frames: Frames, about: About) -> Section:
     """Return the section about the basis of the report."""
     tables = tuple(
         make(frame, about)
@@ -50,64 +42,28 @@ def quality_of(frames: Frames, history: History, about: About) -> Section:
         )
         if (frame := frames.get(name)) is not None
     )
-    notes = (*about.assumptions, *_warnings(frames), *ASSUMPTIONS)
+    notes = (*last_run(frames).get("warnings", ()), *ASSUMPTIONS)
     return Section(
         id="quality",
         word="Quality",
         title="What this rests on",
-        lead=tuple(_lead(frames, history)),
+        lead=tuple(_lead(frames)),
         tables=tables,
         notes=notes,
     )
 
 
-def _lead(frames: Frames, history: History) -> list[str]:
-    found = []
+def _lead(frames: Frames) -> list[str]:
     files = frames.get("files")
-    if files is not None:
-        lines, quarantined, count = (
-            files.select(pl.col("lines").sum(), pl.col("quarantined").sum(), pl.len())
-            .collect()
-            .row(0)
-        )
-        read = f"{amount(lines, 'line')} of {amount(count, 'file')} were read;"
-        if quarantined:
-            what = amount(quarantined, "of them", "of them")
-            found.append(f"{read} {what} could not be understood, and none of those counts above.")
-        else:
-            found.append(f"{read} every one was understood.")
-    if history.first is not None and history.last is not None:
-        begin, end = history.first.date(), history.last.date()
-        found.append(_coverage(begin, end, history.days))
-    agreement = frames.get("agreement")
-    if agreement is not None:
-        count, agreeing = agreement.select(pl.col("count").sum(), AGREEING.sum()).collect().row(0)
-        if count:
-            found.append(
-                f"{percent(agreeing, count)} of {amount(count, 'recorded decision')} follow from"
-                " the given ACLs."
-            )
-    return found
-
-
-def _coverage(begin: date, end: date, days: int) -> str:
-    span = (end - begin).days + 1
-    if begin == end:
-        return f"All decisions are of {day(begin)}."
-    text = f"The first decision is of {day(begin)}, the last of {day(end)}."
-    if days < span:
-        without = amount(span - days, "day")
-        return f"{text} On {without} between them there is none."
-    return f"{text} There are decisions on each day."
-
-
-def _warnings(frames: Frames) -> tuple[str, ...]:
-    """Return the warnings of the last run."""
-    runs = frames.get("runs")
-    if runs is None:
-        return ()
-    last = runs.sort("finished").tail(1).collect().to_dicts()
-    return tuple(last[0]["warnings"]) if last else ()
+    if files is None:
+        return []
+    sums = files.select(pl.col("lines").sum(), pl.col("quarantined").sum(), pl.len())
+    lines, quarantined, count = sums.collect().row(0)
+    read = f"{amount(lines, 'line')} of {amount(count, 'file')} were read;"
+    if not quarantined:
+        return [f"{read} every one was understood."]
+    what = amount(quarantined, "of them", "of them")
+    return [f"{read} {what} could not be understood, and none of those counts above."]
 
 
 def _agreement(frame: pl.LazyFrame, about: About) -> Table:
@@ -121,14 +77,14 @@ def _agreement(frame: pl.LazyFrame, about: About) -> Table:
         " from another cluster or time, super users are missing, or a log was modified."
         " Nothing is recommended for these principals.",
         columns=(
-            Column(title="Decisions", kind=Kind.NUMBER, of="disagreeing"),
-            Column(title="Principal", kind=Kind.NAME, of="principal"),
-            Column(title="Recorded", kind=Kind.TEXT, of="outcome", choice=True),
-            Column(title="Recorded rule", kind=Kind.TEXT, of="rule", choice=True),
-            Column(title="By the ACLs", kind=Kind.TEXT, of="outcome_now", choice=True),
-            Column(title="Rule", kind=Kind.TEXT, of="rule_now", choice=True),
-            Column(title="From", kind=Kind.TIME, of="first_ts"),
-            Column(title="To", kind=Kind.TIME, of="last_ts"),
+            Column("Decisions", Kind.NUMBER, "disagreeing"),
+            Column("Principal", Kind.NAME, "principal"),
+            Column("Recorded", Kind.TEXT, "outcome", choice=True),
+            Column("Recorded rule", Kind.TEXT, "rule", choice=True),
+            Column("By the ACLs", Kind.TEXT, "outcome_now", choice=True),
+            Column("Rule", Kind.TEXT, "rule_now", choice=True),
+            Column("From", Kind.TIME, "first_ts"),
+            Column("To", Kind.TIME, "last_ts"),
         ),
         found=first_of(different, [-pl.col("disagreeing"), "principal"], about.rows_max),
         total=count_of(different),
@@ -142,10 +98,10 @@ def _quarantine(frame: pl.LazyFrame, about: About) -> Table:
         id="quarantine",
         title="What could not be read",
         columns=(
-            Column(title="File", kind=Kind.NAME, of="file"),
-            Column(title="At byte", kind=Kind.NUMBER, of="byte_offset"),
-            Column(title="Reason", kind=Kind.TEXT, of="reason", choice=True),
-            Column(title="Begins with", kind=Kind.NAME, of="text"),
+            Column("File", Kind.NAME, "file"),
+            Column("At byte", Kind.NUMBER, "byte_offset"),
+            Column("Reason", Kind.TEXT, "reason", choice=True),
+            Column("Begins with", Kind.NAME, "text"),
         ),
         found=first_of(frame, ["file", "byte_offset"], about.rows_max),
         total=count_of(frame),
@@ -159,19 +115,19 @@ def _files(frame: pl.LazyFrame, about: About) -> Table:
         id="files",
         title="Files",
         columns=(
-            Column(title="File", kind=Kind.NAME, of="path"),
+            Column("File", Kind.NAME, "path"),
             Column(
-                title="Read as",
-                kind=Kind.TAG,
-                of=lambda row: Tag(_SOURCES.get(row["source"]) or row["source"]),
+                "Read as",
+                Kind.TAG,
+                lambda row: Tag(_SOURCES.get(row["source"]) or row["source"]),
                 choice=True,
             ),
-            Column(title="Lines", kind=Kind.NUMBER, of="lines"),
-            Column(title="Decisions", kind=Kind.NUMBER, of="decisions"),
-            Column(title="No decision", kind=Kind.NUMBER, of="ignored"),
-            Column(title="In quarantine", kind=Kind.NUMBER, of="quarantined"),
-            Column(title="From", kind=Kind.TIME, of="first_ts"),
-            Column(title="To", kind=Kind.TIME, of="last_ts"),
+            Column("Lines", Kind.NUMBER, "lines"),
+            Column("Decisions", Kind.NUMBER, "decisions"),
+            Column("No decision", Kind.NUMBER, "ignored"),
+            Column("In quarantine", Kind.NUMBER, "quarantined"),
+            Column("From", Kind.TIME, "first_ts"),
+            Column("To", Kind.TIME, "last_ts"),
         ),
         found=first_of(frame, ["first_ts", "path"], about.rows_max),
         total=count_of(frame),

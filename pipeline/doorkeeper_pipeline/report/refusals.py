@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.refusals import CAUSES
+from doorkeeper_pipeline.jobs.causes import refusal_id
 from doorkeeper_pipeline.jobs.findings import effects_of_removal
-from doorkeeper_pipeline.jobs.left_out import refusal_id
 from doorkeeper_pipeline.report.amounts import amount, day, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
@@ -38,12 +39,10 @@ _PLACES = {each.name: place for place, each in enumerate(CAUSES)}
 
 
 def refusals_of(frames: Frames, about: About) -> Section:
-    """Return the section about denied accesses."""
     denied = frames.get("denied")
+    section = partial(Section, id="refused", word="Refused", title="Who was refused what")
     if denied is None:
-        return Section(
-            id="refused", word="Refused", title="Who was refused what", missing="Not computed."
-        )
+        return section(missing="Not computed.")
     excluded = about.left_out.principals
     every = denied.filter(~pl.col("probe"))
     real = every.filter(~pl.col("principal").is_in(excluded))
@@ -56,10 +55,7 @@ def refusals_of(frames: Frames, about: About) -> Section:
         "resource_name",
     ]
     rows = first_of(real, order, about.rows_max)
-    return Section(
-        id="refused",
-        word="Refused",
-        title="Who was refused what",
+    return section(
         lead=(*_lead(real, total, rows), *_left_out(every, excluded)),
         tables=(
             _causes(real, frames, about),
@@ -69,21 +65,17 @@ def refusals_of(frames: Frames, about: About) -> Section:
                 note="A grant is the smallest that would have let the request through; whether it"
                 " should is for you to say. Where the cause is another one, no grant is offered.",
                 columns=(
-                    Column(title="Refused", kind=Kind.NUMBER, of="count"),
-                    Column(title="Principal", kind=Kind.NAME, of="principal"),
-                    Column(title="Operation", kind=Kind.TEXT, of="operation", choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE, of=resource_of),
-                    Column(title="Why", kind=Kind.TAG, of=_cause, choice=True),
+                    Column("Refused", Kind.NUMBER, "count"),
+                    Column("Principal", Kind.NAME, "principal"),
+                    Column("Operation", Kind.TEXT, "operation", choice=True),
+                    Column("Resource", Kind.RESOURCE, resource_of),
+                    Column("Why", Kind.TAG, _cause, choice=True),
+                    Column("By request", Kind.NAMES, lambda row: names_of(row["apis"])),
                     Column(
-                        title="By request", kind=Kind.NAMES, of=lambda row: names_of(row["apis"])
+                        "From", Kind.NAMES, lambda row: names_of(row["hosts"], row["host_count"])
                     ),
-                    Column(
-                        title="From",
-                        kind=Kind.NAMES,
-                        of=lambda row: names_of(row["hosts"], row["host_count"]),
-                    ),
-                    Column(title="Last", kind=Kind.TIME, of="last_ts"),
-                    Column(title="What would help", kind=Kind.COMMANDS, of=_help),
+                    Column("Last", Kind.TIME, "last_ts"),
+                    Column("What would help", Kind.COMMANDS, _help),
                 ),
                 found=rows,
                 total=total,
@@ -126,25 +118,13 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
         note="The share is that of the cause. Without the DENY alone so many decisions of this"
         " history would be allowed; more that did not happen in it may be.",
         columns=(
-            Column(title="Why", kind=Kind.TAG, of=_cause, choice=True),
-            Column(
-                title="Refused",
-                kind=Kind.SHARE,
-                of=lambda row: Share(row["count"], row["of_cause"]),
-            ),
-            Column(title="Principals", kind=Kind.NAMES, of=lambda row: names_of(row["principals"])),
-            Column(title="Resources", kind=Kind.NUMBER, of="resources"),
-            Column(
-                title="What to do",
-                kind=Kind.COMMANDS,
-                of=lambda row: _advice(row, accepted.get(row["id"])),
-            ),
-            Column(
-                title="Allowed without it",
-                kind=Kind.NUMBER,
-                of=lambda row: opens.get(row["deny"] or ""),
-            ),
-            Column(title="Last", kind=Kind.TIME, of="last_ts"),
+            Column("Why", Kind.TAG, _cause, choice=True),
+            Column("Refused", Kind.SHARE, lambda row: Share(row["count"], row["of_cause"])),
+            Column("Principals", Kind.NAMES, lambda row: names_of(row["principals"])),
+            Column("Resources", Kind.NUMBER, "resources"),
+            Column("What to do", Kind.COMMANDS, lambda row: _advice(row, accepted.get(row["id"]))),
+            Column("Allowed without it", Kind.NUMBER, lambda row: opens.get(row["deny"] or "")),
+            Column("Last", Kind.TIME, "last_ts"),
         ),
         found=first_of(found, order, about.rows_max),
         total=count_of(found),

@@ -13,7 +13,7 @@ from doorkeeper.acls.formats.csv import FORMULA
 from doorkeeper_pipeline.errors import Missing, Unreadable
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.report import findings
-from doorkeeper_pipeline.report.basis import basis_of
+from doorkeeper_pipeline.report.basis import basis_of, last_run
 from doorkeeper_pipeline.report.changes import changes_of
 from doorkeeper_pipeline.report.decisions import decide_of, figures_of, safe_of, standing_of
 from doorkeeper_pipeline.report.findings import Register
@@ -68,7 +68,7 @@ def write(
             f"{tables}: no tables here; doorkeeper-pipeline run --tables {tables} makes them"
         )
     try:
-        shown = {"decisions": empty_decisions(), **frames}
+        shown = {"decisions": contents.empty("decisions").lazy(), **frames}
         about = replace(about, cluster=about.cluster or cluster_of(frames))
         before = findings.Register({}) if register is None else findings.read(register)
         today = about.made.date()
@@ -113,20 +113,18 @@ def frames_in(tables: Path | str, cluster: str = "") -> Frames:
 
 def cluster_of(frames: Frames) -> str:
     """Return the name of the cluster that the last run knew; empty without one."""
-    runs = frames.get("runs")
-    if runs is None:
-        return ""
-    names = runs.sort("finished").select(pl.col("cluster").drop_nulls()).collect()["cluster"]
-    return str(names[-1]) if len(names) else ""
-
-
-def empty_decisions() -> pl.LazyFrame:
-    """Return the table of decisions where nothing was decided."""
-    return contents.empty("decisions").lazy()
+    return last_run(frames).get("cluster") or ""
 
 
 def replace_file(target: Path, parts: Iterable[bytes]) -> None:
-    """Write a file beside its place, then put it there."""
+    """Write a file beside its place, then put it there.
+
+    Half a set of ACLs reads as a smaller one: applied, it would take away the other half.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:  # /dev/stdout, a pipe
+            file.writelines(parts)
+        return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -163,7 +161,7 @@ def report_of(frames: Frames, about: About, register: Register | None = None) ->
             grants_of(frames, about),
             overbroad_of(frames, about),
             backtest_of(frames, history, about),
-            quality_of(frames, history, about),
+            quality_of(frames, about),
         ),
     )
 

@@ -52,17 +52,7 @@ def table_of(
 ) -> pl.DataFrame:
     """Return bindings as rows of the table, each once, in order."""
     rows = [
-        {
-            **row_of(binding),
-            "valid_from": at,
-            "known_from": at,
-            "valid_to": None,
-            "from_revision": None,
-            "to_revision": None,
-            "created_by": None,
-            "removed_by": None,
-            "source": source,
-        }
+        {**row_of(binding), "valid_from": at, "known_from": at, "source": source}
         for binding in sorted(set(bindings))
     ]
     return pl.DataFrame(rows, schema=contents.schema_of("bindings"), orient="row")

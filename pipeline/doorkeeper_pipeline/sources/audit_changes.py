@@ -30,18 +30,6 @@ SOURCE = "audit-log"
 _MARK = b'"change"'
 
 
-class Acl(msgspec.Struct, frozen=True):
-    """An ACL in an event."""
-
-    resource_type: str
-    pattern_type: str
-    resource_name: str
-    principal: str
-    host: str
-    operation: str
-    permission: str
-
-
 class Event(msgspec.Struct, frozen=True):
     """A change; events of one revision are in the order of their numbers."""
 
@@ -52,8 +40,8 @@ class Event(msgspec.Struct, frozen=True):
     subject: str = ""
     revision: int | None = None
     principal: str | None = None
-    added: tuple[Acl, ...] | None = ()
-    removed: tuple[Acl, ...] | None = ()
+    added: tuple[trail.Binding, ...] | None = ()
+    removed: tuple[trail.Binding, ...] | None = ()
 
 
 _DECODER = msgspec.json.Decoder(Event)
@@ -75,13 +63,13 @@ def read(folder: Path) -> pl.DataFrame:
             binding = _binding(folder, event, acl)
             row = in_force.pop(binding, None)
             if row is None:
-                row = _row(binding)
+                row = {**row_of(binding), "source": SOURCE}
                 found.append(row)
             row.update(valid_to=at, to_revision=event.revision, removed_by=event.principal)
         for acl in event.added or ():
             binding = _binding(folder, event, acl)
             if binding not in in_force:
-                row = _row(binding)
+                row = {**row_of(binding), "source": SOURCE}
                 row.update(
                     valid_from=at,
                     known_from=at,
@@ -118,7 +106,7 @@ def _changes(folder: Path) -> Iterator[Event]:
                     yield event
 
 
-def _binding(folder: Path, event: Event, acl: Acl) -> AclBinding:
+def _binding(folder: Path, event: Event, acl: trail.Binding) -> AclBinding:
     try:
         return binding_of(
             resource=acl.resource_type,
@@ -131,17 +119,3 @@ def _binding(folder: Path, event: Event, acl: Acl) -> AclBinding:
         )
     except FormatError as error:
         raise Unreadable(f"{folder}: event {event.seq} of node {event.node}: {error}") from error
-
-
-def _row(binding: AclBinding) -> dict[str, Any]:
-    return {
-        **row_of(binding),
-        "valid_from": None,
-        "valid_to": None,
-        "known_from": None,
-        "from_revision": None,
-        "to_revision": None,
-        "created_by": None,
-        "removed_by": None,
-        "source": SOURCE,
-    }

@@ -17,9 +17,12 @@ Lines of other loggers, as in a file that takes several, are counted and left ou
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -47,18 +50,10 @@ from doorkeeper_pipeline.sources.parsed import (
     quarantine_frame,
     sum_decisions,
 )
-from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
-from doorkeeper_pipeline.sources.records import records
+from doorkeeper_pipeline.sources.records import Records, records
 from doorkeeper_pipeline.sources.times import utc_of_zone
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from doorkeeper_pipeline.sources.records import Records
 
 SOURCE = AUTHORIZER_LOG
 _END = END.encode()
@@ -177,7 +172,7 @@ def parse_parts(
     odd: list[Parsed] = []
     at = begun = start
     try:
-        for offset, block in whole(path, how, start, end):
+        for offset, block in cut_blocks(path, how, start, end, _last_boundary):
             frame = _columns(offset, block)
             odd.append(_odd(frame.odd, zone))
             regular.append(_group_texts(frame._replace(odd=[])))
@@ -221,34 +216,6 @@ def _parse_records(blocks: Iterator[Records], zone: str, size: int) -> Iterator[
         yield parse()
 
 
-def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, memoryview]]:
-    """Yield blocks that end where a record ends; the last one ends where the range does.
-
-    They are views: to copy a block takes as long as to look for its lines.
-
-    Raises:
-        Damaged: the file is broken after the last block.
-
-    """
-    rest, rest_at = b"", start
-    try:
-        for at, block in blocks(path, how, start, end):
-            data, rest_at = rest + block, at - len(rest)
-            cut = _last_boundary(data, len(rest))
-            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
-                rest = data
-                continue
-            cut = cut or data.rfind(b"\n") + 1 or len(data)
-            yield rest_at, memoryview(data)[:cut]
-            rest, rest_at = data[cut:], rest_at + cut
-    except Damaged:
-        if rest:
-            yield rest_at, memoryview(rest)
-        raise
-    if rest:
-        yield rest_at, memoryview(rest)
-
-
 def _last_boundary(data: bytes, searched: int) -> int:
     """Return where the last record begins that is not complete, 0 when none ends."""
     at = data.rfind(_END, max(0, searched - len(_END) - 2))
@@ -268,7 +235,8 @@ def _columns(offset: int, block: memoryview) -> _Frame:
     try:
         texts = _texts(block, starts)
     except pa.ArrowInvalid:
-        return _Frame(_no_lines(), _group(offset, block, starts, ends, None), len(ends))
+        none = pl.DataFrame(schema={"line": pl.String(), "offset": pl.Int64()})
+        return _Frame(none, _group(offset, block, starts, ends, None), len(ends))
     lines = texts.with_columns(
         begins=(pl.col("line").str.starts_with("["))
         & (pl.col("line").str.slice(24, 2) == "] ")
@@ -287,12 +255,7 @@ def _columns(offset: int, block: memoryview) -> _Frame:
 
 
 def _texts(block: memoryview, starts: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """Return lines as a column without copying them: they are where the block has them.
-
-    Raises:
-        pa.ArrowInvalid: they are no UTF-8.
-
-    """
+    """Return lines as a column without copying them: they are where the block has them."""
     offsets = np.append(starts, len(block))
     array = pa.LargeStringArray.from_buffers(
         len(starts), pa.py_buffer(offsets), pa.py_buffer(block)
@@ -300,10 +263,6 @@ def _texts(block: memoryview, starts: npt.NDArray[np.int64]) -> pl.DataFrame:
     array.validate(full=True)
     column = pl.Series("line", array)
     return pl.DataFrame({"line": column.str.strip_chars_end("\r\n")})
-
-
-def _no_lines() -> pl.DataFrame:
-    return pl.DataFrame(schema={"line": pl.String(), "offset": pl.Int64()})
 
 
 def _group(

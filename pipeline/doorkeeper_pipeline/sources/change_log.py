@@ -112,13 +112,7 @@ def _row(binding_id: str, value: str, **known: object) -> dict[str, Any]:
         "host": host,
         "operation": AclOperation(operation).name,
         "permission_type": AclPermissionType(permission).name,
-        "valid_from": None,
-        "valid_to": None,
         "known_from": known.get("valid_from"),
-        "from_revision": None,
-        "to_revision": None,
-        "created_by": None,
-        "removed_by": None,
         "source": SOURCE,
         **known,
     }

@@ -22,7 +22,7 @@ from doorkeeper_pipeline.sources.recognising import (
     foreign_decisions,
     form_of,
 )
-from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.tables.manifest import SourceFile
 
 IDENTITY_BYTES = 4096
 """How much of a file's beginning tells it from others: some twenty lines of a log."""

@@ -28,7 +28,7 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
     sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import form_of_file
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -79,27 +79,10 @@ Line = Content | Once
 """The decisions of a line as an adapter returns them."""
 
 _ROWS = {
-    **{
-        name: pl.Boolean()
-        if name == "probe"
-        else pl.Int64()
-        if name in {"count", "first_us", "last_us"}
-        else pl.String()
-        for name in Decided._fields
-    },
+    **dict.fromkeys(Decided._fields, pl.String()),
+    **dict.fromkeys(("count", "first_us", "last_us"), pl.Int64()),
+    "probe": pl.Boolean(),
 }
-
-
-def read(
-    path: Path,
-    how: str,
-    source: str,
-    adapter: Callable[[bytes], Line],
-    start: int = 0,
-    end: int | None = None,
-) -> Parsed:
-    """Parse the lines between two offsets, as ``parse_parts``, and return all of them."""
-    return sum_parts(parse_parts(path, how, source, adapter, start, end))
 
 
 def parse_parts(
@@ -139,23 +122,8 @@ def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[t
         Damaged: the file is broken after the last block.
 
     """
-    rest, rest_at = b"", start
-    try:
-        for at, block in blocks(path, how, start, end):
-            data, rest_at = rest + block, at - len(rest)
-            cut = data.rfind(b"\n") + 1
-            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
-                rest = data
-                continue
-            cut = cut or len(data)
-            yield rest_at, data[:cut]
-            rest, rest_at = data[cut:], rest_at + cut
-    except Damaged:
-        if rest:
-            yield rest_at, rest
-        raise
-    if rest:
-        yield rest_at, rest
+    for at, block in cut_blocks(path, how, start, end, lambda data, _: data.rfind(b"\n") + 1):
+        yield at, bytes(block)
 
 
 class _Reading(NamedTuple):
@@ -207,7 +175,7 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
                 contents = reading.contents(line)
             except ValueError as error:
                 text = line.decode("utf-8", "replace")
-                bad.append((offset, len(line), _one_line(error), text))
+                bad.append((offset, len(line), " ".join(str(error).split())[:300], text))
                 contents = []
             else:
                 lines += len(contents) - 1
@@ -269,7 +237,3 @@ def _frame(rows: list[Decided], source: str) -> pl.DataFrame:
         )
     )
     return sum_decisions(frame.select(list(DECISIONS)))
-
-
-def _one_line(error: ValueError) -> str:
-    return " ".join(str(error).split())[:300]

@@ -65,7 +65,6 @@ def mark_of(time: pl.Expr) -> pl.Expr:
 
 
 def no_decisions() -> pl.DataFrame:
-    """Return an empty frame of decisions."""
     return pl.DataFrame(schema=DECISIONS)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,7 +17,7 @@ BLOCK_BYTES = 32 << 20
 
 PART_BYTES, UNPACKED_PART_BYTES = 320 << 20, 30 << 20
 """Bytes that are kept as rows until they are written: of a range of a task all at once
-(``slices.SLICE_BYTES``), so that equal lines are parsed once. A compressed file of any size is one
+(``jobs.read``), so that equal lines are parsed once. A compressed file of any size is one
 range, and its parts are smaller, so that reading it takes about half a gigabyte."""
 
 PACKED_BYTES = 1 << 12
@@ -83,14 +82,8 @@ def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
     """
     with opened_raw(path) as raw:
         try:
-            if how == "gz":
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield cast("IO[bytes]", _Ungz(unpacked))
-            elif how:
-                yield cast("IO[bytes]", _Unpacked(raw, path, how))
-            else:
-                yield raw
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            yield cast("IO[bytes]", _Unpacked(raw, path, how)) if how else raw
+        except (zlib.error, lzma.LZMAError) as error:
             raise Damaged(f"{path}: damaged {how}: {error}") from error
         except Exception as error:
             if type(error).__name__ == "ZstdError":
@@ -98,26 +91,10 @@ def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
             raise
 
 
-class _Ungz:
-    """A gz file, uncompressed, that gives everything before a damage."""
-
-    def __init__(self, unpacked: gzip.GzipFile) -> None:
-        """Begin to read."""
-        self._unpacked = unpacked
-
-    def read(self, size: int) -> bytes:
-        """Return bytes, at most so many; none at the end.
-
-        ``GzipFile.read`` would lose what it unpacked before it met the damage.
-        """
-        return self._unpacked.read1(size)
-
-
 class _Unpacked:
-    """A zst, bz2 or xz file, uncompressed, that gives everything before a damage."""
+    """A compressed file, uncompressed, that gives everything before a damage."""
 
     def __init__(self, raw: IO[bytes], path: Path, how: str) -> None:
-        """Begin to read."""
         self._raw = raw
         self._path = path
         self._how = how
@@ -152,6 +129,8 @@ class _Unpacked:
 
 def _decompressor(how: str) -> object:
     """Return an object that unpacks one frame; of zst a library is imported where it is needed."""
+    if how == "gz":
+        return zlib.decompressobj(zlib.MAX_WBITS | 16)
     if how == "bz2":
         return bz2.BZ2Decompressor()
     if how == "xz":
@@ -215,3 +194,34 @@ def blocks(
             if not block:
                 return
             offset += len(block)
+
+
+def cut_blocks(
+    path: Path, how: str, start: int, end: int | None, cut_of: Callable[[bytes, int], int]
+) -> Iterator[tuple[int, memoryview]]:
+    """Yield blocks that end where a record ends; the last one ends where the range does.
+
+    ``cut_of`` says where that is in some bytes of which so many were searched before, 0 for none.
+    Blocks are views: to copy one takes as long as to look for its lines.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
+    """
+    rest, rest_at = b"", start
+    try:
+        for at, block in blocks(path, how, start, end):
+            data, rest_at = rest + block, at - len(rest)
+            cut = cut_of(data, len(rest))
+            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
+                rest = data
+                continue
+            cut = cut or data.rfind(b"\n") + 1 or len(data)
+            yield rest_at, memoryview(data)[:cut]
+            rest, rest_at = data[cut:], rest_at + cut
+    except Damaged:
+        if rest:
+            yield rest_at, memoryview(rest)
+        raise
+    if rest:
+        yield rest_at, memoryview(rest)

@@ -44,7 +44,6 @@ class Records(NamedTuple):
 def records(
     path: Path, how: str, form: Form, start: int = 0, end: int | None = None
 ) -> Iterator[Records]:
-    """Yield the records of a file, block by block."""
     layout = form.layout or layouts.compile_pattern(layouts.KAFKA)
     at = start
     seen: set[str] = set()
@@ -53,7 +52,8 @@ def records(
             yield _records_in(offset, block, form.envelope, layout, seen)
             at = offset + len(block)
     except Damaged as error:
-        yield Records(_no_rows(), breakage(at, error), is_utc=False)
+        none = pl.DataFrame(schema={"time": pl.String(), "rest": pl.String(), "offset": pl.Int64()})
+        yield Records(none, breakage(at, error), is_utc=False)
 
 
 def _records_in(
@@ -107,7 +107,6 @@ class _Unwrapping:
     """
 
     def __init__(self, envelope: Envelope, seen: set[str]) -> None:
-        """Begin a block."""
         self._envelope = envelope
         self._seen = seen
         self._begin, self._part, self._prefix = 0, "", ""
@@ -116,7 +115,6 @@ class _Unwrapping:
         self.ignored = 0
 
     def add_line(self, offset: int, line: bytes) -> None:
-        """Add the contents of a line."""
         text = line.decode("utf-8", "surrogateescape").removesuffix("\r")
         try:
             contents = envelopes.unwrap(self._envelope, text)
@@ -211,7 +209,3 @@ def _is_authorizer() -> pl.Expr:
         .then(begins)
         .otherwise((logger == layouts.LOGGER) | (is_end & begins))
     )
-
-
-def _no_rows() -> pl.DataFrame:
-    return pl.DataFrame(schema={"time": pl.String(), "rest": pl.String(), "offset": pl.Int64()})

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 from doorkeeper.acls.formats import request_words
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
-from doorkeeper_pipeline.sources.parsed import Parsed
 
 SOURCE = "trail"
 NS_IN_US = 1000
@@ -51,11 +48,6 @@ class Event(msgspec.Struct, frozen=True):
 
 _DECODER = msgspec.json.Decoder(Event)
 _OUTCOMES = ("ALLOWED", "DENIED")
-
-
-def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Parse the audit log between two offsets."""
-    return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:

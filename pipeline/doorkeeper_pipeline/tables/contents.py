@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import re
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,11 +16,6 @@ from doorkeeper_pipeline.columns import CLUSTER, polars_schema, stored_columns
 from doorkeeper_pipeline.errors import BrokenContract, PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
 
 ROWS_A_GROUP = 1 << 17
 """How many rows of a file are read together, where a table does not need less."""
@@ -30,7 +26,6 @@ EXAMPLES = 3
 
 @cache
 def schema_of(table: str) -> pl.Schema:
-    """Return the schema of the files of a table."""
     return polars_schema(TABLES[table])
 
 
@@ -39,7 +34,7 @@ def empty(table: str) -> pl.DataFrame:
     return pl.DataFrame(schema=schema_of(table))
 
 
-def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
+def as_frame(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows as a frame with exactly the columns and types of a table.
 
     Rows of a job have no cluster yet.
@@ -48,18 +43,21 @@ def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
         BrokenContract: a column is missing, or has another type.
 
     """
-    frame = rows if isinstance(rows, pl.DataFrame) else pl.from_arrow(rows)
-    assert isinstance(frame, pl.DataFrame)
     schema = schema_of(table)
-    if CLUSTER.name in schema and CLUSTER.name not in frame.columns:
-        frame = frame.with_columns(pl.lit("").alias(CLUSTER.name))
-    missing = [name for name in schema if name not in frame.columns]
+    if CLUSTER.name in schema and CLUSTER.name not in rows.columns:
+        rows = rows.with_columns(pl.lit("").alias(CLUSTER.name))
+    missing = [name for name in schema if name not in rows.columns]
     if missing:
         raise BrokenContract(f"table {table}: the columns {', '.join(missing)} are missing")
     try:
-        return frame.select([pl.col(name).cast(kind) for name, kind in schema.items()])
+        return rows.select([pl.col(name).cast(kind) for name, kind in schema.items()])
     except pl.exceptions.PolarsError as error:
         raise BrokenContract(f"table {table}: {str(error).splitlines()[0]}") from error
+
+
+def of_job(table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the same without the cluster, which a job does not know."""
+    return as_frame(table, rows).drop(CLUSTER.name, strict=False)
 
 
 def check(table: str, frame: pl.DataFrame) -> dict[str, int]:

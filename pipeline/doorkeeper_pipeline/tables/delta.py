@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.columns import stored_columns, stored_schema
+from doorkeeper_pipeline.columns import delta_schema, stored_columns
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
@@ -51,10 +51,8 @@ _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 class DataFile:
     """A Parquet file of a table: its path below the table's folder, its bytes and rows, its time.
 
-    ``days`` are the first and the last day of its rows where the table has days, and is not
-    partitioned by them: with them readers pass over files. ``partition`` has the value of each
-    column by which the table is partitioned, which its rows have too. ``stats`` are Delta's, of a
-    file that is new.
+    ``partition`` has the value of each column by which the table is partitioned, which its rows
+    have too. ``stats`` are Delta's, of a file that is new.
     """
 
     table: str
@@ -62,7 +60,6 @@ class DataFile:
     size: int
     rows: int
     modified_ms: int
-    days: tuple[str, str] | None = None
     partition: tuple[tuple[str, str], ...] = ()
     stats: str = ""
 
@@ -108,11 +105,9 @@ class Tables:
         return contents.read_files(self.root, table, self.files(table), columns)
 
     def place_of(self, part: DataFile) -> str:
-        """Return where a file is."""
         return f"{self.folder_of(part.table)}/{part.path}"
 
     def folder_of(self, table: str) -> str:
-        """Return where a table is."""
         return f"{self.root}/{places.folder_of(table)}"
 
     def _now(self, table: str) -> DeltaTable | None:
@@ -162,7 +157,6 @@ class Change:
         self._begun = False
 
     def add(self, parts: Iterable[DataFile]) -> None:
-        """Add files that were written."""
         for part in parts:
             self._added.setdefault(part.table, {})[part.path] = part
 
@@ -179,7 +173,6 @@ class Change:
         self.add([write_part(self.tables.root, table, frame, name)])
 
     def replace(self, table: str, frame: pl.DataFrame) -> None:
-        """Replace all rows of a table."""
         self.remove(table)
         self.write(table, frame, table)
 
@@ -189,18 +182,15 @@ class Change:
         gone.update(part.path for part in self.tables.parts(table, prefix))
 
     def changes(self, table: str) -> bool:
-        """Return whether files of a table come or go."""
         return bool(self._added.get(table) or self._removed.get(table))
 
     def parts(self, table: str, prefix: str = "") -> list[DataFile]:
-        """Return the files of a table as they will be."""
         gone = self._removed.get(table, set())
         stay = [part for part in self.tables.parts(table, prefix) if part.path not in gone]
         new = [part for part in self._added.get(table, {}).values() if part.path.startswith(prefix)]
         return sorted((*stay, *new), key=lambda part: part.path)
 
     def files(self, table: str, prefix: str = "") -> list[str]:
-        """Return the files of a table as they will be."""
         return [self.tables.place_of(part) for part in self.parts(table, prefix)]
 
     def read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -327,12 +317,7 @@ def _unused(folder: str, newest: DeltaTable, kept_hours: int) -> list[str]:
 
 
 def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
-    """Check that a table has the partitions of this release, and the columns that each row needs.
-
-    Raises:
-        Unreadable: another release wrote it.
-
-    """
+    """Check that a table has the partitions of this release, and the columns of each row."""
     declared = TABLES[table]
     there = {field.name for field in found.schema().fields}
     missing = [
@@ -366,17 +351,13 @@ def write_part(
     path = f"{name}-{secrets.token_hex(8)}.parquet"
     place = f"{root}/{places.folder_of(table)}/{path}"
     written = contents.write(frame, place, rows_a_group)
-    days = None
     partitioned_by = TABLES[table].partitioned_by
-    if "day" in frame.columns and "day" not in partitioned_by and not frame.is_empty():
-        days = (str(frame["day"].min()), str(frame["day"].max()))
     return DataFile(
         table=table,
         path=path,
         size=written.size,
         rows=len(frame),
         modified_ms=written.modified_ms,
-        days=days,
         partition=tuple((column, str(frame[column][0])) for column in partitioned_by),
         stats=_stats_of(table, frame),
     )
@@ -407,12 +388,12 @@ def _write(
             dict(part.partition),
             part.modified_ms,
             data_change=True,
-            stats=part.stats or _stats(part),
+            stats=part.stats or json.dumps({"numRecords": part.rows}),
         )
         for part in new
     ]
     if newest is None:
-        schema = Schema.from_arrow(stored_schema(TABLES[table]))
+        schema = Schema.from_json(delta_schema(TABLES[table]))
         create_table_with_add_actions(
             folder,
             schema,
@@ -426,7 +407,7 @@ def _write(
     schema = newest.schema()
     known = {field.name for field in schema.fields}
     if not known.issuperset(column.name for column in stored_columns(TABLES[table])):
-        schema = Schema.from_arrow(stored_schema(TABLES[table]))
+        schema = Schema.from_json(delta_schema(TABLES[table]))
         newest.alter.add_columns([field for field in schema.fields if field.name not in known])
     removes = [
         RemoveAction(part.path, True, contents.now_ms(), part.size, dict(part.partition))
@@ -454,13 +435,12 @@ def _stats_of(table: str, frame: pl.DataFrame) -> str:
         "numRecords": len(frame), "minValues": {}, "maxValues": {}, "nullCount": {},
     }  # fmt: skip
     for column in stored_columns(TABLES[table]):
-        name, kind = column.name, column.type
-        is_partition = name in TABLES[table].partitioned_by
-        if not isinstance(kind, str) or is_partition or name not in frame.columns:
+        name, is_partition = column.name, column.name in TABLES[table].partitioned_by
+        if column.is_list or is_partition or name not in frame.columns:
             continue
         values = frame[name]
         found["nullCount"][name] = values.null_count()
-        if kind in _ORDERED and values.null_count() < len(values):
+        if column.type in _ORDERED and values.null_count() < len(values):
             found["minValues"][name] = _stat(values.min())
             # Readers take times of statistics for whole milliseconds.
             found["maxValues"][name] = _stat(values.max(), up=dt.timedelta(microseconds=999))
@@ -477,14 +457,6 @@ def _stat(value: object, up: dt.timedelta = dt.timedelta(0)) -> object:
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
-def _stats(part: DataFile) -> str:
-    found: dict[str, Any] = {"numRecords": part.rows}
-    if part.days is not None:
-        found["minValues"], found["maxValues"] = ({"day": day} for day in part.days)
-        found["nullCount"] = {"day": 0}
-    return json.dumps(found)
-
-
 def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
     if opened is None:
         return []
@@ -492,8 +464,8 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
 
     actions = pl.DataFrame(opened.get_add_actions(flatten=True))
     partitioned_by = TABLES[table].partitioned_by
-    columns = (*_ACTION, *(f"partition.{column}" for column in partitioned_by))
-    rows = actions.select([name for name in columns if name in actions.columns]).to_dicts()
+    fields = ("path", "size_bytes", "num_records", "modification_time")
+    rows = actions.select(*fields, *(f"partition.{column}" for column in partitioned_by)).to_dicts()
     found = [
         DataFile(
             table=table,
@@ -501,16 +473,11 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
             size=row["size_bytes"],
             rows=row["num_records"],
             modified_ms=row["modification_time"],
-            days=None if row.get("min.day") is None else (str(row["min.day"]), str(row["max.day"])),
             partition=tuple((column, str(row[f"partition.{column}"])) for column in partitioned_by),
         )
         for row in rows
     ]
     return sorted(found, key=lambda part: part.path)
-
-
-_ACTION = ("path", "size_bytes", "num_records", "modification_time", "min.day", "max.day")
-"""The fields of a file in the log that are used; tables without days lack the last ones."""
 
 
 def _number_of(opened: DeltaTable | None) -> int:
@@ -539,13 +506,3 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def read(out: Path | str, table: str) -> pl.DataFrame:
-    """Return a whole table of an output folder; see ``Tables.read``."""
-    return Tables(out).read(table)
-
-
-def files_of(out: Path | str, table: str) -> list[str]:
-    """Return the files of a table of an output folder; see ``Tables.files``."""
-    return Tables(out).files(table)

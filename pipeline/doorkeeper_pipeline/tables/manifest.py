@@ -1,4 +1,4 @@
-"""The input files that were read, and the rest for an incremental run.
+"""Input files: those that there are, those that were read, and the rest for an incremental run.
 
 A file is known again by path, size, time and number; else by its beginning. So a log that was
 rotated by renaming, or compressed since, is not read as a second file, and one that has grown
@@ -8,14 +8,44 @@ replaces its earlier rows.
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from doorkeeper_pipeline.topics.addresses import RecordRange
 
-    from doorkeeper_pipeline.tables.source_file import SourceFile
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """An input file, or a range of a topic.
+
+    Attributes:
+        path: Where, absolute.
+        source: One of SOURCES.
+        how: How it is compressed: gz, zst or nothing.
+        size: Bytes.
+        mtime_ns: When it was changed last.
+        inode: Its number in the file system.
+        beginning: Its first IDENTITY_BYTES, uncompressed.
+        records: The range of a topic that it is; None for a file.
+        topic_id: What names the topic; empty for a file.
+
+    """
+
+    path: str
+    source: str
+    how: str
+    size: int
+    mtime_ns: int
+    inode: int
+    beginning: bytes
+    records: RecordRange | None = None
+    topic_id: str = ""
+
+    def digest(self, size: int | None = None) -> str:
+        """Return the digest of the beginning, or of its first bytes."""
+        return hashlib.sha256(self.beginning[:size]).hexdigest()
+
 
 ID_LENGTH = 16
 ID_BYTES = 128
@@ -41,11 +71,6 @@ class Work:
     gone: tuple[dict[str, Any], ...]
 
 
-def options_text(options: Mapping[str, str]) -> str:
-    """Return the options that change how a file is read, as the manifest stores them."""
-    return json.dumps(dict(options), sort_keys=True)
-
-
 def compare(
     known: Iterable[Mapping[str, Any]],
     found: Iterable[SourceFile],
@@ -66,7 +91,7 @@ def compare(
     waiting: list[SourceFile] = []
     for file in found:
         row = by_path.get(file.path)
-        if row is not None and _is_same(row, file, options):
+        if row is not None and _is_renamed(row, file, options):
             claimed[row["file_id"]] = row
             if rebuild:
                 read.append((row["file_id"], file))
@@ -89,10 +114,6 @@ def compare(
             read.append((row["file_id"], file))
     gone = tuple(row for row in rows if row["file_id"] not in claimed)
     return Work(read=tuple(read), moved=tuple(moved), unchanged=tuple(unchanged), gone=gone)
-
-
-def _is_same(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
-    return row["path"] == file.path and _is_renamed(row, file, options)
 
 
 def _is_renamed(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:

@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from doorkeeper_pipeline.schemas import TABLES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DAY = "day="
 """What the folder of a partition by day begins with, as in Hive and in Delta."""
@@ -74,7 +71,6 @@ def spans_of(path: str) -> int:
 
 
 def day_of(path: str) -> str:
-    """Return the day of decisions at a path."""
     return path.removeprefix(DAY).partition("/")[0]
 
 

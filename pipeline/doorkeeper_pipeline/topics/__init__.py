@@ -1,9 +1,1 @@
-"""Topics of Kafka as inputs, with the values of their records as lines of a log.
-
-addresses    kafka://host:port/topic
-ranges       ranges of offsets of a partition, which are read and remembered as files are
-consumer     partitions, offsets and records, by the client of this project
-batches      record batches to records
-compression  what producers compress them with
-lines        records as lines of a temporary file, and the way back to their offsets
-"""
+"""Topics of Kafka as inputs, with the values of their records as lines of a log."""

@@ -6,9 +6,10 @@ It joins no group and commits nothing: which records were read stands with the t
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ErrorCode
@@ -16,13 +17,8 @@ from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.topics import PartitionOffsets, TopicReader
 from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
+from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, log_id
 from doorkeeper_pipeline.topics.batches import Record, read_records
-from doorkeeper_pipeline.topics.ranges import RecordRange, log_id
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
-
-    from doorkeeper_pipeline.topics.addresses import TopicAddress
 
 T = TypeVar("T")
 _MEANINGS = {
@@ -121,20 +117,8 @@ def read_config(servers: str, config: str) -> ClientConfig:
         return ClientConfig(bootstrap=servers, client_id="doorkeeper-pipeline")
     from doorkeeper.client.properties import client_config
 
-    with translate_config_errors(config):
-        return client_config(servers, Path(config))
-
-
-@contextmanager
-def translate_config_errors(config: str) -> Iterator[None]:
-    """Raise errors of a file with properties as ours.
-
-    Raises:
-        PipelineError: there was one.
-
-    """
     try:
-        yield
+        return client_config(servers, Path(config))
     except (ValueError, OSError) as error:
         raise PipelineError(f"--command-config {config}: {error}") from error
     except ConfigError as error:

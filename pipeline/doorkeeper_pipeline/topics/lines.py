@@ -19,22 +19,15 @@ class RecordLines:
 
     Attributes:
         path: The file.
-        count: How many records were added.
-        empty: How many of them have no value, as tombstones, or blanks only.
-        first: The offset of the first one; -1 without any.
-        end: The offset behind the last one.
+        empty: How many records that were added have no value, as tombstones, or blanks only.
 
     """
 
     def __init__(self) -> None:
-        """Create the file."""
         self._file = tempfile.NamedTemporaryFile(prefix="doorkeeper-")  # noqa: SIM115  __exit__
         self.path = Path(self._file.name)
-        self.count = 0
         self.empty = 0
-        self.first = -1
-        self.end = 0
-        self.size = 0
+        self._size = 0
         self._starts = array("q")
         self._offsets = array("q")
 
@@ -42,31 +35,24 @@ class RecordLines:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self.close()
+        self._file.close()
 
     def add(self, records: Iterable[tuple[int, bytes | None]]) -> None:
         """Write the values of records, pairs of an offset and a value."""
         for offset, value in records:
-            self.first = offset if self.count == 0 else self.first
-            self.end = offset + 1
-            self.count += 1
             line = b"" if value is None else as_line(value)
             if not line:
                 self.empty += 1
                 continue
-            self._starts.append(self.size)
+            self._starts.append(self._size)
             self._offsets.append(offset)
             self._file.write(line)
-            self.size += len(line)
+            self._size += len(line)
 
     def complete(self) -> Self:
         """Write everything to the file, which may be opened by its path from now on."""
         self._file.flush()
         return self
-
-    def close(self) -> None:
-        """Delete the file."""
-        self._file.close()
 
     def offset_at(self, place: int) -> int:
         """Return the offset of the record to which a byte of the file belongs."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper_pipeline.report.model import About
-from doorkeeper_pipeline.report.rendering import html_of
+from doorkeeper_pipeline.report.rendering import html_parts
 from doorkeeper_pipeline.report.writing import report_of
 from synthetic.shape import SMALL
 from synthetic.traffic import world_of
@@ -44,7 +44,9 @@ BAD = (
 
 @cache
 def html() -> str:
-    return html_of(report_of(tables_of(world_of(SMALL), 20_000), About(made=BEGIN, cluster="prod")))
+    return "".join(
+        html_parts(report_of(tables_of(world_of(SMALL), 20_000), About(made=BEGIN, cluster="prod")))
+    )
 
 
 @asynccontextmanager
@@ -155,7 +157,7 @@ async def test_hostile_names_are_inert(tmp_path: Path) -> None:
         "denied": table_of("denied", rows),
         "quarantine": table_of("quarantine", [{"file": name, "text": name} for name in BAD]),
     }
-    text = html_of(report_of(frames, About(made=BEGIN, cluster=BAD[0])))
+    text = "".join(html_parts(report_of(frames, About(made=BEGIN, cluster=BAD[0]))))
 
     async with report(tmp_path, text) as tab:
         await show(tab, DENIED)
@@ -222,7 +224,7 @@ async def test_printed_decisions_take_two_pages(tmp_path: Path) -> None:
         "findings": table_of("findings", findings()),
         "runs": table_of("runs", runs),
     }
-    text = html_of(report_of(frames, About(made=BEGIN, cluster="prod")))
+    text = "".join(html_parts(report_of(frames, About(made=BEGIN, cluster="prod"))))
 
     async with report(tmp_path, text, width=703) as tab:
         await tab.page.emulate_media(media="print")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper_pipeline.tables.delta import read
+from doorkeeper_pipeline.tables.delta import Tables
 from synthetic.shape import SMALL
 from synthetic.traffic import world_of
 from synthetic.writing import Log, write_acls, write_log
@@ -102,7 +102,7 @@ def test_cluster_gives_the_same_tables(
         sys.stdout.write(f"\nrun on 1 worker {seconds[1]:.1f} s, on 2 workers {seconds[2]:.1f} s\n")
     assert silver_and_gold(tmp_path / "out1") == silver_and_gold(tmp_path / "local")
     assert silver_and_gold(tmp_path / "out2") == silver_and_gold(tmp_path / "local")
-    assert len(read(tmp_path / "out2", "quarantine")) > 0
+    assert len(Tables(tmp_path / "out2").read("quarantine")) > 0
 
 
 def test_connect_server_gives_the_same_tables(tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_connect_server_gives_the_same_tables(tmp_path: Path) -> None:
 
     for name in ("paths", "addresses"):
         assert silver_and_gold(tmp_path / name) == silver_and_gold(tmp_path / "local")
-        assert read(tmp_path / name, "runs")["master"].to_list() == [address]
+        assert Tables(tmp_path / name).read("runs")["master"].to_list() == [address]

@@ -3,17 +3,17 @@
 import gc
 from collections.abc import Iterator
 
-import pyarrow.parquet as pq
 import pytest
 
 from doorkeeper.acls.model import AclOperation
+from doorkeeper_pipeline.cli.propose import KINDS
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
-from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
-from doorkeeper_pipeline.jobs.propose import KINDS, propose
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.propose import Proposal, ProposalOptions, propose
 from synthetic.grants import proposal_of
 from synthetic.shape import SMALL
 from synthetic.tables import decisions_of
@@ -41,10 +41,10 @@ def world() -> World:
 def files(world: World, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     folder = tmp_path_factory.mktemp("decisions")
     table = decisions_of(world, EVENTS)
-    size = -(-table.num_rows // FILES)
+    size = -(-len(table) // FILES)
     for number in range(FILES):
         part = table.slice(number * size, size)
-        pq.write_table(part, folder / f"{number}.parquet")
+        part.write_parquet(folder / f"{number}.parquet")
     return tuple(str(folder / f"{number}.parquet") for number in range(FILES))
 
 
@@ -75,7 +75,7 @@ def test_backtest(world: World, files: tuple[str, ...], spark: Engine) -> None:
     distributed = backtest(asked(world, files, spark), proposed)
 
     assert distributed.equals(local)
-    assert set(local.column("turn").to_pylist()) == {"ALLOW_TO_DENY", "DENY_TO_ALLOW"}
+    assert set(local["turn"].to_list()) == {"ALLOW_TO_DENY", "DENY_TO_ALLOW"}
     recorded = asked(world, files, spark)
     unknown = GoldInput(
         engine=recorded.engine,
@@ -83,7 +83,7 @@ def test_backtest(world: World, files: tuple[str, ...], spark: Engine) -> None:
         bindings=bindings_table([]),
         policy=world.policy,
     )
-    assert backtest(unknown, world.bindings).num_rows == 0
+    assert backtest(unknown, world.bindings).is_empty()
 
 
 def test_proposals(world: World, files: tuple[str, ...], spark: Engine) -> None:

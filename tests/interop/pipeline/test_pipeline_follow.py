@@ -53,7 +53,7 @@ class Follower:
     def wait_for(self, files: int) -> None:
         """Wait until so many files are in the tables."""
         deadline_s = time.monotonic() + scaled(PATIENCE_S)
-        while len(delta.read(self.out, "files")) < files:
+        while len(delta.Tables(self.out).read("files")) < files:
             assert self._process.poll() is None, "the follower has ended"
             assert time.monotonic() < deadline_s, "the follower stands still"
             time.sleep(0.1)
@@ -75,7 +75,7 @@ def site(tmp_path: Path) -> Iterator[Path]:
 
 def numbers(out: Path) -> list[int]:
     """Return the numbers of all events that were read, sorted."""
-    names = delta.read(out, "decisions")["resource_name"]
+    names = delta.Tables(out).read("decisions")["resource_name"]
     return sorted(int(name[1:]) for name in names)
 
 
@@ -103,7 +103,7 @@ def test_killed_follower_loses_nothing(site: Path) -> None:
         last.kill_group()
 
     assert numbers(last.out) == list(range(1, FILES * EVENTS + 1))
-    denied = delta.read(site / "out", "denied")
+    denied = delta.Tables(site / "out").read("denied")
     assert denied["count"].sum() == sum(1 for number in range(1, FILES * EVENTS + 1) if number % 3)
 
 

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from obstore.store import from_url
 
 from doorkeeper_pipeline.errors import Busy
-from doorkeeper_pipeline.tables.delta import Change, Tables, read
+from doorkeeper_pipeline.tables.delta import Change, Tables
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable, cannot, other_jars
 from testkit.load import scaled
@@ -90,7 +90,7 @@ run(RunRequest(out=out, inputs=(logs,)), around)
 
 def principals(place: str) -> list[str]:
     """Return the principals that were refused."""
-    found: list[str] = sorted(read(place, "denied")["principal"].to_list())
+    found: list[str] = sorted(Tables(place).read("denied")["principal"].to_list())
     return found
 
 
@@ -113,7 +113,7 @@ def test_runs_and_kills(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         there.append(f"User:u{number}")
         assert principals(PLACE) == there
-        assert read(PLACE, "decisions")["count"].sum() == number + 1
+        assert Tables(PLACE).read("decisions")["count"].sum() == number + 1
     seen = pl.read_delta(f"{PLACE}/gold/denied")
     assert sorted(seen["principal"].to_list()) == there
     assert DeltaTable(f"{PLACE}/gold/denied").version() >= len(STEPS)
@@ -134,7 +134,7 @@ def test_two_writers(tmp_path: Path) -> None:
     with pytest.raises(Busy, match="another process has changed the tables"):
         changes[1].commit()
 
-    assert read(place, "runs")["run_id"].to_list() == ["run-0"]
+    assert Tables(place).read("runs")["run_id"].to_list() == ["run-0"]
 
 
 def test_spark_reads_and_writes(tmp_path: Path, store: dict[str, str]) -> None:
@@ -163,5 +163,5 @@ def test_spark_reads_and_writes(tmp_path: Path, store: dict[str, str]) -> None:
 
     assert ran(logs, str(tmp_path / "local")).returncode == 0
     assert silver_and_gold(place) == silver_and_gold(tmp_path / "local")
-    assert read(place, "decisions")["count"].sum() == 2 * LINES
-    assert read(place, "runs")["files_read"].to_list() == [2, 0]
+    assert Tables(place).read("decisions")["count"].sum() == 2 * LINES
+    assert Tables(place).read("runs")["files_read"].to_list() == [2, 0]

@@ -180,7 +180,7 @@ def test_tables_match_the_log(log: tuple[Path, str], tmp_path: Path, engine: str
 
 def usage_of(out: Path) -> dict[AclBinding, tuple[int, bool]]:
     """Return how often each grant was used, and whether it was decisive, by the tables."""
-    table = delta.read(out, "grant_usage")
+    table = delta.Tables(out).read("grant_usage")
     rows = zip(table["uses"], table["decisive"], strict=True)
     return dict(zip(bindings_of(table), rows, strict=True))
 
@@ -207,5 +207,5 @@ def usage_by_walk(
 
 
 def decisions_of(out: Path) -> pl.DataFrame:
-    table = delta.read(out, "decisions")
+    table = delta.Tables(out).read("decisions")
     return table.with_columns(pl.col("minute").dt.strftime("%Y-%m-%d %H:%M"))

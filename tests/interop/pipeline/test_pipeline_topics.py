@@ -163,7 +163,7 @@ def ran(
 
 def counts(out: Path) -> Counter[str]:
     """Return how often each name was refused."""
-    rows = delta.read(out, "decisions").select("resource_name", "count").rows()
+    rows = delta.Tables(out).read("decisions").select("resource_name", "count").rows()
     found: Counter[str] = Counter()
     for name, count in rows:
         found[name] += count
@@ -185,7 +185,7 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
         assert SECRET not in done.stdout + done.stderr
     assert silver_and_gold(tmp_path / "local") == silver_and_gold(tmp_path / "spark")
     ranges = [
-        delta.read(tmp_path / name, "files").drop("run_id", "options").to_dicts()
+        delta.Tables(tmp_path / name).read("files").drop("run_id", "options").to_dicts()
         for name in ("local", "spark")
     ]
     assert ranges[0] == ranges[1]
@@ -233,7 +233,7 @@ def test_killed_followers(
     wanted: Counter[str] = Counter()
     died = {"before": 0, "after": 0}
     for number in range(pytestconfig.getoption("--spark-kills")):
-        there = len(delta.read(tmp_path, "runs"))
+        there = len(delta.Tables(tmp_path).read("runs"))
         with (tmp_path / "stderr").open("ab") as told:
             process = subprocess.Popen(
                 [*words, *SPARK, "--follow", "0.5"],
@@ -257,7 +257,7 @@ def test_killed_followers(
             process.wait(scaled(30))
         else:
             kill_session(process)
-        died["after" if len(delta.read(tmp_path, "runs")) > there else "before"] += 1
+        died["after" if len(delta.Tables(tmp_path).read("runs")) > there else "before"] += 1
         # The tables can be read, and nothing is in them twice.
         assert counts(tmp_path) <= wanted
 
@@ -281,6 +281,6 @@ def test_killed_followers(
 def wait_for_run(process: subprocess.Popen[bytes], out: Path, there: int) -> None:
     """Wait until there are more runs than there were, or the process has ended."""
     deadline_s = time.monotonic() + scaled(PATIENCE_S)
-    while process.poll() is None and len(delta.read(out, "runs")) <= there:
+    while process.poll() is None and len(delta.Tables(out).read("runs")) <= there:
         assert time.monotonic() < deadline_s, "the follower stands still"
         time.sleep(0.05)

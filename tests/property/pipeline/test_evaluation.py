@@ -66,7 +66,7 @@ def test_used_and_decisive_by_brute_force(
     """Used: it matches on the side that decided. Decisive: without it the decision is the other."""
     bindings = distinct(world)
 
-    rows = sum_uses([parts_of(compile_index(bindings, policy), asked_table(asking))]).to_dicts()
+    rows = sum_uses(parts_of(compile_index(bindings, policy), asked_table(asking))).to_dicts()
 
     found = {row["binding"]: (row["uses"], row["decisive_uses"]) for row in rows}
     answers = [reference.decide(policy, bindings, question) for question in asking]

@@ -132,5 +132,5 @@ def frame_of_needs(those: list[Need]) -> pl.DataFrame:
         for each in those
         for rest in [each[5:]]
     ]
-    schema = pl.DataFrame(NEEDS.empty_table()).schema
+    schema = pl.Schema(NEEDS)
     return pl.DataFrame(rows, schema, orient="row")

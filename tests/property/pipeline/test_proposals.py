@@ -62,7 +62,7 @@ def test_whole_removal_set_changes_no_decision(
 ) -> None:
     bindings = distinct(world)
     index, table = compile_index(bindings, policy), asked_table(asking)
-    totals = sum_uses([parts_of(index, table)])
+    totals = sum_uses(parts_of(index, table))
 
     found = unused_bindings(
         bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
 
-import pytest
-
-from doorkeeper_pipeline.columns import Column, ListOf, StructOf, Table, arrow_schema, polars_schema
+from doorkeeper_pipeline.columns import Column, Table, delta_schema, polars_schema
 from doorkeeper_pipeline.schemas import TABLES
 
-WHO = Column(name="who", type="string", meaning="Who.")
-SCALARS = ("boolean", "int16", "int32", "int64", "double", "string", "binary", "date", "timestamp")
-TABLE = Table(
-    name="uses",
-    layer="gold",
-    meaning="One row is a grant.",
-    columns=(
-        *(Column(name=f"a_{each}", type=each, meaning="") for each in SCALARS),
-        Column(name="who", type=StructOf((WHO,)), nullable=True, meaning=""),
-        Column(name="all", type=ListOf(StructOf((WHO,))), meaning=""),
-    ),
-)
 
+def test_schema_in_delta() -> None:
+    columns = (
+        Column(name="at", type="timestamp", nullable=True, meaning="When."),
+        Column(name="hosts", type="string", is_list=True, meaning="Where from."),
+        Column(name="count", type="int64", meaning="How often."),
+    )
+    table = Table(name="uses", layer="silver", meaning="One row is a use.", columns=columns)
 
-def test_arrow_schema() -> None:
-    pa = pytest.importorskip("pyarrow")
+    at, hosts, count = json.loads(delta_schema(table))["fields"]
 
-    schema = arrow_schema(TABLE)
-
-    who = pa.struct([pa.field("who", pa.string(), nullable=False)])
-    assert schema.names == list(TABLE.names)
-    assert schema.field("a_timestamp").type == pa.timestamp("us", tz="UTC")
-    assert schema.field("who").type == who
-    assert schema.field("all").type == pa.list_(pa.field("element", who, nullable=False))
-    assert [field.name for field in schema if field.nullable] == ["who"]
+    assert at == {
+        "name": "at",
+        "type": "timestamp",
+        "nullable": True,
+        "metadata": {"comment": "When."},
+    }
+    assert hosts["type"] == {"type": "array", "elementType": "string", "containsNull": False}
+    assert (count["type"], count["nullable"]) == ("long", False)
 
 
 def test_declared_tables() -> None:
@@ -46,4 +39,3 @@ def test_declared_tables() -> None:
         assert set(table.partitioned_by) <= set(table.names)
         assert all(column.meaning for column in table.columns)
         assert polars_schema(table).names()[: len(table.names)] == list(table.names)
-        assert arrow_schema(table).names == list(table.names)

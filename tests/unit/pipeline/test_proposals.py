@@ -3,17 +3,18 @@
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from doorkeeper.acls.formats import choosing
 from doorkeeper.acls.formats.choosing import Format
 from doorkeeper.acls.model import AclBinding, AclOperation
-from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
-from doorkeeper_pipeline.jobs.gold import Proposal
+from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY
+from doorkeeper_pipeline.jobs.propose import Proposal
 from doorkeeper_pipeline.proposals import PREFIXES_LISTED, file_of, script_of, summary_of
-from doorkeeper_pipeline.schemas import BACKTEST, LEAST_PRIVILEGE
+from doorkeeper_pipeline.tables.contents import schema_of
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 from testkit.histories import BEGIN
 
@@ -34,7 +35,7 @@ def proposal(
 ) -> Proposal:
     rows = [
         {
-            **dict.fromkeys(arrow_schema(BACKTEST).names, ""),
+            **dict.fromkeys(schema_of("backtest"), ""),
             "turn": turn,
             "count": 1_000,
             "first_ts": BEGIN,
@@ -42,15 +43,17 @@ def proposal(
         }
         for turn in turns
     ]
-    schema, least = arrow_schema(BACKTEST), arrow_schema(LEAST_PRIVILEGE)
-    row = dict.fromkeys(least.names) | {"operation": "READ", "resource_type": "TOPIC"}
+    row: dict[str, Any] = dict.fromkeys(schema_of("least_privilege")) | {
+        "operation": "READ",
+        "resource_type": "TOPIC",
+    }
     row |= {"resource_name": "p-", "principal": "User:a", "covers": [f"p-{n}" for n in range(6)]}
     return Proposal(
         bindings=tuple(sorted([*added, STAYING])),
         added=added,
         removed=removed,
-        least_privilege=least.empty_table().from_pylist([row] * prefixes, schema=least),
-        backtest=schema.empty_table().from_pylist(rows, schema=schema),
+        least_privilege=pl.DataFrame([row] * prefixes, schema=schema_of("least_privilege")),
+        backtest=pl.DataFrame(rows, schema=schema_of("backtest")),
     )
 
 

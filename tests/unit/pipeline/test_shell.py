@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper_pipeline.shell import word
+from doorkeeper_pipeline.bindings import word
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 

@@ -61,7 +61,7 @@ def test_lost_access_exits_with_1(out: Path, tmp_path: Path) -> None:
     assert status == 1
     assert "3 decisions (1 distinct, 1 principals) would be denied that was allowed" in text
     assert "User:a from h: READ TOPIC t1" in text
-    assert delta.read(out, "backtest")["turn"].to_list() == ["ALLOW_TO_DENY"]
+    assert delta.Tables(out).read("backtest")["turn"].to_list() == ["ALLOW_TO_DENY"]
 
 
 def test_release_decides_whether_networks_match(tmp_path: Path) -> None:
@@ -101,7 +101,9 @@ def test_denial_by_changed_rules(tmp_path: Path) -> None:
         NOTHING_ALLOWED,
         "3 decisions (1 distinct, 1 principals) would be allowed that was denied",
     ]
-    assert delta.read(out, "backtest").select("count", "rule_before").rows() == [(3, "MatchingAcl")]
+    assert delta.Tables(out).read("backtest").select("count", "rule_before").rows() == [
+        (3, "MatchingAcl")
+    ]
 
 
 def test_log_of_denials_cannot_show_lost_access(out: Path, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_run_writes_tables_from_files(tmp_path: Path) -> None:
     assert "1 files read" in out
     assert "1 in quarantine" in out
     assert err == ""
-    assert len(delta.read(tmp_path / "out", "decisions")) == 1
+    assert len(delta.Tables(tmp_path / "out").read("decisions")) == 1
     _, out, err = called(*arguments, str(tmp_path / "out"), "--quiet", "--output", "json")
     assert json.loads(out)["run"]["files_unchanged"] == 1
     assert json.loads(out)["evidence"]["doubtful_principals"] == []

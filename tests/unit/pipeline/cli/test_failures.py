@@ -64,7 +64,7 @@ def test_unexpected_error_is_one_line(
 def test_damaged_table_fails_backtest(
     out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for table in delta.files_of(out, "distinct_decisions"):
+    for table in delta.Tables(out).files("distinct_decisions"):
         os.truncate(table, 100)
 
     status = main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml")

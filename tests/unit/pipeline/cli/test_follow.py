@@ -64,7 +64,7 @@ def trail(tmp_path: Path) -> Path:
 
 def names(folder: Path) -> list[str]:
     """Return the resources of the decisions, sorted."""
-    return sorted(delta.read(folder / "out", "decisions")["resource_name"].to_list())
+    return sorted(delta.Tables(folder / "out").read("decisions")["resource_name"].to_list())
 
 
 def test_new_files_are_read(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,8 +76,8 @@ def test_new_files_are_read(tmp_path: Path, trail: Path, monkeypatch: pytest.Mon
     assert status == 0
     assert names(tmp_path) == [f"t{number}" for number in range(1, 7)]
     assert lines[-1].endswith(" 1 files, 3 decisions; denied 4, new_access 0")
-    assert len(delta.read(tmp_path / "out", "runs")) == 2
-    assert delta.read(tmp_path / "out", "denied")["count"].sum() == 4
+    assert len(delta.Tables(tmp_path / "out").read("runs")) == 2
+    assert delta.Tables(tmp_path / "out").read("denied")["count"].sum() == 4
 
 
 def test_changed_acls_are_read(
@@ -92,9 +92,9 @@ def test_changed_acls_are_read(
     follow(tmp_path, monkeypatch, change, lambda: None, options=f"--acls {listing}")
 
     assert trail.exists()
-    bindings = delta.read(tmp_path / "out", "bindings")
+    bindings = delta.Tables(tmp_path / "out").read("bindings")
     assert sorted(bindings["principal"].to_list()) == ["User:a", "User:b"]
-    assert len(delta.read(tmp_path / "out", "runs")) == 2
+    assert len(delta.Tables(tmp_path / "out").read("runs")) == 2
 
 
 def test_bad_lines_are_quarantined(

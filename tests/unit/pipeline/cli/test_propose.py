@@ -84,7 +84,7 @@ def test_output_files(out: Path, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("to review: doorkeeper acls diff ")
     assert len(choosing.read(target.read_text(), name=target.name)) == 1
     assert "kafka-acls.sh" in script.read_text()
-    assert len(delta.read(out, "least_privilege")) == 1
+    assert len(delta.Tables(out).read("least_privilege")) == 1
 
 
 def test_a_plan_leaves_acls_alone_that_are_newer_than_the_listing(
@@ -118,7 +118,7 @@ def test_changes_of_no_known_format_are_refused_before_the_work(out: Path, tmp_p
 
 
 def test_accepted_findings_are_kept(out: Path, tmp_path: Path) -> None:
-    (binding_id,) = delta.read(out, "unused_grants")["binding_id"]
+    (binding_id,) = delta.Tables(out).read("unused_grants")["binding_id"]
     finding = {"kind": "unused grant", "text": "old", "first_seen": "2020-01-01"}
 
     def proposed(until: str) -> str:
@@ -260,7 +260,7 @@ def test_removal_requires_enough_history(
     made = called("run", "--log", tmp_path / "a.log", *sets, "--tables", tmp_path / "out")
 
     assert made.exit_code == 0, made.output
-    (row,) = delta.read(tmp_path / "out", "unused_grants").to_dicts()
+    (row,) = delta.Tables(tmp_path / "out").read("unused_grants").to_dicts()
     assert (row["rule"], row["proposal"]) == (rule, proposal), row
     assert bool(row["command"]) is (proposal == "REMOVE")
     assert row["why"] in made.stdout or proposal == "REMOVE"

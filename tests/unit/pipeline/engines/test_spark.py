@@ -78,11 +78,11 @@ def test_run_without_changes_keeps_gold_tables(
     spark: SparkEngine, logs: Path, tmp_path: Path
 ) -> None:
     ran(LocalEngine(), logs, tmp_path)
-    before = {name: delta.files_of(tmp_path, name) for name in TABLES if name not in MANIFEST}
+    before = {name: delta.Tables(tmp_path).files(name) for name in TABLES if name not in MANIFEST}
 
     ran(spark, logs, tmp_path, "again")
 
-    assert {name: delta.files_of(tmp_path, name) for name in before} == before
+    assert {name: delta.Tables(tmp_path).files(name) for name in before} == before
 
 
 def test_engines_produce_equal_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_engines_produce_equal_tables(spark: SparkEngine, logs: Path, tmp_path: 
 
     assert len(here) > 5
     assert there == here
-    assert len(delta.read(out, "quarantine")) == 30
+    assert len(delta.Tables(out).read("quarantine")) == 30
 
 
 @pytest.mark.slow
@@ -131,14 +131,14 @@ def test_remote_files_are_read(spark: SparkEngine, logs: Path, tmp_path: Path) -
     address = f"file:{tmp_path}/a b"
     assert ran(spark, address, tmp_path / "spark") == here
 
-    bad = [delta.read(tmp_path / name, "quarantine") for name in ("local", "spark")]
+    bad = [delta.Tables(tmp_path / name).read("quarantine") for name in ("local", "spark")]
     columns = ["byte_offset", "byte_length", "reason", "text"]
     assert bad[0].select(columns).sort(columns).equals(bad[1].select(columns).sort(columns))
     assert set(bad[1]["file"]) == {
         f"file:{tmp_path}/a b/day=1/{name}" for name in ("kafka.log", "kafka.log.1.gz")
     }
     ran(spark, address, tmp_path / "spark", "run2")
-    assert delta.read(tmp_path / "spark", "runs")["files_read"].to_list() == [2, 0]
+    assert delta.Tables(tmp_path / "spark").read("runs")["files_read"].to_list() == [2, 0]
 
 
 @pytest.mark.parametrize(

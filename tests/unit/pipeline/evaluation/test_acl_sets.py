@@ -2,22 +2,21 @@
 
 import datetime as dt
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper_pipeline.bindings import id_of, row_of
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.acl_tables import bindings_table
 
+TIME = pl.Datetime("us", "UTC")
+REMOVED = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 ONE, OTHER = allow("b", READ, topic("t")), allow("a", WRITE, topic("s"))
 
 
 def test_existing_bindings_are_in_force() -> None:
     table = bindings_table([ONE, OTHER, allow("c", READ, topic("gone"))])
-    removed = pa.array(
-        [None, None, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)], pa.timestamp("us", "UTC")
-    )
-    table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
+    table = table.with_columns(valid_to=pl.Series([None, None, REMOVED], dtype=TIME))
 
     found = in_force(table)
 
@@ -30,10 +29,9 @@ def test_existing_bindings_are_in_force() -> None:
 
 def test_recreated_binding_is_in_force_once() -> None:
     table = bindings_table([ONE, ONE])
-    ids = pa.array(["first", "second"])
-    removed = pa.array([dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None], pa.timestamp("us", "UTC"))
-    table = table.set_column(0, "binding_id", ids)
-    table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
+    table = table.with_columns(
+        binding_id=pl.Series(["first", "second"]), valid_to=pl.Series([REMOVED, None], dtype=TIME)
+    )
 
     found = in_force(table)
 

@@ -1,17 +1,12 @@
 """What another set of ACLs would turn."""
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import ResourceType
-from doorkeeper_pipeline.evaluation.backtest import (
-    CHANGED,
-    Sets,
-    changed_decisions,
-    turned_from_record,
-)
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.jobs.backtest import CHANGED, Sets, changed_decisions, turned_from_record
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked, asked_table
 
@@ -30,8 +25,8 @@ def test_backtest_reports_gains_and_losses() -> None:
         Sets(compile_index(BEFORE), compile_index(AFTER)), asked_table(QUESTIONS, [5, 7, 9])
     )
 
-    loses, gains = table.to_pylist()
-    assert table.schema == CHANGED
+    loses, gains = table.to_dicts()
+    assert table.schema == pl.Schema(CHANGED)
     assert {name: loses[name] for name in ("principal", "operation", "turn", "count")} == {
         "principal": "User:a",
         "operation": "READ",
@@ -51,7 +46,7 @@ def test_policies_change_decisions() -> None:
         Sets(compile_index(BEFORE, policy), compile_index(BEFORE)), asked_table(QUESTIONS)
     )
 
-    [row] = table.to_pylist()
+    [row] = table.to_dicts()
     assert (row["principal"], row["rule_before"], row["binding_after"]) == (
         "User:b",
         "SuperUser",
@@ -60,18 +55,17 @@ def test_policies_change_decisions() -> None:
 
 
 def test_backtest_against_recorded_decisions() -> None:
-    table = (
-        asked(QUESTIONS)
-        .append_column("outcome", pa.array(["ALLOWED", "ALLOWED", "DENIED"]))
-        .append_column("rule", pa.array(["MatchingAcl", "", "DefaultDeny"]))
+    table = asked(QUESTIONS).with_columns(
+        outcome=pl.Series(["ALLOWED", "ALLOWED", "DENIED"]),
+        rule=pl.Series(["MatchingAcl", "", "DefaultDeny"]),
     )
 
     found = turned_from_record(
         compile_index([allow("*", WRITE, topic("orders"))]), DecisionTable(table)
     )
 
-    [row] = found.to_pylist()
-    assert found.schema == CHANGED
+    [row] = found.to_dicts()
+    assert found.schema == pl.Schema(CHANGED)
     assert (row["operation"], row["turn"], row["principal"]) == ("READ", "ALLOW_TO_DENY", "User:a")
     assert (row["rule_before"], row["binding_before"]) == ("MatchingAcl", None)
     assert (row["rule_after"], row["binding_after"]) == ("DefaultDeny", None)

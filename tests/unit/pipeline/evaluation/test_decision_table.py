@@ -24,7 +24,7 @@ def test_decision_table_in_blocks(kept: int, monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(2):
         first, second = evaluated.blocks()
 
-        names = [block.rows.column("resource_name").to_pylist() for block in (first, second)]
+        names = [block.rows["resource_name"].to_list() for block in (first, second)]
         assert names == [["c", "t"], ["t2"]]
         assert [block.questions.size for block in (first, second)] == [2, 1]
         assert [block.decisions.bindings.tolist() for block in (first, second)] == [[1, 0], [0]]

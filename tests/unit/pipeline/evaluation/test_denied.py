@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper_pipeline.bindings import command_of, text_of
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.denied import InForce, denied_table, refusals_of
 from doorkeeper_pipeline.evaluation.index import compile_index
-from doorkeeper_pipeline.schemas import DENIED
+from doorkeeper_pipeline.jobs.denied import denied_table, refusals_of
 from testkit.acl import READ, allow, deny, topic
 from testkit.asked import asked
 
@@ -31,22 +29,19 @@ def recorded(
     apis: tuple[str, ...] = (),
 ) -> Any:
     size = len(questions)
-    return (
-        asked(questions, [5] * size)
-        .append_column("outcome", pa.repeat(outcomes, size))
-        .append_column("probe", pa.array(probes or [False] * size))
-        .append_column("api", pa.array(apis or ["Fetch"] * size))
-        .append_column("rule", pa.repeat(rules, size))
-        .append_column("rule_binding", pa.repeat(texts, size))
+    return asked(questions, [5] * size).with_columns(
+        outcome=pl.lit(outcomes),
+        probe=pl.Series(probes or [False] * size, dtype=pl.Boolean),
+        api=pl.Series(apis or ["Fetch"] * size, dtype=pl.String),
+        rule=pl.lit(rules),
+        rule_binding=pl.lit(texts),
     )
 
 
 def rows(table: Any, bindings: list[AclBinding] | None = None) -> list[dict[str, Any]]:
-    shared = InForce(None if bindings is None else compile_index(bindings, Policy()))
-    found = denied_table(refusals_of(shared, DecisionTable(table)), tuple(bindings or ()))
-    assert found.schema.equals(arrow_schema(DENIED))
-    listed: list[dict[str, Any]] = found.to_pylist()
-    return listed
+    index = None if bindings is None else compile_index(bindings, Policy())
+    found = denied_table(refusals_of(index, DecisionTable(table)), tuple(bindings or ()))
+    return found.to_dicts()
 
 
 def test_denials_are_grouped_over_addresses_and_requests() -> None:

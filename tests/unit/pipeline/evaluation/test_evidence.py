@@ -13,7 +13,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     Observed,
     evidence_of,
 )
-from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.observed import Basis, evidence_in
 
 BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
 

@@ -8,7 +8,7 @@ import string
 import uuid
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+import polars as pl
 import pytest
 
 from doorkeeper_pipeline.evaluation.generated import (
@@ -51,7 +51,7 @@ def reason(names: Sequence[str], days: Sequence[tuple[float, float]] | None = No
         }
         for name, (first, last) in zip(names, spans, strict=True)
     ]
-    return generated(pa.Table.from_pylist(rows, schema=PATTERN_NAMES), BEGIN, END).get(3, "")
+    return generated(pl.DataFrame(rows, schema=PATTERN_NAMES), BEGIN, END).get(3, "")
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_plain_words_are_not_generated(name: str) -> None:
 
 
 def test_history_without_times_has_no_generated_names() -> None:
-    assert generated(PATTERN_NAMES.empty_table(), None, None) == {}
+    assert generated(pl.DataFrame(schema=PATTERN_NAMES), None, None) == {}

@@ -1,6 +1,6 @@
 """What each principal was let through to."""
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, ResourceType
@@ -61,8 +61,8 @@ def test_default_access_is_a_need() -> None:
 
 
 def test_recorded_decisions_are_used_without_acls() -> None:
-    outcomes = pa.array(["ALLOWED", "ALLOWED", "DENIED", "ALLOWED"])
-    table = asked(QUESTIONS, [1, 2, 4, 8]).append_column("outcome", outcomes)
+    outcomes = pl.Series("outcome", ["ALLOWED", "ALLOWED", "DENIED", "ALLOWED"])
+    table = asked(QUESTIONS, [1, 2, 4, 8]).with_columns(outcomes)
 
     found = sum_needs(logged_needs(frozenset({"User:b"}), DecisionTable(table)))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.evaluation.denied import REFUSALS, denied_table
+from doorkeeper_pipeline.jobs.denied import REFUSALS, denied_table
 from testkit.acl import READ, WRITE, allow, deny, topic
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def rows(
 ) -> list[dict[str, Any]]:
     """Return the rows of the table ``denied``."""
     frame = pl.DataFrame(list(refusals), orient="row").sort("principal", "resource_name")
-    table = frame.select(REFUSALS.names).to_arrow().cast(REFUSALS)
-    found: list[dict[str, Any]] = denied_table(table, grants).to_pylist()
-    return found
+    return denied_table(frame.select(list(REFUSALS)).cast(pl.Schema(REFUSALS)), grants).to_dicts()
 
 
 def causes(*refusals: dict[str, Any], **others: Any) -> set[tuple[str, bool]]:

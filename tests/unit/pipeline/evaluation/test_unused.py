@@ -29,7 +29,7 @@ def found(
 ) -> list[Unused]:
     policy = policy or Policy()
     index, table = compile_index(bindings, policy), asked_table(questions)
-    totals = sum_uses([parts_of(index, table)])
+    totals = sum_uses(parts_of(index, table))
     return unused_bindings(
         bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy
     )

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import polars as pl
 import pytest
 
 from doorkeeper.acls.decision import Question
@@ -34,7 +35,7 @@ def at(microseconds: int) -> datetime:
 
 
 def test_usage_sums() -> None:
-    rows = sum_uses([parts_of(compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS))]).to_dicts()
+    rows = sum_uses(parts_of(compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS))).to_dicts()
 
     assert [row["binding"] for row in rows] == [0, 1, 2]
     everyones, own, denied = rows
@@ -59,12 +60,12 @@ def test_usage_sums() -> None:
 
 def test_partial_sums_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     index, table = compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS)
-    whole = sum_uses([parts_of(index, table)])
+    whole = sum_uses(parts_of(index, table))
 
     monkeypatch.setattr(decision_table, "BLOCK_ROWS", 1)
-    blocks = sum_uses([parts_of(index, asked_table(QUESTIONS, COUNTS))])
+    blocks = sum_uses(parts_of(index, asked_table(QUESTIONS, COUNTS)))
     halves = DecisionTable(table.rows.slice(0, 3)), DecisionTable(table.rows.slice(3))
-    workers = sum_uses([parts_of(index, half) for half in halves])
+    workers = sum_uses(pl.concat(parts_of(index, half) for half in halves))
 
     assert blocks.equals(whole)
     assert workers.equals(whole)
@@ -75,7 +76,7 @@ def test_value_lists_are_limited() -> None:
         Question(f"User:{number:04}", "10.0.0.1", READ, TOPIC, "orders") for number in range(150)
     ]
 
-    [row] = sum_uses([parts_of(compile_index(BINDINGS[:1]), asked_table(many))]).to_dicts()
+    [row] = sum_uses(parts_of(compile_index(BINDINGS[:1]), asked_table(many))).to_dicts()
 
     assert row["principals"] == [f"User:{number:04}" for number in range(LISTED_MAX)]
     assert row["principals_count"] == 150

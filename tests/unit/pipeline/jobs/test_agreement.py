@@ -10,10 +10,8 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import ResourceType
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
-from doorkeeper_pipeline.schemas import AGREEMENT
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_tables import bindings_table
 from testkit.histories import BEGIN, Asking, asked_of
@@ -40,17 +38,14 @@ BINDINGS = [ORDERS, ALL_ORDERS, OTHER]
 
 def rows(asked: GoldInput) -> list[dict[str, Any]]:
     table = agreement(asked)["agreement"]
-    assert table.schema == arrow_schema(AGREEMENT)
-    found: list[dict[str, Any]] = table.to_pylist()
-    return found
+    return table.to_dicts()
 
 
 def dated(asked: GoldInput, **times: Any) -> GoldInput:
     """Return the same with times of all bindings."""
-    frame = pl.from_arrow(asked.bindings)
-    assert isinstance(frame, pl.DataFrame)
+    frame = asked.bindings
     when = {name: pl.lit(at, dtype=frame.schema[name]) for name, at in times.items()}
-    return replace(asked, bindings=frame.with_columns(**when).to_arrow())
+    return replace(asked, bindings=frame.with_columns(**when))
 
 
 def test_log_agrees_with_its_acls(tmp_path: Path) -> None:
@@ -98,8 +93,7 @@ def test_acl_removed_during_the_history(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, [reads("a", day=1), reads("a", day=3)], [ORDERS])
     gone = dated(asked, valid_to=BEGIN + dt.timedelta(days=2))
     kept = bindings_table([OTHER])
-    frames = [pl.DataFrame(pl.from_arrow(each)) for each in (gone.bindings, kept)]
-    asked = replace(gone, bindings=pl.concat(frames, how="vertical_relaxed").to_arrow())
+    asked = replace(gone, bindings=pl.concat([gone.bindings, kept]))
 
     (row,) = rows(asked)
 

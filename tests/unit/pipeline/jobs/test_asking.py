@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.jobs import observed
-from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT
-from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.totals import Totals
+from doorkeeper_pipeline.jobs.asking import DISTINCT, Question
+from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
 from doorkeeper_pipeline.tables import contents
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 
-SCHEMA = pa.schema([("principal", pa.string()), ("count", pa.int64())])
+SCHEMA = {"principal": pl.String(), "count": pl.Int64()}
 ROW = Decided(
     "User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 2, 60_000_000, 60_000_000
 )
@@ -38,16 +37,15 @@ def history(folder: Path, *files: Iterable[Decided]) -> GoldInput:
     return GoldInput(
         engine=LocalEngine(),
         decisions=tuple(map(str, places)),
-        bindings=contents.empty("bindings").to_arrow(),
+        bindings=contents.empty("bindings"),
         policy=Policy(),
     )
 
 
-def picked(shared: dict[str, int], table: DecisionTable) -> pa.Table:
+def picked(shared: dict[str, int], table: DecisionTable) -> pl.DataFrame:
     """Return who asked, and how often, so many times."""
-    assert table.rows.column_names == [*DISTINCT, *COUNTS]
-    counts = [count * shared["times"] for count in table.rows["count"].to_pylist()]
-    return pa.table({"principal": table.rows["principal"], "count": counts})
+    assert table.rows.columns == [*DISTINCT, *COUNTS]
+    return table.rows.select("principal", pl.col("count") * shared["times"])
 
 
 def test_distinct_decisions_are_summed_over_files(tmp_path: Path) -> None:
@@ -55,7 +53,7 @@ def test_distinct_decisions_are_summed_over_files(tmp_path: Path) -> None:
 
     [found] = asked.ask(Question(picked, {"times": 3}, SCHEMA))
 
-    assert sorted(found.to_pylist(), key=lambda each: str(each["principal"])) == [
+    assert sorted(found.to_dicts(), key=lambda each: str(each["principal"])) == [
         {"principal": "User:a", "count": 12},
         {"principal": "User:b", "count": 6},
     ]

@@ -6,8 +6,11 @@ import datetime as dt
 
 import polars as pl
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.formats.names import binding_of
-from doorkeeper_pipeline.jobs.drift import changes
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.changed import drift
+from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources.acl_sets import table_of
 
 BINDING = binding_of(
@@ -32,12 +35,14 @@ def test_additions_and_removals_in_the_window() -> None:
         valid_from=pl.lit(at(2)), valid_to=pl.lit(at(4)), removed_by=pl.lit("User:admin")
     )
 
-    def told(since: int | None, until: int | None) -> list[str]:
-        window = [None if day is None else at(day) for day in (since, until)]
-        return changes(rows, *window)["change"].to_list()
+    def told(since: int | None) -> pl.DataFrame:
+        window = None if since is None else at(since)
+        asked = GoldInput(
+            engine=LocalEngine(), decisions=(), bindings=rows, policy=Policy(), since=window
+        )
+        return drift(asked)["drift"]
 
-    assert told(None, None) == ["ADDED", "REMOVED"]
-    assert told(2, None) == ["REMOVED"]
-    assert told(None, 3) == ["ADDED"]
-    assert told(4, None) == []
-    assert changes(rows, None, None)["by"].to_list() == [None, "User:admin"]
+    assert told(None)["change"].to_list() == ["ADDED", "REMOVED"]
+    assert told(2)["change"].to_list() == ["REMOVED"]
+    assert told(4)["change"].to_list() == []
+    assert told(None)["by"].to_list() == [None, "User:admin"]

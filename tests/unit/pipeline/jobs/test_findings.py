@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.jobs.causes import SOURCES
 from doorkeeper_pipeline.jobs.findings import GROUPS_MAX, groups_of, lines_of
-from doorkeeper_pipeline.jobs.options import last_options
+from doorkeeper_pipeline.jobs.request import last_options
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
 from testkit.report_tables import table_of
@@ -89,7 +89,7 @@ def test_each_cause_has_its_own_numbers(tmp_path: Path) -> None:
         == "    User:CN=ui: 1,600, 40 names at once, about every 30 minutes, at :00 and :30"
     )
     assert found[4] == "    User:svc: 12, WRITE on TOPIC orders"
-    commands = delta.read(tmp_path / "out", "denied").filter(command="").height
+    commands = delta.Tables(tmp_path / "out").read("denied").filter(command="").height
     assert commands == 40
 
 
@@ -132,7 +132,7 @@ def test_excluded_principals_are_not_counted(tmp_path: Path) -> None:
         "left out, as asked, of User:svc: 3 refusals, 1 ACL",
     ]
     assert last_options(tmp_path / "out").excluded == ("User:nobody", "User:svc")
-    assert delta.read(tmp_path / "out", "denied")["count"].sum() == 4
+    assert delta.Tables(tmp_path / "out").read("denied")["count"].sum() == 4
 
 
 def test_accepted_findings_are_omitted(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_accepted_findings_are_omitted(tmp_path: Path) -> None:
     lines += [refusal("svc", "Describe", "Topic:LITERAL:t", api="Metadata")]
     site = Site(tmp_path, lines)
     site.run(acls=(str(tmp_path / "acls.csv"),))
-    unused = delta.read(tmp_path / "out", "unused_grants").row(0, named=True)
+    unused = delta.Tables(tmp_path / "out").read("unused_grants").row(0, named=True)
     accepted = {
         "refused:MISSING_GRANT:User:svc": day,
         f"unused:{unused['binding_id']}": later,

@@ -15,7 +15,7 @@ def test_empty_history_gives_empty_tables() -> None:
     asked = GoldInput(
         engine=LocalEngine(),
         decisions=(),
-        bindings=contents.empty("bindings").to_arrow(),
+        bindings=contents.empty("bindings"),
         policy=Policy(),
     )
 

@@ -5,9 +5,7 @@ from pathlib import Path
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.bindings import command_of, id_of
-from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.jobs.least_privilege import least_privilege
-from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
 from testkit.acl import DESCRIBE, READ, allow, deny, topic
 from testkit.histories import Asking, asked_of
 
@@ -26,9 +24,8 @@ POLICY = Policy(super_users=frozenset({"User:admin"}))
 def test_least_privilege_table(tmp_path: Path) -> None:
     table = least_privilege(asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY))["least_privilege"]
 
-    [row] = table.to_pylist()
+    [row] = table.to_dicts()
     grant = allow("alice", READ, topic("orders"))
-    assert table.schema.equals(arrow_schema(LEAST_PRIVILEGE))
     assert (row["binding_id"], row["kind"], row["support"]) == (id_of(grant), "LITERAL", 5)
     assert (row["resources"], row["resource_count"], row["covers"]) == (["orders"], 1, [])
     assert (row["newly_allows"], row["newly_forbids"]) == (0, 0)
@@ -38,7 +35,7 @@ def test_least_privilege_table(tmp_path: Path) -> None:
 def test_least_privilege_without_acls(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY, known=False)
 
-    [row] = least_privilege(asked)["least_privilege"].to_pylist()
+    [row] = least_privilege(asked)["least_privilege"].to_dicts()
 
     assert (row["principal"], row["operation"], row["support"]) == ("User:alice", "READ", 5)
     assert (row["newly_allows"], row["newly_forbids"]) == (0, 0)

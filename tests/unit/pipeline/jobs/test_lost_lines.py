@@ -78,7 +78,7 @@ def run(folder: Path, lines: Sequence[str], **options: int) -> tuple[str, list[s
     out = Output(folder / "out", str(folder / "a.log"))
     limits = DEFAULT_THRESHOLDS._replace(**options)
     made = out.run(acls=(f"{folder / 'acls.csv'}@2026-08-01",), thresholds=limits)
-    usage = delta.read(out.out, "grant_usage").to_dicts()
+    usage = delta.Tables(out.out).read("grant_usage").to_dicts()
     (rule,) = [row["rule"] for row in usage if row["resource_name"] == "idle"]
     return rule, made.run["warnings"]
 
@@ -158,7 +158,7 @@ def test_group_requests_of_principals(tmp_path: Path) -> None:
         *(allow("*", AclOperation.ALL, group("other")), allow("carol", READ, group("*"))),
     ]
 
-    rows = clients(asked_of(tmp_path, asking, grants))["clients"].to_pylist()
+    rows = clients(asked_of(tmp_path, asking, grants))["clients"].to_dicts()
 
     assert [tuple(row.values()) for row in rows] == [
         ("User:alice", 0, 1, 2, 1, 3, 2, True),

@@ -77,11 +77,11 @@ def test_old_days_are_removed(output: Output) -> None:
     assert output.counts() == {"new": 2}
     summary = output.run()
     assert summary.run["files_read"] == 0
-    assert delta.read(output.out, "days")["day"].to_list() == [dt.date(2026, 11, 22)]
-    files = delta.read(output.out, "files").sort("path").select("days", "first_ts").rows()
+    assert delta.Tables(output.out).read("days")["day"].to_list() == [dt.date(2026, 11, 22)]
+    files = delta.Tables(output.out).read("files").sort("path").select("days", "first_ts").rows()
     midnight = dt.datetime(2026, 11, 17, tzinfo=dt.UTC)
     assert files == [(["2026-11-22"], midnight), ([], None)]
-    assert delta.read(output.out, "denied")["count"].sum() == 2
+    assert delta.Tables(output.out).read("denied")["count"].sum() == 2
     # What comes later into a day that was cut is added to the rest of its lines.
     (output.out.parent / "logs" / "more.log").write_text(record("more"))
     output.run()
@@ -94,7 +94,7 @@ def test_file_rows_are_removed_with_their_last_day(output: Output) -> None:
     done = maintained(output, keep_days=5)
 
     assert done.expired["files"] == 1
-    assert len(delta.read(output.out, "files")) == 1
+    assert len(delta.Tables(output.out).read("files")) == 1
 
 
 @pytest.mark.parametrize(("name", "left"), [("User:bob", {"old": 2, "new": 1}), ("10.0.0.7", {})])
@@ -109,8 +109,13 @@ def test_name_is_forgotten_in_all_tables(output: Output, name: str, left: dict[s
     assert done.forgotten[name]["decisions"] == (2 if name == "User:bob" else 5)
     assert done.listed == (("User:bob",) if name == "User:bob" else ())
     output.run()
-    assert delta.read(output.out, "denied")["count"].sum() == sum(output.counts().values())
-    assert delta.read(output.out, "runs")["command"].to_list() == ["run", "run", "maintain", "run"]
+    assert delta.Tables(output.out).read("denied")["count"].sum() == sum(output.counts().values())
+    assert delta.Tables(output.out).read("runs")["command"].to_list() == [
+        "run",
+        "run",
+        "maintain",
+        "run",
+    ]
 
 
 def test_unknown_name_is_rejected(output: Output) -> None:
@@ -160,7 +165,7 @@ def test_maintenance_without_changes(output: Output) -> None:
     run = output.run()
     maintained(output, keep_days=50)
 
-    assert delta.read(output.out, "runs")["command"].to_list() == ["run", "run"]
+    assert delta.Tables(output.out).read("runs")["command"].to_list() == ["run", "run"]
     assert output.run().run["run_id"] != run.run["run_id"]
 
 
@@ -182,7 +187,7 @@ ALL = {f"t{number}": 1 for number in range(6)} | {"later": 1}
 
 def files_of_lines(output: Output) -> int:
     """Return the number of files of the table lines."""
-    return len(delta.files_of(output.out, "lines"))
+    return len(delta.Tables(output.out).files("lines"))
 
 
 def test_small_files_are_merged(many: Output) -> None:
@@ -219,7 +224,7 @@ def test_merged_lines_are_removed_or_forgotten(many: Output) -> None:
     assert many.counts() == {name: 1 for name in ALL if name != "t3"}
     maintained(many, keep_days=11)
     assert many.counts() == {"later": 1}
-    assert len(delta.read(many.out, "lines")) == 1
+    assert len(delta.Tables(many.out).read("lines")) == 1
     maintained(many, keep_days=5)
     assert (many.counts(), files_of_lines(many)) == ({}, 0)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.changed import new_access
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.new_access import new_access
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
 from doorkeeper_pipeline.tables import contents
 

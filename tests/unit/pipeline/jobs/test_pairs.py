@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.jobs.pairs import pairs_in
+from doorkeeper_pipeline.jobs.observed import pairs_in
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:

@@ -68,13 +68,13 @@ def test_run_writes_all_layers(site: Site) -> None:
 
     assert site.counts() == {"x": 2, "y": 1}
     assert (summary.run["lines"], summary.run["decisions"], summary.run["quarantined"]) == (4, 3, 1)
-    assert delta.read(site.out, "quarantine")["text"].to_list() == ["garbage"]
-    assert [Path(name).parent.name for name in delta.files_of(site.out, "decisions")] == [
+    assert delta.Tables(site.out).read("quarantine")["text"].to_list() == ["garbage"]
+    assert [Path(name).parent.name for name in delta.Tables(site.out).files("decisions")] == [
         "day=2026-11-21",
         "day=2026-11-22",
     ]
-    assert delta.read(site.out, "new_access")["resource_name"].to_list() == ["x"]
-    assert delta.read(site.out, "runs")["run_id"].to_list() == ["run-1"]
+    assert delta.Tables(site.out).read("new_access")["resource_name"].to_list() == ["x"]
+    assert delta.Tables(site.out).read("runs")["run_id"].to_list() == ["run-1"]
 
 
 def test_repeated_run_changes_nothing(site: Site) -> None:
@@ -86,7 +86,7 @@ def test_repeated_run_changes_nothing(site: Site) -> None:
 
     assert (summary.run["files_read"], summary.run["files_unchanged"]) == (0, 1)
     assert tables(site.out) == before
-    assert len(delta.read(site.out, "runs")) == 2
+    assert len(delta.Tables(site.out).read("runs")) == 2
 
 
 GOLD = tuple(name for name, table in TABLES.items() if table.layer == "gold")
@@ -117,7 +117,7 @@ def test_corrected_option_applies_to_stored_decisions(site: Site, tmp_path: Path
     assert (first.agreement, first.contradicts) == (0, True)
     assert again.run["files_read"] == 0
     assert (again.evidence.agreement, again.evidence.causes) == (100, ())
-    assert delta.read(site.out, "agreement")["agreeing"].to_list() == [1, 1]
+    assert delta.Tables(site.out).read("agreement")["agreeing"].to_list() == [1, 1]
     assert site.run(acls=(str(listing),)).evidence.agreement == 0
 
 
@@ -139,22 +139,22 @@ def test_run_without_changes_computes_no_gold_table(site: Site, tmp_path: Path) 
 def test_incremental_run_reads_no_older_decisions(site: Site) -> None:
     site.log("a.log", record("x", "2026-11-21 07:10:00,000"), record("y"))
     site.run()
-    [old, _] = delta.files_of(site.out, "decisions")
+    [old, _] = delta.Tables(site.out).files("decisions")
     Path(old).write_bytes(b"unreadable")
     site.log("b.log", record("y", "2026-11-22 09:00:00,000"))
 
     site.run()
 
-    denied = delta.read(site.out, "denied").select("resource_name", "count")
+    denied = delta.Tables(site.out).read("denied").select("resource_name", "count")
     assert dict(denied.iter_rows()) == {"x": 1, "y": 2}
-    assert delta.read(site.out, "days")["count"].to_list() == [1, 2]
-    assert delta.read(site.out, "new_access")["resource_name"].to_list() == ["y"]
+    assert delta.Tables(site.out).read("days")["count"].to_list() == [1, 2]
+    assert delta.Tables(site.out).read("new_access")["resource_name"].to_list() == ["y"]
 
 
 def test_changed_acls_read_no_decisions(site: Site, tmp_path: Path) -> None:
     site.log("a.log", record("x"), record("y"))
     site.run()
-    for file in delta.files_of(site.out, "decisions"):
+    for file in delta.Tables(site.out).files("decisions"):
         Path(file).write_bytes(b"unreadable")
     listing = tmp_path / "acls.yaml"
     acl = ACL.format(name="x").replace("U:a", "User:alice")
@@ -162,7 +162,7 @@ def test_changed_acls_read_no_decisions(site: Site, tmp_path: Path) -> None:
 
     site.run(acls=(str(listing),))
 
-    reasons = delta.read(site.out, "denied").select("resource_name", "reason")
+    reasons = delta.Tables(site.out).read("denied").select("resource_name", "reason")
     assert dict(reasons.iter_rows()) == {"x": "ALLOWED_NOW", "y": "NO_ACL"}
 
 
@@ -247,7 +247,7 @@ def test_truncated_file_removes_its_decisions(site: Site) -> None:
     site.run()
 
     assert site.counts() == {"x": 30}
-    assert len(delta.files_of(site.out, "decisions")) == 1
+    assert len(delta.Tables(site.out).files("decisions")) == 1
 
 
 def test_deleted_file_keeps_its_decisions(site: Site) -> None:
@@ -339,7 +339,7 @@ def test_unchanged_listing_is_not_read_again(site: Site, tmp_path: Path) -> None
     assert "reading the ACLs" not in told
     acls.write_text("version: 1\nacls:\n" + ACL.format(name="y"))
     site.run(acls=(str(acls),))
-    current = delta.read(site.out, "bindings").filter(pl.col("valid_to").is_null())
+    current = delta.Tables(site.out).read("bindings").filter(pl.col("valid_to").is_null())
     assert current["resource_name"].to_list() == ["y"]
     site.run(acls=(f"{acls}@2026-11-01",), tell=told.append)
     assert "reading the ACLs" in told
@@ -354,14 +354,14 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
 
     assert site.run(acls=(str(acls),)).rows["bindings"] == 2
     assert site.run().rows["bindings"] == 2
-    assert delta.read(site.out, "drift").is_empty()
+    assert delta.Tables(site.out).read("drift").is_empty()
     acls.write_text("version: 1\nacls:\n" + ACL.format(name="y") + ACL.format(name="z"))
     site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS)
-    assert delta.read(site.out, "drift").select("change", "resource_name", "at").rows() == [
+    assert delta.Tables(site.out).read("drift").select("change", "resource_name", "at").rows() == [
         ("ADDED", "z", NOON),
         ("REMOVED", "x", NOON),
     ]
-    assert delta.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
+    assert delta.Tables(site.out).read("grant_usage")["resource_name"].to_list() == ["y", "z"]
     before = tables(site.out)
     site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS)
     assert tables(site.out) == before
@@ -390,7 +390,7 @@ def test_too_many_unreadable_lines_fail(
         return
     with pytest.raises(TooManyUnread, match=rf"{torn} of {good + torn} lines .* allowed: 5%"):
         site.run(max_quarantined=allowed)
-    assert delta.read(site.out, "denied").is_empty()
+    assert delta.Tables(site.out).read("denied").is_empty()
     assert not list(site.out.rglob("*.parquet"))
 
 
@@ -406,7 +406,7 @@ def test_truncated_log_is_quarantined(site: Site) -> None:
     assert row["lines"] == row["decisions"] + row["quarantined"]
     (warning,) = [each for each in row["warnings"] if "truncated" in each]
     assert warning.endswith(": 1")
-    reasons = delta.read(site.out, "quarantine")["reason"].to_list()
+    reasons = delta.Tables(site.out).read("quarantine")["reason"].to_list()
     assert sum("damaged gz" in each for each in reasons) == 1
 
 
@@ -458,7 +458,7 @@ def test_same_decisions_in_two_kinds_of_logs_are_rejected(site: Site) -> None:
     with pytest.raises(Conflicting, match=r"audit\.jsonl .* and .*kafka-authorizer\.log"):
         site.run()
 
-    assert not delta.files_of(site.out, "decisions")
+    assert not delta.Tables(site.out).files("decisions")
     site.run(different_servers=True)
     assert site.counts() == {"x": 2}
 
@@ -497,14 +497,14 @@ def test_events_of_two_clusters_are_separate(site: Site) -> None:
     for cluster, acls in of_each.items():
         row = site.run(inputs=(str(events),), cluster=cluster, acls=(str(acls),)).run
         assert row["cluster"] == cluster
-    assert refused_by(delta.read(site.out, "decisions")) == [("lkc-1", "x"), ("lkc-2", "y")]
+    assert refused_by(delta.Tables(site.out).read("decisions")) == [("lkc-1", "x"), ("lkc-2", "y")]
     for table in ("denied", "bindings", "grant_usage"):
-        assert refused_by(delta.read(site.out, table)) == [("lkc-1", "x"), ("lkc-2", "y")]
-    assert delta.read(site.out, "days").select("cluster", "count").rows() == [
+        assert refused_by(delta.Tables(site.out).read(table)) == [("lkc-1", "x"), ("lkc-2", "y")]
+    assert delta.Tables(site.out).read("days").select("cluster", "count").rows() == [
         ("lkc-1", 1),
         ("lkc-2", 1),
     ]
-    assert delta.read(site.out, "files")["clusters"].to_list() == [["lkc-1", "lkc-2"]]
+    assert delta.Tables(site.out).read("files")["clusters"].to_list() == [["lkc-1", "lkc-2"]]
     # Nothing is new for the one, whatever was made for the other.
     told: list[str] = []
     site.run(inputs=(str(events),), cluster="lkc-1", tell=told.append)
@@ -514,7 +514,7 @@ def test_events_of_two_clusters_are_separate(site: Site) -> None:
 def gold_of(out: Path, cluster: str) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of all gold tables that are about a cluster."""
     return {
-        name: delta.read(out, name).filter(pl.col("cluster") == cluster).rows()
+        name: delta.Tables(out).read(name).filter(pl.col("cluster") == cluster).rows()
         for name, table in TABLES.items()
         if table.layer == "gold"
     }

@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.jobs import sums
+from doorkeeper_pipeline.jobs.asking import DISTINCT, distinct
 from doorkeeper_pipeline.jobs.belonging import Cluster
-from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, distinct
 from doorkeeper_pipeline.jobs.sums import TABLE, NewsTask, SumTask, parts_of, up_to_date
 from doorkeeper_pipeline.tables import contents, delta, places
-from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
+from doorkeeper_pipeline.tables.delta import Change, DataFile, Tables, write_part
 from testkit.report_tables import table_of
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def cuts(out: str) -> int:
 
 def is_whole(out: str) -> bool:
     """Return whether the sum is what all decisions add up to."""
-    decisions = delta.read(out, "decisions").lazy()
+    decisions = delta.Tables(out).read("decisions").lazy()
     wanted = distinct(decisions, DISTINCT).sort(DISTINCT).select(*DISTINCT, *COUNTS).collect()
     return bool(rows_of(out).sort(DISTINCT).equals(wanted))
 
@@ -165,9 +166,7 @@ def test_a_day_loses_decisions(history: History) -> None:
         [f"days/2026-11-{day}" for day in (*range(10, 13), *range(14, 23))],
         [],
     )
-    assert not any(
-        isinstance(each, sums.DecisionsFile) and "11-10" in each.path for each in history.asked
-    )
+    assert not any(isinstance(each, DataFile) and "11-10" in each.path for each in history.asked)
     assert is_whole(history.out)
 
 

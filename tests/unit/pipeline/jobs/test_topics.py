@@ -52,7 +52,7 @@ class Site(Output):
 
     def ranges(self) -> list[tuple[int, int, int]]:
         """Return partition, first and end offset of all that was read."""
-        files = delta.read(self.out, "files")
+        files = delta.Tables(self.out).read("files")
         return sorted(files.select("partition", "first_offset", "end_offset").rows())
 
 
@@ -83,7 +83,7 @@ def test_quarantine_has_offsets(site: Site) -> None:
 
     site.run(max_quarantined=100)
 
-    quarantine = delta.read(site.out, "quarantine").sort("byte_offset")
+    quarantine = delta.Tables(site.out).read("quarantine").sort("byte_offset")
     assert quarantine.select("file", "byte_offset", "text").rows() == [
         (f"{site.address()}/1", 1, "{}"),
         (f"{site.address()}/1", 3, "garbage"),
@@ -183,7 +183,7 @@ def test_topics_and_files_are_combined(site: Site, tmp_path: Path) -> None:
 
 
 def test_range_within_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doorkeeper_pipeline.topics.ranges.RANGE_RECORDS", 2)
+    monkeypatch.setattr("doorkeeper_pipeline.topics.addresses.RANGE_RECORDS", 2)
     site.send(*(record(f"n{number}") for number in range(5)), linger_ms=50)
     told: list[str] = []
 
@@ -231,7 +231,7 @@ def test_required_permissions_on_the_topic(tmp_path: Path) -> None:
 
         assert "not authorized; READ and DESCRIBE on the topic are required" in str(caught.value)
         assert site.counts() == {"x": 1}
-        stored = [str(delta.read(site.out, name).to_dicts()) for name in ("files", "runs")]
+        stored = [str(delta.Tables(site.out).read(name).to_dicts()) for name in ("files", "runs")]
         assert not any("secret" in text for text in stored)
 
 

@@ -55,7 +55,7 @@ class Month(Output):
         self.summary = self.run(
             acls=(str(self.listing),), thresholds=NO_THRESHOLDS, max_quarantined=50
         )
-        rows = delta.read(self.out, "unused_grants")
+        rows = delta.Tables(self.out).read("unused_grants")
         return dict(rows.select("principal", "proposal").rows())
 
 
@@ -81,7 +81,7 @@ def test_principal_printed_as_object(tmp_path: Path, principal: str) -> None:
     assert "User:svc" not in found
     assert month.summary.evidence.agreement == 100
     assert found["User:*"] == "REMOVE"
-    assert set(delta.read(month.out, "decisions")["principal"]) == {"User:app", "User:svc"}
+    assert set(delta.Tables(month.out).read("decisions")["principal"]) == {"User:app", "User:svc"}
     normalised = [each for each in month.summary.run["warnings"] if "as an object" in each]
     assert [each.rpartition(": ")[2] for each in normalised] == [str(DAYS)]
 
@@ -96,7 +96,7 @@ def test_objects_in_json_messages(tmp_path: Path) -> None:
 
     output.run()
 
-    assert delta.read(output.out, "decisions")["principal"].to_list() == ["User:svc"]
+    assert delta.Tables(output.out).read("decisions")["principal"].to_list() == ["User:svc"]
 
 
 @pytest.mark.parametrize(

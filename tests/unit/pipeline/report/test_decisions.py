@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-from dataclasses import replace
 from typing import Any
 
-from doorkeeper_pipeline.jobs.left_out import LeftOut
+from msgspec import structs
+
+from doorkeeper_pipeline.jobs.causes import LeftOut
 from doorkeeper_pipeline.report.findings import Finding, Register
 from doorkeeper_pipeline.report.model import UNKNOWN, About, Report, Section, Statement
 from doorkeeper_pipeline.report.writing import report_of
@@ -115,14 +117,14 @@ def test_findings_are_grouped() -> None:
 def test_owners_and_acceptances_are_shown() -> None:
     day = dt.date(2026, 11, 1)
     said = Finding(kind="k", text="t", first_seen=day, owner="team", accepted_until=day)
-    register = Register({"over": said, "agreed": replace(said, accepted_until=LAST.date())})
+    register = Register({"over": said, "agreed": structs.replace(said, accepted_until=LAST.date())})
     left_out = LeftOut(("User:tool",), {"agreed": LAST.date()})
 
     page = report(
         finding("over"),
         finding("agreed"),
         finding("tool", principal="User:tool"),
-        about=replace(ABOUT, left_out=left_out),
+        about=dataclasses.replace(ABOUT, left_out=left_out),
         register=register,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from doorkeeper_pipeline.bindings import binding_of_row, text_of
-from doorkeeper_pipeline.jobs.left_out import LeftOut
+from doorkeeper_pipeline.jobs.causes import LeftOut
 from doorkeeper_pipeline.report.model import About, Commands, Names, Share, Tag
 from doorkeeper_pipeline.report.refusals import refusals_of
 from testkit.report_tables import table_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper_pipeline.report.visible import (
+from doorkeeper_pipeline.report.rendering import (
     pieces,
     plain,
     warning_of,

@@ -73,7 +73,7 @@ def test_folder_without_tables_is_rejected(tmp_path: Path) -> None:
 
 def test_damaged_table_keeps_the_old_report(tmp_path: Path) -> None:
     tables = filled(tmp_path / "tables")
-    Path(*delta.files_of(tables, "denied")).write_bytes(b"PAR1 no more")
+    Path(*delta.Tables(tables).files("denied")).write_bytes(b"PAR1 no more")
     (tmp_path / "report.html").write_text("old")
 
     with pytest.raises(Unreadable, match="tables"):

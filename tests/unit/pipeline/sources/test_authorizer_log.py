@@ -225,7 +225,7 @@ def test_memory_is_bounded_for_compressed_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1 << 18))
-    monkeypatch.setattr(authorizer_log, "RECORD_BYTES_MAX", 1 << 18)
+    monkeypatch.setattr(reading, "RECORD_BYTES_MAX", 1 << 18)
     path = tmp_path / "bomb.log.gz"
     path.write_bytes(gzip.compress(record("a").encode() + b"\n" + bytes(10 << 20), 1))
     parsed(tmp_path, record("a"))  # Modules that the first parse imports are not its memory.

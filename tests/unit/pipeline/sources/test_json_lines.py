@@ -8,6 +8,7 @@ import pytest
 
 from doorkeeper_pipeline.sources import json_lines, reading
 from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
+from doorkeeper_pipeline.sources.parsed import sum_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.Monk
     path = tmp_path / "file"
     path.write_bytes(b"a\n-\nx\n\nm\na")
 
-    found = json_lines.read(path, "", "trail", adapter)
+    found = sum_parts(json_lines.parse_parts(path, "", "trail", adapter))
 
     assert found.decisions["count"].sum() == 2
     assert (found.lines, found.ignored, found.missing) == (5, 2, 2)
@@ -43,7 +44,9 @@ def test_range_has_its_own_lines(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a\nx\na\na\n")
 
-    assert json_lines.read(path, "", "trail", adapter, 2, 6).decisions["count"].sum() == 1
+    found = sum_parts(json_lines.parse_parts(path, "", "trail", adapter, 2, 6))
+
+    assert found.decisions["count"].sum() == 1
 
 
 @pytest.mark.parametrize(

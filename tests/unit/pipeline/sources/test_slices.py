@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doorkeeper_pipeline.jobs.read import slices
 from doorkeeper_pipeline.sources import authorizer_log
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import sum_parts
-from doorkeeper_pipeline.sources.slices import slices
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper_pipeline.sources import trail
+from doorkeeper_pipeline.sources import json_lines, trail
 from doorkeeper_pipeline.sources.json_lines import Decided, Missing
+from doorkeeper_pipeline.sources.parsed import sum_parts
 from testkit import trail_files
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def test_truncated_line_is_quarantined(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     path.write_bytes(good + b"\n" + good[:50] + b"\n\n" + good + b"\n" + good[:9])
 
-    found = trail.read(path, "")
+    found = sum_parts(json_lines.parse_parts(path, "", trail.SOURCE, trail.line))
 
     assert found.decisions["count"].to_list() == [6]
     assert found.quarantine["byte_offset"].to_list() == [len(good) + 1, 2 * len(good) + 54]

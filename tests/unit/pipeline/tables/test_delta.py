@@ -17,7 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.delta import Change, Tables, clean, files_of, read
+from doorkeeper_pipeline.tables.delta import Change, Tables, clean
 from testkit.load import scaled
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -61,7 +61,7 @@ def changed(out: Path, number: int, *principals: str) -> None:
 
 def principals(out: Path) -> list[str]:
     """Return what the table denied says now."""
-    found: list[str] = read(out, "denied")["principal"].to_list()
+    found: list[str] = Tables(out).read("denied")["principal"].to_list()
     return found
 
 
@@ -77,7 +77,7 @@ def seen_by_others(out: Path) -> list[str]:
 
 
 def test_replaced_tables_have_versions(tmp_path: Path) -> None:
-    assert read(tmp_path, "denied").is_empty()
+    assert Tables(tmp_path).read("denied").is_empty()
     changed(tmp_path, 1, "User:a")
     changed(tmp_path, 2, "User:b", "User:c")
 
@@ -101,13 +101,13 @@ def test_tables_are_partitioned(tmp_path: Path) -> None:
     table = DeltaTable(str(tmp_path / "silver" / "decisions"))
     assert table.metadata().partition_columns == ["day"]
     assert pl.scan_delta(table).filter(pl.col("day") == dt.date(2026, 11, 23)).collect().rows() == (
-        read(tmp_path, "decisions").filter(pl.col("day") == dt.date(2026, 11, 23)).rows()
+        Tables(tmp_path).read("decisions").filter(pl.col("day") == dt.date(2026, 11, 23)).rows()
     )
     change = Change(Tables(tmp_path))
     change.remove("decisions", places.of_day("2026-11-22"))
     change.replace("runs", runs(24))
     change.commit()
-    assert read(tmp_path, "decisions")["day"].to_list() == [dt.date(2026, 11, 23)]
+    assert Tables(tmp_path).read("decisions")["day"].to_list() == [dt.date(2026, 11, 23)]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_table_with_another_layout_is_rejected(
     with pytest.raises(
         Unreadable, match=f"{table}: the table was written by another release: it {found}.*--tables"
     ):
-        read(tmp_path, table)
+        Tables(tmp_path).read(table)
 
 
 KILLED = """
@@ -182,7 +182,7 @@ def test_independent_table_is_visible_at_once(tmp_path: Path) -> None:
     change.replace("backtest", contents.empty("backtest"))
     change.commit()
 
-    assert len(files_of(tmp_path, "backtest")) == 1
+    assert len(Tables(tmp_path).files("backtest")) == 1
     assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:old"]
     changed(tmp_path, 2, "User:newer")
     assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:newer"]
@@ -242,7 +242,7 @@ def test_damaged_transaction_log_is_reported(tmp_path: Path) -> None:
     (tmp_path / "gold" / "denied" / "_delta_log" / f"{0:020}.json").write_text("{")
 
     with pytest.raises(Unreadable, match="gold/denied"):
-        read(tmp_path, "denied")
+        Tables(tmp_path).read("denied")
 
 
 def test_comments_and_statistics(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from doorkeeper_pipeline.tables.manifest import Work, compare, options_text
-from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.tables.manifest import SourceFile, Work, compare
 
-UTC = options_text({"zone": "UTC"})
+UTC = '{"zone": "UTC"}'
 
 
 def file(path: str = "/a.log", beginning: bytes = b"begin", **changed: Any) -> SourceFile:
@@ -99,7 +98,7 @@ def test_changed_zone_or_rebuild_reads_again() -> None:
     known = after(file())
 
     for work in (
-        compare(known, [file()], options_text({"zone": "Europe/Prague"})),
+        compare(known, [file()], '{"zone": "Europe/Prague"}'),
         compare(known, [file()], UTC, rebuild=True),
         compare(known, [file(source="trail")], UTC),
     ):

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.topics import compression
-from doorkeeper_pipeline.topics.compression import decompress
+from doorkeeper_pipeline.topics import batches
+from doorkeeper_pipeline.topics.batches import decompress
 
 DATA = b"".join(b"record %d," % number for number in range(1000))
 CODES = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -48,7 +48,7 @@ def test_damaged_data_is_rejected(name: str) -> None:
 
 @pytest.mark.parametrize("name", CODES)
 def test_decompressed_size_is_limited(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compression, "BYTES_MAX", 1 << 20)
+    monkeypatch.setattr(batches, "BYTES_MAX", 1 << 20)
 
     with pytest.raises(Unreadable, match=r"claims 2097152 bytes|a batch of more than 1 MB"):
         decompress(CODES[name], pack(name, bytes(2 << 20)))
