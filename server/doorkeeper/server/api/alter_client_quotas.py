@@ -10,38 +10,32 @@ Source: ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager`
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from doorkeeper.base.errors import DEFAULT_MESSAGES, answer_of
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, answer_of
+from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.quotas import (
+    Entity,
     QuotaAlteration,
     entity_of,
     host_names,
     is_address,
     plan_quotas,
 )
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     EntityResult,
     EntryResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from doorkeeper.base.errors import ApiError
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.quotas import Entity
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 (_ALTER_CONFIGS,) = needs(AlterClientQuotasRequest.API_KEY)
 

@@ -9,7 +9,6 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.config_alteration import (
     BROKER,
@@ -17,27 +16,25 @@ from doorkeeper.server.api.config_alteration import (
     GROUP,
     STORED_TYPES,
     TOPIC,
+    RequestedResource,
     alter,
     needs_by_type,
     respond,
 )
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node, Outcome
 from doorkeeper.server.resources.settings.operations import (
     Alteration,
     AlteredResource,
     ConfigOperation,
 )
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.config_alteration import RequestedResource
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 # Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
 _NEEDS = needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP)

@@ -12,26 +12,21 @@ Source: ``ReplicationControlManager.alterPartitionReassignments`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(AlterPartitionReassignmentsRequest.API_KEY)
 

@@ -9,23 +9,18 @@ Source: ``ConfigAdminManager.preprocess`` (4.3.1).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts, free
-from doorkeeper.server.api.node import Update, UpdateOperation
-from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.api.node import Node, Outcome, Response, Update, UpdateOperation
+from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.resources.settings import operations
 from doorkeeper.server.resources.settings.broker import OurRefusal, alter_values
 from doorkeeper.server.resources.settings.operations import AlteredResource, ConfigOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome, Response
-    from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 
 _Response = TypeVar("_Response")
 

@@ -16,9 +16,10 @@ Source: ``KafkaApis.handleConsumerGroupDescribe`` (4.3.1).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import (
     assignment_of,
@@ -28,6 +29,8 @@ from doorkeeper.server.api.typed_groups import (
     row_of,
     subscription_of,
 )
+from doorkeeper.server.resources.cluster import GroupMember
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -36,11 +39,6 @@ from doorkeeper_wire.messages.consumer_group_describe import (
     Member,
     TopicPartitions,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import GroupMember
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(ConsumerGroupDescribeRequest.API_KEY)
 

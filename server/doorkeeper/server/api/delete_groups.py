@@ -10,30 +10,24 @@ Source: ``handleDeleteGroupsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.base.slices import counts
+from doorkeeper.base.slices import Slices, counts
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.resources.groups import all_groups, plan_group_deletion
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 (_DELETE,) = needs(DeleteGroupsRequest.API_KEY)
 

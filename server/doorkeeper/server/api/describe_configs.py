@@ -21,20 +21,28 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.keys import LOG_LEVELS
-from doorkeeper.server.config.settings import ConfigSource
+from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings import operations
 from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
 from doorkeeper.server.resources.settings.group import group_settings
-from doorkeeper.server.resources.settings.topic import display, effective, topic_settings
+from doorkeeper.server.resources.settings.topic import (
+    TopicConfig,
+    display,
+    effective,
+    topic_settings,
+)
 from doorkeeper.server.resources.topics.names import reason_invalid
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -44,16 +52,8 @@ from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+Rows = Iterable[DescribeConfigsResourceResult]
 
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.config.settings import DescribedKey, Settings
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.resources.settings.topic import TopicConfig
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-    Rows = Iterable[DescribeConfigsResourceResult]
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 

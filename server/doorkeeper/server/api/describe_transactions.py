@@ -9,23 +9,18 @@ Source: ``handleDescribeTransactionsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import no_transactions
+from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TopicData,
     TransactionState,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import DescribedTransaction, Transactions
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(DescribeTransactionsRequest.API_KEY)
 

@@ -20,7 +20,6 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.config_alteration import (
     BROKER,
@@ -29,23 +28,21 @@ from doorkeeper.server.api.config_alteration import (
     GROUP,
     STORED_TYPES,
     TOPIC,
+    RequestedResource,
     alter,
     needs_by_type,
     respond,
 )
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node, Outcome
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.config_alteration import RequestedResource
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _NEEDS = needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 

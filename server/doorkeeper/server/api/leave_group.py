@@ -13,21 +13,18 @@ Source: ``handleLeaveGroupRequest``, ``GroupMetadataManager.classicGroupLeave`` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(LeaveGroupRequest.API_KEY)
 

@@ -18,18 +18,20 @@ Source: ``handleListOffsetRequest`` and ``ReplicaManager.fetchOffset`` of the br
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import NO_RECORDS, TimedOffset
+from doorkeeper.server.api.records import NO_RECORDS, LogReads, RecordReads, TimedOffset
 from doorkeeper.server.resources.topics.leadership import (
     LEADER_EPOCH,
     error_of_leader,
     error_of_replica,
 )
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -38,11 +40,6 @@ from doorkeeper_wire.messages.list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import LogReads, RecordReads
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(ListOffsetsRequest.API_KEY)
 

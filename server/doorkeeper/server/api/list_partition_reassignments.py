@@ -8,21 +8,17 @@ Source: ``ControllerApis.handleListPartitionReassignments`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.base.errors import answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(ListPartitionReassignmentsRequest.API_KEY)
 

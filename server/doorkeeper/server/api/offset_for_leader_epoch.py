@@ -13,18 +13,20 @@ Source: ``handleOffsetForLeaderEpochRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import NO_RECORDS
+from doorkeeper.server.api.records import NO_RECORDS, RecordReads
 from doorkeeper.server.resources.topics.leadership import (
     LEADER_EPOCH,
     UNKNOWN_EPOCH,
     error_of_leader,
 )
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -33,13 +35,6 @@ from doorkeeper_wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import RecordReads
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _CLUSTER_ACTION, _DESCRIBE = needs(OffsetForLeaderEpochRequest.API_KEY)
 

@@ -11,9 +11,9 @@ Source: ``KafkaApis.handleShareGroupDescribe`` (4.3.1).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import (
     assignment_of,
@@ -23,6 +23,8 @@ from doorkeeper.server.api.typed_groups import (
     row_of,
     subscription_of,
 )
+from doorkeeper.server.resources.cluster import GroupMember
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -31,11 +33,6 @@ from doorkeeper_wire.messages.share_group_describe import (
     ShareGroupDescribeResponse,
     TopicPartitions,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import GroupMember
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(ShareGroupDescribeRequest.API_KEY)
 

@@ -9,20 +9,16 @@ Source: ``KafkaApis.handleStreamsGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import find_groups, refuse_groups
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.streams_group_describe import (
     DescribedGroup,
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _ = needs(StreamsGroupDescribeRequest.API_KEY)
 

@@ -9,25 +9,20 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.permissions import allowed_names, authorized_operations, is_allowed
+from doorkeeper.server.api.declaration import Refuse
+from doorkeeper.server.api.node import Node, Response
+from doorkeeper.server.api.permissions import Need, allowed_names, authorized_operations, is_allowed
+from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
 from doorkeeper_wire.errors import Malformed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper.server.api.declaration import Refuse
-    from doorkeeper.server.api.node import Node, Response
-    from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
-
 
 Row = TypeVar("Row", bound=Any)
 

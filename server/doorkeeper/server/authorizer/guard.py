@@ -16,21 +16,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 
-from doorkeeper.acls.model import SortedBindings
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    ResourcePattern,
+    ResourceType,
+    SortedBindings,
+)
 from doorkeeper.acls.operations import full_mask
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.errors import ApiError, AuthorizerFault
 from doorkeeper.server.authorizer.awaitables import LATE, outcomes_of
 from doorkeeper.server.authorizer.contract import (
+    Action,
     AnswersAtOnce,
     AuthorizationResult,
     Authorizer,
+    AuthorizerServerInfo,
     DecisionPending,
+    Endpoint,
+    Eventually,
 )
 from doorkeeper.server.authorizer.result_checks import (
     CREATION,
@@ -42,45 +55,27 @@ from doorkeeper.server.authorizer.result_checks import (
 from doorkeeper.server.config.plug_ins import SlowCalls, closed, name_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.runtime.threads import beside
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+OnDecision = Callable[
+    [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
+    None,
+]
+OnEarlierDecision = Callable[
+    [
+        AuthorizableRequestContext,
+        Sequence[Action],
+        Sequence[AuthorizationResult],
+        AnswersAtOnce,
+    ],
+    None,
+]
+OnTypeDecision = Callable[
+    [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
+]
+OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext | None], None]
 
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import (
-        AclBinding,
-        AclBindingFilter,
-        AclOperation,
-        ResourcePattern,
-        ResourceType,
-    )
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.authorizer.contract import (
-        Action,
-        AuthorizerServerInfo,
-        Endpoint,
-        Eventually,
-    )
-    from doorkeeper.server.state.outcome import Results
-
-    OnDecision = Callable[
-        [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
-        None,
-    ]
-    OnEarlierDecision = Callable[
-        [
-            AuthorizableRequestContext,
-            Sequence[Action],
-            Sequence[AuthorizationResult],
-            AnswersAtOnce,
-        ],
-        None,
-    ]
-    OnTypeDecision = Callable[
-        [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
-    ]
-    OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext | None], None]
 
 SLOW_MS: Final = 50
 """The default of ``doorkeeper.authorizer.slow.ms``."""

@@ -18,13 +18,16 @@ Source: KIP-11; ``kafka.security.auth.Authorizer`` (2.3).
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
 
 from doorkeeper.acls.filters import entry_matches, matches
 from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
+    AclBindingFilter,
     PatternType,
     Principal,
     ResourcePattern,
@@ -36,23 +39,15 @@ from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
+    Action,
     AuthorizationResult,
     Authorizer,
+    AuthorizerServerInfo,
+    Endpoint,
+    Eventually,
     completed,
 )
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper.server.authorizer.contract import (
-        Action,
-        AuthorizerServerInfo,
-        Endpoint,
-        Eventually,
-    )
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
 

@@ -11,12 +11,10 @@ Source: ``KafkaDockerWrapper`` of Kafka 4.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from doorkeeper.server.config.naming import declaration_of, find_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PREFIX: Final = "KAFKA_"
 _OPTIONS: Final = "KAFKA_OPTS"

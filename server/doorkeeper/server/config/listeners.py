@@ -8,12 +8,13 @@ PLAINTEXT, it is the first advertised one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from doorkeeper.base.key import KeyValues
+from doorkeeper.base.key import Key, KeyValues
 from doorkeeper.base.values import INT_MAX, trim
+from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.keys import (
     ADVERTISED_LISTENERS,
     CONTROLLER_LISTENER_NAMES,
@@ -24,16 +25,10 @@ from doorkeeper.server.config.keys import (
     MAX_CONNECTIONS,
     SECURITY_INTER_BROKER_PROTOCOL,
 )
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl import mechanisms_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.key import Key
-    from doorkeeper.server.config.jaas_file import JaasFile
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.config.raw_config import RawConfig
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 

@@ -11,19 +11,16 @@ KIP-373.
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
 from hashlib import pbkdf2_hmac
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 
 USER: Final = "User"
 """The only type of principals that may renew a token."""

@@ -21,22 +21,27 @@ import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from msgspec.structs import replace
 
-from doorkeeper.base.slices import run_in_turns
-from doorkeeper.server.runtime.logger import NO_LOG
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.base.slices import Slices, run_in_turns
+from doorkeeper.server.runtime.logger import NO_LOG, Logger
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
-from doorkeeper.server.runtime.request_context import OPERATOR
+from doorkeeper.server.runtime.request_context import OPERATOR, AuthorizableRequestContext
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.server.state.state import State, apply
 from doorkeeper.server.state.store import (
+    Lease,
     LogEntry,
+    LogReader,
     OutcomeUnknown,
     StorageError,
+    Store,
     StoreReplaced,
     StoreUnavailable,
 )
@@ -48,14 +53,6 @@ from doorkeeper.server.state.submissions import (
     Submission,
     Submissions,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.store import Lease, LogReader, Store
 
 T = TypeVar("T")
 R = TypeVar("R")

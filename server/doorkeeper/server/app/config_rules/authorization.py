@@ -7,17 +7,13 @@ upgrade notes of 4.0.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from doorkeeper.acls.super_users import remark_on
 from doorkeeper.server.app.config_rules.findings import Hit
-from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER
+from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.app.config_rules.node import Node
 
 AUTHORIZER: Final = "authorizer.class.name"
 SUPER: Final = "super.users"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from doorkeeper.server.app.config_rules.authorization import AUTHORIZER, EVERYONE, STANDARD, SUPER
 from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import cluster_rule
 from doorkeeper.server.app.config_rules.sasl import TO_CONTROLLERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from doorkeeper.server.app.config_rules.node import Node
 
 _TOKENS: Final = "delegation.token.secret.key"
 

@@ -11,7 +11,8 @@ Compose for ``$``.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -20,13 +21,8 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
-from doorkeeper.server.app.config_rules.node import ConfigFile, addresses_in
+from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import WARNING, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.app.config_rules.node import Node
 
 _PREFIX: Final = "KAFKA_"
 _BITNAMI: Final = "KAFKA_CFG_"

@@ -6,8 +6,10 @@ Source: ``KafkaConfig.validateValues``, ``SocketServerConfigs.listenerListToEndP
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.key import Scope
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
@@ -21,11 +23,6 @@ from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import similar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
 
 MAP: Final = "listener.security.protocol.map"
 NAMES: Final = "controller.listener.names"

@@ -7,10 +7,12 @@ Source: ``KafkaConfig``, ``AbstractConfig.valuesWithPrefixOverride``, ``Listener
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base import jaas
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
@@ -19,11 +21,6 @@ from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.base.entry import Entry
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 JAAS_CONFIG: Final = "sasl.jaas.config"

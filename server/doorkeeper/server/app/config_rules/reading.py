@@ -6,8 +6,10 @@ Source: ``java.util.Properties.load(InputStream)``, ``ConfigDef.parseType`` (4.3
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import (
     bare_name,
@@ -17,14 +19,9 @@ from doorkeeper.server.app.config_rules.keys import (
     is_security_key,
     key_of,
 )
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, rule
 from doorkeeper.server.config.naming import resembling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Node
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BLANKS: Final = " \t\f"

@@ -10,12 +10,10 @@ starts, and does something else than the file seems to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.server.app.config_rules.findings import Hit, Product, Severity
-
-if TYPE_CHECKING:
-    from doorkeeper.server.app.config_rules.node import Node
+from doorkeeper.server.app.config_rules.node import Node
 
 ERROR: Final = Severity.ERROR
 WARNING: Final = Severity.WARNING

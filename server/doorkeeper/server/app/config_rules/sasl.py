@@ -6,20 +6,16 @@ Source: ``JaasContext.loadServerContext``, ``ChannelBuilders``, ``SaslChannelBui
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import JAAS_CONFIG
+from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Module, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Module, Node
 
 ENABLED: Final = "sasl.enabled.mechanisms"
 HANDLER: Final = "sasl.server.callback.handler.class"

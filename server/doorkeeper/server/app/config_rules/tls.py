@@ -6,18 +6,15 @@ Source: ``DefaultSslEngineFactory``, ``SslFactory``, ``ChannelBuilders`` (4.3.1)
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules import stores
 from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Node
 
 CLIENT_AUTH: Final = "ssl.client.auth"
 _STORES: Final = (("keystore", "key store"), ("truststore", "trust store"))

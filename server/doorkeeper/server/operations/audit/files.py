@@ -14,7 +14,8 @@ import errno
 import fcntl
 import json
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -31,9 +32,6 @@ from doorkeeper.server.state.storage.files import (
     sync_file,
     sync_folder,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A tenth of the size or less, at about 250 MB a second.
 COMPRESSION_LEVEL: Final = 3

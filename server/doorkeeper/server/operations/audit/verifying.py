@@ -16,19 +16,15 @@ listing and the reading are listed again and are not problems.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
-from doorkeeper.server.operations.audit.names import files_in
+from doorkeeper.server.operations.audit.names import AuditFile, files_in
 from doorkeeper.server.operations.audit.reading import GoneFile, UnreadableFile, event_of, lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from doorkeeper.server.operations.audit.names import AuditFile
 
 GAP, ORDER, TORN, UNREADABLE, CLOCK = "gap", "order", "torn", "unreadable", "clock"
 

@@ -19,22 +19,17 @@ Source: ``config/log4j.properties`` and ``config/log4j2.yaml`` of the releases.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
-from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
+from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME, Threshold
 from doorkeeper.server.operations.logs.pipeline import QUEUED_BYTES_MAX, write_all
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, NS_PER_S, as_kafka
-from doorkeeper.server.runtime.bounded_queue import BoundedQueue
+from doorkeeper.server.runtime.bounded_queue import Batch, BoundedQueue
 from doorkeeper.server.state.storage.files import unused_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from doorkeeper.server.authorizer.authorizer_log import Threshold
-    from doorkeeper.server.runtime.bounded_queue import Batch
 
 
 class Levels(Protocol):

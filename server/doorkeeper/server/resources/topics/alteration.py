@@ -5,20 +5,21 @@ Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
-from doorkeeper.server.resources.settings.operations import altered, not_a_list
+from doorkeeper.server.resources.settings.operations import (
+    AlteredResource,
+    ConfigOperation,
+    altered,
+    not_a_list,
+)
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.resources.settings.operations import AlteredResource, ConfigOperation
 
 
 class ConfigPolicy(Protocol):
