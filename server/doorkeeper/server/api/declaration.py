@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from doorkeeper.base.errors import answer_of
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node, Outcome, Response
-    from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.api.node import Node, Outcome, Response
+from doorkeeper.server.runtime.request_context import RequestContext
 
 Refuse = Callable[[Any, int, BaseException], "Response | None"]
 """From a request, its version and an error to the response: the broker's ``getErrorResponse``."""

@@ -54,7 +54,6 @@ from doorkeeper_wire.messages.describe_configs import (
 
 Rows = Iterable[DescribeConfigsResourceResult]
 
-
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 _DEFAULT_CONFIG, _LOGGER_CONFIG = 5, 6

@@ -19,26 +19,28 @@ Source: ``KafkaApis`` and the ``getErrorResponse`` of each request (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import Api
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.operations import REQUIRED
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, is_allowed_on_any, needs
+from doorkeeper.server.api.permissions import (
+    Need,
+    allowed_names,
+    is_allowed,
+    is_allowed_on_any,
+    needs,
+)
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.declared import module, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper_wire.declared.model import Field, Module
+from doorkeeper_wire.declared.model import Field, Module
 
 Values = dict[str, Any]
 """The fields of a struct by name."""

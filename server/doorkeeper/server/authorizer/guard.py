@@ -76,7 +76,6 @@ OnTypeDecision = Callable[
 ]
 OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext | None], None]
 
-
 SLOW_MS: Final = 50
 """The default of ``doorkeeper.authorizer.slow.ms``."""
 

@@ -51,7 +51,6 @@ from doorkeeper.server.security.scram_messages import (
 Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
 """Returns the credential of a user, at once or later; None for an unknown one."""
 
-
 # Half a kilobyte for each token; computing one again takes 4 ms of a thread.
 TOKENS_KEPT_MAX: Final = 4096
 _OTHER_ID = (

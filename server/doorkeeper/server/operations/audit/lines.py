@@ -12,7 +12,6 @@ from doorkeeper.server.operations.audit.queue import QueuedEvents
 
 Fault = tuple[QueuedEvents, Exception]
 
-
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 

@@ -31,7 +31,6 @@ from doorkeeper.server.state.store import StorageError
 
 ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
 
-
 EVENTS: Final = "text/event-stream"
 
 LIMIT: Final = 100

@@ -5,15 +5,11 @@ Source: ``JwksFileVerificationKeyResolver`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from doorkeeper.server.runtime.logger import Logger
 
 
 class FileKeys:

@@ -20,7 +20,6 @@ Connect = Callable[..., Awaitable[asyncpg.Connection]]
 Check = Callable[[asyncpg.Connection], Awaitable[None]]
 """Raises ``StoreReplaced`` for a database that is not the one of this node."""
 
-
 # Functions and operators must be PostgreSQL's own: the search path of a role or database may name
 # schemas such as public, where other users can create functions that match better and would run
 # with this node's rights.

@@ -20,7 +20,6 @@ from doorkeeper.server.state.store import StorageError
 
 Progress = Callable[[int, int], None]
 
-
 _DIGEST_BYTES: Final = 32
 
 
