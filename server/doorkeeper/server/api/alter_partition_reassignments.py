@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
@@ -88,24 +88,9 @@ def _row(index: int, error: BaseException | None) -> ReassignablePartitionRespon
     )
 
 
-def refuse(
-    request: AlterPartitionReassignmentsRequest, version: int, error: BaseException
-) -> AlterPartitionReassignmentsResponse:
-    """Answer the same error for the request and for every partition."""
-    code, text = answer_of(error)
-    return AlterPartitionReassignmentsResponse(
-        error_code=code.value,
-        error_message=text,
-        responses=tuple(
-            ReassignableTopicResponse(
-                name=topic.name,
-                partitions=tuple(
-                    _row(partition.partition_index, error) for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        ),
-    )
-
-
-API = declare(AlterPartitionReassignmentsRequest, handle, refuse, on_controller=True)
+API = declare(
+    AlterPartitionReassignmentsRequest,
+    handle,
+    refuse_rows(AlterPartitionReassignmentsResponse),
+    on_controller=True,
+)

@@ -18,14 +18,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import (
     assignment_of,
     authorize_rows,
     find_groups,
-    refuse_groups,
     row_of,
     subscription_of,
 )
@@ -102,5 +101,5 @@ def _topics(group: DescribedGroup) -> frozenset[str]:
 API = declare(
     ConsumerGroupDescribeRequest,
     handle,
-    refuse_groups(ConsumerGroupDescribeResponse, DescribedGroup),
+    refuse_rows(ConsumerGroupDescribeResponse, no_text),
 )

@@ -21,7 +21,7 @@ from functools import partial
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
@@ -87,13 +87,6 @@ def _row(name: str, error: BaseException | None) -> CreatePartitionsTopicResult:
     return CreatePartitionsTopicResult(name=name, error_code=code.value, error_message=text)
 
 
-def refuse(
-    request: CreatePartitionsRequest, version: int, error: BaseException
-) -> CreatePartitionsResponse:
-    """Answer the same error in every row: the response has no error of its own."""
-    return CreatePartitionsResponse(
-        results=tuple(_row(topic.name, error) for topic in request.topics)
-    )
-
-
-API = declare(CreatePartitionsRequest, handle, refuse, on_controller=True)
+API = declare(
+    CreatePartitionsRequest, handle, refuse_rows(CreatePartitionsResponse), on_controller=True
+)

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.settings import Settings
@@ -196,13 +196,4 @@ def _row_of_error(name: str, error: BaseException) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=code.value, error_message=text)
 
 
-def refuse(
-    request: CreateTopicsRequest, version: int, error: BaseException
-) -> CreateTopicsResponse:
-    """Answer the same error in every row: the response has no error of its own."""
-    return CreateTopicsResponse(
-        topics=tuple(_row_of_error(topic.name, error) for topic in request.topics)
-    )
-
-
-API = declare(CreateTopicsRequest, handle, refuse, on_controller=True)
+API = declare(CreateTopicsRequest, handle, refuse_rows(CreateTopicsResponse), on_controller=True)

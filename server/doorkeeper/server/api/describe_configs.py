@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows, stock_text
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.keys import LOG_LEVELS
@@ -302,15 +302,9 @@ _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
 }
 
 
-def refuse(
-    request: DescribeConfigsRequest, version: int, error: BaseException
-) -> DescribeConfigsResponse:
-    """Answer the same error for every resource, with the stock text of its code."""
-    code, _ = answer_of(error)
-    text = DEFAULT_MESSAGES.get(code)
-    return DescribeConfigsResponse(
-        results=tuple(_failure(resource, code, text) for resource in request.resources)
-    )
-
-
-API = declare(DescribeConfigsRequest, handle, refuse, on_controller=True)
+API = declare(
+    DescribeConfigsRequest,
+    handle,
+    refuse_rows(DescribeConfigsResponse, stock_text),
+    on_controller=True,
+)

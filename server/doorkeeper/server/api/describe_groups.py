@@ -19,8 +19,8 @@ Source: ``handleDescribeGroupsRequest`` of the broker 4.3.1.
 from __future__ import annotations
 
 from doorkeeper.acls.model import ResourceType
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
@@ -120,13 +120,4 @@ def _refusal(group_id: str, code: ErrorCode) -> DescribedGroup:
     return DescribedGroup(error_code=code.value, group_id=group_id)
 
 
-def refuse(
-    request: DescribeGroupsRequest, version: int, error: BaseException
-) -> DescribeGroupsResponse:
-    code, _ = answer_of(error)
-    return DescribeGroupsResponse(
-        groups=tuple(_refusal(group_id, code) for group_id in request.groups)
-    )
-
-
-API = declare(DescribeGroupsRequest, handle, refuse)
+API = declare(DescribeGroupsRequest, handle, refuse_rows(DescribeGroupsResponse, no_text))

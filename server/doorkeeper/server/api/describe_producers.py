@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.topics.leadership import error_of_replica
@@ -64,14 +64,4 @@ def _row(
     return TopicResponse(name=topic.name, partitions=tuple(partitions))
 
 
-def refuse(
-    request: DescribeProducersRequest, version: int, error: BaseException
-) -> DescribeProducersResponse:
-    """Answer the same error for every partition, without a text."""
-    code, _ = answer_of(error)
-    return DescribeProducersResponse(
-        topics=tuple(_row(topic, lambda _: (code, None)) for topic in request.topics)
-    )
-
-
-API = declare(DescribeProducersRequest, handle, refuse)
+API = declare(DescribeProducersRequest, handle, refuse_rows(DescribeProducersResponse, no_text))

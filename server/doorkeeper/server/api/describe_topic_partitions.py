@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from doorkeeper.acls.model import ResourceType
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import sort
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.server.config.keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
@@ -174,13 +174,6 @@ def _refusal(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic
     return DescribeTopicPartitionsResponseTopic(error_code=code.value, name=name)
 
 
-def refuse(
-    request: DescribeTopicPartitionsRequest, version: int, error: BaseException
-) -> DescribeTopicPartitionsResponse:
-    code, _ = answer_of(error)
-    return DescribeTopicPartitionsResponse(
-        topics=tuple(_refusal(topic.name, code) for topic in request.topics)
-    )
-
-
-API = declare(DescribeTopicPartitionsRequest, handle, refuse)
+API = declare(
+    DescribeTopicPartitionsRequest, handle, refuse_rows(DescribeTopicPartitionsResponse, no_text)
+)

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -64,13 +64,4 @@ def handle(
     )
 
 
-def refuse(
-    request: LeaveGroupRequest,
-    version: int,
-    error: BaseException,
-) -> LeaveGroupResponse:
-    code, _ = answer_of(error)
-    return LeaveGroupResponse(error_code=code.value)
-
-
-API = declare(LeaveGroupRequest, handle, refuse)
+API = declare(LeaveGroupRequest, handle, refuse_as(LeaveGroupResponse))

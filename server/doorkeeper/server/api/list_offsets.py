@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.api.records import NO_RECORDS, LogReads, RecordReads, TimedOffset
@@ -105,7 +105,9 @@ def handle(
         for name, partitions in rows.items()
     ]
     refused = [
-        _refusal(topic, _DESCRIBE.refusal) for topic in request.topics if topic.name not in allowed
+        refusal_of(ListOffsetsTopicResponse, topic, _DESCRIBE.refusal)
+        for topic in request.topics
+        if topic.name not in allowed
     ]
     return ListOffsetsResponse(topics=(*shown, *refused))
 
@@ -128,16 +130,4 @@ def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitio
     )
 
 
-def _refusal(topic: ListOffsetsTopic, code: ErrorCode) -> ListOffsetsTopicResponse:
-    return ListOffsetsTopicResponse(
-        name=topic.name, partitions=tuple(_empty(asked, code) for asked in topic.partitions)
-    )
-
-
-def refuse(request: ListOffsetsRequest, version: int, error: BaseException) -> ListOffsetsResponse:
-    """Answer the same error for every partition."""
-    code, _ = answer_of(error)
-    return ListOffsetsResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
-
-
-API = declare(ListOffsetsRequest, handle, refuse)
+API = declare(ListOffsetsRequest, handle, refuse_rows(ListOffsetsResponse, no_text))

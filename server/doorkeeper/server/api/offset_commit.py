@@ -24,9 +24,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.resources.cluster import Topic
@@ -173,14 +173,6 @@ class _RefusedPartitions:
         )
 
 
-def refuse(
-    request: OffsetCommitRequest, version: int, error: BaseException
-) -> OffsetCommitResponse:
-    """Answer the same error for every partition."""
-    code, _ = answer_of(error)
-    return OffsetCommitResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
-
-
 def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitResponseTopic:
     return OffsetCommitResponseTopic(
         name=asked.name,
@@ -194,4 +186,4 @@ def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitRe
     )
 
 
-API = declare(OffsetCommitRequest, handle, refuse)
+API = declare(OffsetCommitRequest, handle, refuse_rows(OffsetCommitResponse, no_text))

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import (
     assignment_of,
     authorize_rows,
     find_groups,
-    refuse_groups,
     row_of,
     subscription_of,
 )
@@ -79,6 +78,4 @@ def _topics(group: DescribedGroup) -> frozenset[str]:
     )
 
 
-API = declare(
-    ShareGroupDescribeRequest, handle, refuse_groups(ShareGroupDescribeResponse, DescribedGroup)
-)
+API = declare(ShareGroupDescribeRequest, handle, refuse_rows(ShareGroupDescribeResponse, no_text))

@@ -9,10 +9,10 @@ Source: ``KafkaApis.handleStreamsGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import find_groups, refuse_groups
+from doorkeeper.server.api.typed_groups import find_groups
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.streams_group_describe import (
     DescribedGroup,
@@ -41,6 +41,6 @@ def handle(
 API = declare(
     StreamsGroupDescribeRequest,
     handle,
-    refuse_groups(StreamsGroupDescribeResponse, DescribedGroup),
+    refuse_rows(StreamsGroupDescribeResponse, no_text),
     max_version=0,
 )

@@ -9,15 +9,14 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import Refuse
-from doorkeeper.server.api.node import Node, Response
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, allowed_names, authorized_operations, is_allowed
 from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -135,21 +134,3 @@ def assignment_of(data: bytes, node: Node) -> list[tuple[Topic, tuple[int, ...]]
         return []
     topics = ((row, node.topics.get(row.topic)) for row in assigned)
     return [(topic, row.partitions) for row, topic in topics if topic is not None]
-
-
-class _OfGroups(Protocol):
-    """A request about groups."""
-
-    group_ids: Sequence[str]
-
-
-def refuse_groups(response: type[Any], row: type[Any]) -> Refuse:
-    """Return a ``refuse`` that answers the same error for every group, without a text."""
-
-    def refuse(request: _OfGroups, version: int, error: BaseException) -> Response:
-        code, _ = answer_of(error)
-        rows = (row(error_code=code.value, group_id=group_id) for group_id in request.group_ids)
-        built: Response = response(groups=tuple(rows))
-        return built
-
-    return refuse
