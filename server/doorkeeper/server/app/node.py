@@ -23,8 +23,9 @@ from doorkeeper.server.resources.policies.guard import Policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads, DecisionCounter
+    from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
@@ -83,7 +84,7 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
-        self.decisions: DecisionCounter | None = None
+        self.decisions: GuardedAuthorizer | None = None
         """The guard of the authorizer, for answers that are repeated."""
         self.acl_rows: AclDescriber | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""

@@ -6,12 +6,12 @@ Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import (
     AlteredResource,
     ConfigOperation,
@@ -22,14 +22,8 @@ from doorkeeper.server.resources.settings.topic import InvalidConfig, check_conf
 from doorkeeper.server.resources.topics.names import reason_invalid
 
 
-class ConfigPolicy(Protocol):
-    """The policy that may refuse a change."""
-
-    def check_alteration(self, alteration: ConfigAlteration) -> None: ...
-
-
 def altered_topic(
-    resource: AlteredResource, topic: Topic | None, policy: ConfigPolicy
+    resource: AlteredResource, topic: Topic | None, policy: Policies
 ) -> Mapping[str, str]:
     """Return the configuration of a topic after a change; ``topic`` is None without one."""
     name = resource.name

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import AlteredResource
-from doorkeeper.server.resources.topics.alteration import ConfigPolicy, altered_topic
+from doorkeeper.server.resources.topics.alteration import altered_topic
 from doorkeeper.server.resources.topics.table import Topics, row_of
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
@@ -49,7 +50,7 @@ def plan_deletion(topics: Topics, names: Iterable[str]) -> tuple[Change, list[Ap
     return edit(TOPIC, deleted=deleted.values()), errors
 
 
-def plan_alteration(topics: Topics, resource: AlteredResource, policy: ConfigPolicy) -> Change:
+def plan_alteration(topics: Topics, resource: AlteredResource, policy: Policies) -> Change:
     """Return the change of a topic's configuration; an empty one if it is the same."""
     topic = topics.get(resource.name)
     configs = altered_topic(resource, topic, policy)
