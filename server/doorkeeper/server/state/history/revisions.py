@@ -58,12 +58,7 @@ class RowChange(Struct, frozen=True):
         if isinstance(row, StoredBinding):
             return record | next(records([row.binding]))
         if row is not None:
-            columns = KINDS[self.kind].columns
-            record |= {
-                column.name: _plain(getattr(row, column.name))
-                for column in columns
-                if not column.secret
-            }
+            record |= {name: _plain(value) for name, value in row.shown().items()}
         return record
 
     def text(self) -> str:
