@@ -253,7 +253,7 @@ class GuardedAuthorizer:
         """
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_s
-        begin = partial(change.begin, self.inner, context, items)
+        begin = partial(getattr(self.inner, change.method), context, items)
         call = partial(self._call, change.method, context, begin, makes_list=True)
         limit = asyncio.timeout_at(ends_s)
         outcomes: Sequence[Any]

@@ -23,8 +23,8 @@ from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
 from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import WARNING, rule
+from doorkeeper.server.config.environment import PREFIX, key_of_variable
 
-_PREFIX: Final = "KAFKA_"
 _BITNAMI: Final = "KAFKA_CFG_"
 _IMAGES: Final = re.compile(r"(^|/)(kafka|kafka-native|cp-kafka|cp-server|confluent-local)([:@]|$)")
 _NO_KEYS: Final = frozenset(
@@ -47,17 +47,10 @@ class NotCompose(ValueError):
     """The text is not a Compose file with a service of Kafka."""
 
 
-def key_of_variable(name: str) -> str:
-    """Return the key that the images make of a variable."""
-    bare = name.removeprefix(_BITNAMI if name.startswith(_BITNAMI) else _PREFIX).lower()
-    hyphens = bare.replace("___", "\0").replace("__", "\1")
-    return hyphens.replace("_", ".").replace("\0", "-").replace("\1", "_")
-
-
 def variable_of_key(key: str) -> str:
     """Return the variable that the images turn into a key."""
     text = key.replace("_", "\1").replace("-", "___").replace(".", "_").replace("\1", "__")
-    return _PREFIX + text.upper()
+    return PREFIX + text.upper()
 
 
 def files_of(text: str, name: str) -> list[ConfigFile]:
@@ -89,7 +82,7 @@ def _is_kafka(image: str, names: list[str]) -> bool:
     telling = {"KAFKA_PROCESS_ROLES", "KAFKA_LISTENERS", "KAFKA_ADVERTISED_LISTENERS"}
     telling |= {"KAFKA_CFG_PROCESS_ROLES", "KAFKA_CFG_LISTENERS", "KAFKA_ZOOKEEPER_CONNECT"}
     return bool(telling & set(names)) or (
-        _IMAGES.search(image) is not None and any(name.startswith(_PREFIX) for name in names)
+        _IMAGES.search(image) is not None and any(name.startswith(PREFIX) for name in names)
     )
 
 
@@ -133,12 +126,12 @@ def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
     entries, more = [], []
     for entry in dict((entry.key, entry) for entry in variables).values():  # noqa: C402
         eaten = _EATEN.search(entry.value)
-        if eaten is not None and entry.key.startswith(_PREFIX):
+        if eaten is not None and entry.key.startswith(PREFIX):
             hits.append(("C801", Hit(entry.source, entry.key, _eaten_text(eaten[0]))))
         value = _DEFAULT.sub(lambda match: match[2] or match[0], entry.value).replace("$$", "$")
-        is_key = entry.key.startswith(_PREFIX) and entry.key not in _NO_KEYS
+        is_key = entry.key.startswith(PREFIX) and entry.key not in _NO_KEYS
         if is_key and (entry.key.startswith(_BITNAMI) or "bitnami" not in image):
-            key = key_of_variable(entry.key)
+            key = key_of_variable(re.sub(f"^{_BITNAMI}", PREFIX, entry.key))
             entries.append(Entry(key, _as_written(key, value), entry.source))
         else:
             more.append(replace(entry, value=value))
@@ -218,9 +211,9 @@ def _likely(key: str) -> str:
 @rule("C803", WARNING)
 def variable_without_prefix(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
-        key = key_of_variable(_PREFIX + entry.key)
+        key = key_of_variable(PREFIX + entry.key)
         if "_" in entry.key and (is_known(key) and is_security_key(key)):
-            yield Hit(entry.source, entry.key, f"does not map to a key: write {_PREFIX}{entry.key}")
+            yield Hit(entry.source, entry.key, f"does not map to a key: write {PREFIX}{entry.key}")
     for entry in node.entries.values():
         if entry.key.startswith("cfg."):
             right = variable_of_key(entry.key.removeprefix("cfg."))
