@@ -96,7 +96,7 @@ def authorizer_log_of(
         logger.error("authorizer log not written", file=str(path), cause=error.strerror)
 
     try:
-        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=log_failure)
+        file = AuthorizerFile(path, usual.threshold, now_ns=time.time_ns, failed=log_failure)
     except OSError as error:
         text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
         raise StartError(text) from error

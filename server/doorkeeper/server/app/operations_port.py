@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.exchange import Counts
     from doorkeeper.server.operations.http.checks import Check
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import SightedStore
     from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.server.state.log import StateLog
 
@@ -234,7 +233,7 @@ def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
     meters.read(table.ACLS, acls)
 
 
-def read_store(meters: Meters, store: SightedStore) -> None:
+def read_store(meters: Meters, store: StateLog) -> None:
     """Register gauges of the store."""
     meters.read(table.REVISION, lambda: store.status().revision)
     meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)

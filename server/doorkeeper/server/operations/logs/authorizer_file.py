@@ -23,7 +23,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME, Threshold
 from doorkeeper.server.operations.logs.pipeline import QUEUED_BYTES_MAX, write_all
@@ -32,20 +31,13 @@ from doorkeeper.server.runtime.bounded_queue import Batch, BoundedQueue
 from doorkeeper.server.state.storage.files import unused_path
 
 
-class Levels(Protocol):
-    """The threshold of the authorizer's logger."""
-
-    @property
-    def threshold(self) -> Threshold: ...
-
-
 class AuthorizerFile:
     """A ``AuthorizerLog`` that writes to a file."""
 
     def __init__(
         self,
         path: Path,
-        levels: Levels,
+        threshold: Threshold,
         *,
         now_ns: Callable[[], int],
         failed: Callable[[OSError], None],
@@ -53,7 +45,7 @@ class AuthorizerFile:
     ) -> None:
         """``failed`` is called in the thread at the first write that fails."""
         self._path = path
-        self.threshold = levels.threshold
+        self.threshold = threshold
         self._now_ns = now_ns
         self._failed: Callable[[OSError], None] | None = failed
         self._is_new = not path.exists()
