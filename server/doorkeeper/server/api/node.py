@@ -69,9 +69,7 @@ class AuthorizerReads(Protocol):
         """Answer each action, in order."""
         ...
 
-    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]:
-        """Return the bindings that the filter matches."""
-        ...
+    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]: ...
 
     def authorized_operations(
         self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]

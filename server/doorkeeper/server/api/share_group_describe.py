@@ -72,7 +72,6 @@ def _member(node: Node, member: GroupMember) -> Member:
 
 
 def _topics(group: DescribedGroup) -> frozenset[str]:
-    """Return the topics that members have."""
     return frozenset(
         row.topic_name for member in group.members for row in member.assignment.topic_partitions
     )

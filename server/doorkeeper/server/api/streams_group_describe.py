@@ -26,7 +26,6 @@ _DESCRIBE, _ = needs(StreamsGroupDescribeRequest.API_KEY)
 def handle(
     request: StreamsGroupDescribeRequest, context: RequestContext, node: Node
 ) -> StreamsGroupDescribeResponse:
-    """Return an error for each group."""
     groups = find_groups(request.group_ids, "streams", _DESCRIBE, context, node)
     return StreamsGroupDescribeResponse(
         groups=tuple(

@@ -393,7 +393,6 @@ class Assembly:
 
     @property
     def _is_loaded(self) -> bool:
-        """Return whether the authorizer has loaded its data."""
         # Without endpoints nothing waits for the authorizer.
         return self._authorizer_started and all(
             _has_succeeded(wait) for wait in self._waits.values()

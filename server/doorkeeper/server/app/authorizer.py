@@ -158,7 +158,6 @@ def locate(entries: Iterable[Entry], error: Exception) -> str:
 
 
 def refused_start(settings: Settings, error: BaseException) -> StartError:
-    """Return the error of an authorizer that does not start."""
     text = one_line(error) or type(error).__name__
     return StartError(
         f"{AUTHORIZER_CLASS_NAME}={settings[AUTHORIZER_CLASS_NAME]} failed to start: {text}"

@@ -113,7 +113,6 @@ class DelegationTokens:
 
     @property
     def is_enabled(self) -> bool:
-        """Return whether there is a secret."""
         return bool(self._secret)
 
     def signed_tokens(self) -> Iterator[SignedToken]:

@@ -43,9 +43,7 @@ _BOUNDS: Final = frozenset({CONNECTIONS_MAX_REAUTH_MS.name, MAX_CONNECTIONS.name
 class FileUser(Protocol):
     """A part that reads files."""
 
-    def refresh(self) -> object:
-        """Use changed files."""
-        ...
+    def refresh(self) -> object: ...
 
 
 class Tls(FileUser, Protocol):

@@ -119,8 +119,6 @@ class OperationsPort:
 
 
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
-    """Return the checks of readiness."""
-
     def serving() -> CheckResult:
         draining = parts.draining()
         return CheckResult(not draining, "draining" if draining else "serving")
@@ -203,8 +201,6 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
 
 
 def read_counts(meters: Meters, counts: Counts) -> None:
-    """Register counters of connections."""
-
     def authentications() -> Mapping[tuple[str, ...], float]:
         return {
             (mechanism or NO_MECHANISM, "succeeded" if succeeded else "failed"): count
@@ -234,7 +230,6 @@ def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
 
 
 def read_store(meters: Meters, store: StateLog) -> None:
-    """Register gauges of the store."""
     meters.read(table.REVISION, lambda: store.status().revision)
     meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)
     meters.read(table.SNAPSHOT_AGE, lambda: store.status().age_s)

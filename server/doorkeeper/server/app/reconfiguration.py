@@ -70,7 +70,6 @@ class Reconfiguration:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings in use."""
         return self._node.settings
 
     def is_reloaded(self, name: str) -> bool:

@@ -63,7 +63,6 @@ class Session(NamedTuple):
 
 
 def has_older_interface(candidate: object) -> TypeGuard[type[Any]]:
-    """Return whether this is a class with the older interface."""
     return (
         isinstance(candidate, type)
         and not issubclass(candidate, Authorizer)
@@ -94,7 +93,6 @@ class OlderAuthorizer(Authorizer):
         self.older: Any = older  # known by its methods
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Initialize it."""
         # Optional here: in Kafka it belongs to the Configurable interface.
         initialize = getattr(self.older, "initialize", None)
         if initialize is not None:

@@ -43,7 +43,6 @@ def is_binding(result: object) -> TypeGuard[AclBinding]:
 
 
 def is_create_result(result: object) -> TypeGuard[AclCreateResult]:
-    """Return whether it is a valid result for one binding."""
     return isinstance(result, AclCreateResult) and (
         result.error is None or isinstance(result.error, ApiError)
     )

@@ -62,12 +62,10 @@ class Listener(KeyValues, frozen=True, kw_only=True):
 
     @property
     def authenticates(self) -> bool:
-        """Return whether clients must authenticate."""
         return self.security_protocol.startswith("SASL_")
 
     @property
     def encrypts(self) -> bool:
-        """Return whether connections use TLS."""
         return self.security_protocol.endswith("SSL")
 
 
@@ -209,7 +207,6 @@ def _advertised_addresses(
 def _protocols(
     raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
-    """Return the protocol of each listener that has one."""
     key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
     for text in raw[key].split(","):

@@ -204,7 +204,6 @@ SWEEP_INTERVAL_S_MAX: Final = 5.0
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the limits with the values of their keys."""
     keys = {name: reason.key for name, reason in REASONS.items()}
     values: dict[str, Any] = {name: settings[key] for name, key in keys.items() if key is not None}
     return Limits(**values)

@@ -151,9 +151,7 @@ class TokenReads(Protocol):
     """The part of the tokens that handlers use."""
 
     @property
-    def is_enabled(self) -> bool:
-        """Return whether a secret is configured."""
-        ...
+    def is_enabled(self) -> bool: ...
 
     def signed_tokens(self) -> Iterable[SignedToken]:
         """Return all tokens of the current secret with their HMACs."""

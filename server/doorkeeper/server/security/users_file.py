@@ -73,7 +73,6 @@ class HashedUsers:
 
 
 def users_file(path: Path, logger: Logger) -> ReloadedFiles[HashedUsers]:
-    """Return the users of a file."""
     return ReloadedFiles(lambda: HashedUsers(read(path)), logger, path)
 
 
@@ -98,7 +97,6 @@ def read(path: Path) -> dict[str, PasswordRecord]:
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file."""
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:

@@ -41,7 +41,6 @@ def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
 
 
 def delete_user(path: Path, name: str) -> None:
-    """Delete a user."""
     lines = lines_of(path)
     others = [line for line in lines if _name_in(line) != name]
     if len(others) == len(lines):

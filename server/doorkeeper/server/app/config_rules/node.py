@@ -198,7 +198,6 @@ class Node:
 
     @cached_property
     def inter_broker(self) -> str:
-        """Return the name of the inter-broker listener."""
         named = self.text("inter.broker.listener.name").upper()
         return named or (self.text("security.inter.broker.protocol").upper() or "PLAINTEXT")
 

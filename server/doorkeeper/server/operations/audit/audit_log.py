@@ -168,7 +168,6 @@ class AuditLog:
     def record_start(
         self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
     ) -> None:
-        """Record the start of the server."""
         self._put(
             Start(
                 cluster_id=cluster_id,

@@ -88,7 +88,6 @@ class AuditFolder:
             raise AuditLogError(f"{path}: the audit log cannot be written: {reason}") from error
 
     def release(self) -> None:
-        """Release the lock."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -72,9 +72,7 @@ class Basis(Protocol):
     """Super users, and the default without ACLs."""
 
     @property
-    def snapshot(self) -> Snapshot:
-        """Return the current ACLs."""
-        ...
+    def snapshot(self) -> Snapshot: ...
 
     @property
     def stale(self) -> bool:

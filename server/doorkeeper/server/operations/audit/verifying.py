@@ -88,7 +88,6 @@ class Verdict:
 
 
 def verify_log(folder: Path) -> Verdict:
-    """Verify an audit log."""
     verdict = Verdict()
     for node in sorted({file.node for file in files_in(folder)}):
         _verify_node(folder, _Node(node, verdict))
@@ -145,7 +144,6 @@ class _Node:
         self._wrong(UNREADABLE, file, None, text)
 
     def take(self, file: AuditFile) -> None:
-        """Verify the next file."""
         seqs = []
         try:
             for line, event in self._events(file):

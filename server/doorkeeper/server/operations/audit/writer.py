@@ -235,7 +235,6 @@ class Writer:
         )
 
     def _sync(self) -> None:
-        """Sync the open file."""
         self._unsynced_since_s = None
         if self._file is None:
             return

@@ -120,7 +120,6 @@ class Logs:
         return Logger(self._output(name), self._processors, {})
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
-        """Replace the levels of all loggers."""
         self._levels.replace(levels)
 
     def close(self) -> None:

@@ -56,7 +56,6 @@ def plan_partitions(
 def _topic_to_grow(
     topic: Topic | None, desired: WantedPartitions, brokers: Sequence[Broker], room: int
 ) -> Topic:
-    """Return the topic."""
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if desired.total == topic.partitions:

@@ -72,7 +72,6 @@ class KeySet(Struct, frozen=True):
 
 
 def parse(data: bytes) -> KeySet:
-    """Parse a key set."""
     if len(data) > JWKS_BYTES_MAX:
         raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes; at most {JWKS_BYTES_MAX}")
     try:

@@ -27,7 +27,6 @@ class FileKeys:
         return KeySet(()) if self._file is None else self._file.value
 
     async def start(self) -> None:
-        """Load the keys."""
         self._file = ReloadedFiles(self._load, self._logger, self._path)
 
     async def close(self) -> None:

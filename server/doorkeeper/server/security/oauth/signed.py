@@ -48,9 +48,7 @@ class KeySource(Protocol):
     """A source of verification keys."""
 
     @property
-    def keys(self) -> KeySet:
-        """Return the present keys."""
-        ...
+    def keys(self) -> KeySet: ...
 
     def fetch_newer(self) -> Awaitable[None] | None:
         """Fetch newer keys, since a token names an unknown one.

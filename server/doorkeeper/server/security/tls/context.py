@@ -57,7 +57,6 @@ class BuiltContext(Struct, frozen=True):
 
 
 def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> BuiltContext:
-    """Build the context."""
     warnings: list[str] = []
     identity = identity_of(settings, files)
     trusted = trust_store_of(settings, files)

@@ -39,7 +39,6 @@ class ListenerTls:
     __slots__ = ("_files", "_used", "settings")
 
     def __init__(self, settings: TlsSettings, logger: Logger) -> None:
-        """Read the files."""
         self.settings = settings
         self._used: BuiltContext | None = None
         paths = (settings[key] for key in FILES)

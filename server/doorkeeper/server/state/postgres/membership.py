@@ -88,7 +88,6 @@ async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeou
 
 
 async def registered(connection: asyncpg.Connection) -> list[Member]:
-    """Return the registered nodes, by id."""
     return [_member_of(*row) for row in await connection.fetch(_REGISTERED)]
 
 

@@ -97,7 +97,6 @@ WHERE revision <= (SELECT max(revision) FROM oldest)
 
 
 async def head(connection: asyncpg.Connection) -> int:
-    """Return the newest revision."""
     return _revision_in(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
 
 

@@ -161,7 +161,6 @@ async def meta(connection: asyncpg.Connection) -> dict[str, str]:
 
 
 async def identity(connection: asyncpg.Connection) -> StoreIdentity:
-    """Return the identity of a store."""
     values = await meta(connection)
     try:
         return StoreIdentity(

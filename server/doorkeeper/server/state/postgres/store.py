@@ -515,7 +515,6 @@ class SharedReader(LogReader):
         self.connection = connection
 
     async def _read(self, reading: Awaitable[T]) -> T:
-        """Wait for an operation."""
         try:
             return await reading
         except _FAILED as error:
@@ -575,6 +574,5 @@ class SharedLease(SharedReader, Lease):
         await self._store.write(self, encoded, batch)
 
     async def end(self) -> None:
-        """Release the lease."""
         if not self.is_committed:
             await self._read(self.transaction.rollback())

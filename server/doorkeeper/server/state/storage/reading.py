@@ -65,7 +65,6 @@ def read_acls(path: Path) -> StoredRows:
 
 
 def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
-    """Read the rows of a kind."""
     try:
         if kind is ACL:
             yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
@@ -80,7 +79,6 @@ def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
 
 
 def identity_of(connection: apsw.Connection) -> StoreIdentity:
-    """Return the identity of a store."""
     return StoreIdentity(
         str(schema.meta(connection, "cluster_id")),
         str(schema.meta(connection, "store_id")),

@@ -94,7 +94,6 @@ class SqliteStore(Store):
         meter: StoreMeter,
         created: _Created | None,
     ) -> None:
-        """See ``open``."""
         self._created = created
         self._lock = lock
         self._path = path
