@@ -152,7 +152,7 @@ def refusal_of(kind: type[R], asked: object, code: ErrorCode, text: str | None =
     for name in fields:
         source = _source(name, asked)
         if source and (name in IDENTIFYING or (name in arrays and not is_row_of_error)):
-            value = asked if source == "*" else getattr(asked, source)
+            value: Any = asked if source == "*" else getattr(asked, source)
             values[name] = value
             if name in arrays:
                 items = (refusal_of(arrays[name], item, code, text) for item in value or ())
