@@ -7,39 +7,37 @@ that builds the response from its result. To wait for an event it returns a ``De
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
-from doorkeeper.server.state.outcome import commit
+from doorkeeper.acls.model import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.base.errors import ApiError
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.resources.cluster import Broker, Group
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.operations import AlteredResource
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.resources.users import ScramUsers
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.outcome import Results, commit
+from doorkeeper.server.state.state import State
+from doorkeeper.server.state.submissions import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-
-    from doorkeeper.acls.model import (
-        AclBinding,
-        AclBindingFilter,
-        AclOperation,
-        ResourcePattern,
-        ResourceType,
-    )
-    from doorkeeper.base.errors import ApiError
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.cluster import Broker, Group
-    from doorkeeper.server.resources.policies.guard import Policies
-    from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
-    from doorkeeper.server.resources.topics.table import Topics
-    from doorkeeper.server.resources.users import ScramUsers
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.outcome import Results
-    from doorkeeper.server.state.state import State
-    from doorkeeper.server.state.submissions import Plan
 
 R = TypeVar("R")
 

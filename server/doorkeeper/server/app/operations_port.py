@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,29 +12,26 @@ from msgspec import Struct
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.operations.http.checks import CheckResult, results_of
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.net import Server
+from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.protocol.exchange import Counts
+from doorkeeper.server.operations.http.checks import Check, CheckResult, results_of
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
 from doorkeeper.server.operations.http.pages import Pages
 from doorkeeper.server.operations.http.port import HttpPort
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.state.log import StateLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from doorkeeper.server.app.clusters import Fleet
     from doorkeeper.server.app.history import StoreHistory
     from doorkeeper.server.app.node import LiveNode
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.config.http import HttpSettings
-    from doorkeeper.server.net import Server
-    from doorkeeper.server.net.limits import Limits
-    from doorkeeper.server.net.protocol.exchange import Counts
-    from doorkeeper.server.operations.http.checks import Check
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.series import Meters
-    from doorkeeper.server.state.log import StateLog
 
 
 class Parts(Struct, frozen=True):

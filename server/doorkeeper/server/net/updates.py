@@ -9,17 +9,15 @@ Those of all connections are ``net.context.UpdatesInFlight``.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.node import UpdateOperation
+from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.state.outcome import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Update
     from doorkeeper.server.net.context import ServerContext
     from doorkeeper.server.net.protocol.exchange import PendingUpdate
 

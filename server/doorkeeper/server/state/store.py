@@ -11,21 +11,20 @@ other nodes, plans, and commits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.change import Author, Change, Edit
+from doorkeeper.server.schema.kind import Kind
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
     from uuid import UUID
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.server.schema.change import Author, Change
-    from doorkeeper.server.schema.kind import Kind
 
 
 class StorageError(Exception):

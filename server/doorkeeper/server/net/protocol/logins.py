@@ -21,11 +21,11 @@ from doorkeeper.server.net.protocol.exchange import (
 )
 from doorkeeper.server.net.protocol.session import Reply, SessionAction, SessionState
 from doorkeeper_wire.api_keys import ApiKey
+from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.net.protocol.conversation import Conversation
-    from doorkeeper_wire.framing import RequestHeader
 
 NO_PRINCIPAL: Final = "cannot build the principal"
 
