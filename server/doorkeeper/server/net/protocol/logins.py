@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.plug_ins import one_line
+from doorkeeper.server.net.protocol.conversation import Conversation
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
     Body,
@@ -25,7 +26,6 @@ from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.conversation import Conversation
 
 NO_PRINCIPAL: Final = "cannot build the principal"
 
