@@ -12,9 +12,7 @@ from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.store import (
     Lease,
     LogEntry,
-    Logged,
     Store,
-    StoredState,
     StoreIdentity,
     StoreUnavailable,
 )
@@ -74,12 +72,3 @@ class _MemoryLease(Lease):
     async def head(self) -> int:
         entries = self._store.entries
         return entries[-1].revision if entries else 0
-
-    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
-        return (None,)
-
-    async def changes(self, after: int, rows_max: int) -> list[Logged]:
-        return []
-
-    async def load(self) -> StoredState:
-        raise AssertionError("an in-memory store allows only one writer")

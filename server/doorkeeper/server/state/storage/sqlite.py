@@ -53,10 +53,8 @@ from doorkeeper.server.state.storage.upkeep import CHECKPOINT_PAGES, Upkeep
 from doorkeeper.server.state.store import (
     Lease,
     LogEntry,
-    Logged,
     StorageError,
     Store,
-    StoredState,
     StoreIdentity,
     StoreReplaced,
 )
@@ -570,15 +568,6 @@ class _Writer(Lease):
 
     async def head(self) -> int:
         return self._identity_file.revision
-
-    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
-        return (None,)
-
-    async def changes(self, after: int, rows_max: int) -> list[Logged]:
-        return []
-
-    async def load(self) -> StoredState:
-        raise AssertionError("the embedded store is read once, at the start")
 
 
 def _check_there(
