@@ -54,7 +54,7 @@ from doorkeeper.server.authorizer.result_checks import (
 )
 from doorkeeper.server.config.plug_ins import SlowCalls, closed, name_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-from doorkeeper.server.runtime.threads import beside
+from doorkeeper.server.runtime.threads import beside, is_cancelled
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
@@ -402,7 +402,7 @@ class GuardedAuthorizer:
     def _fail(self, method: str, error: BaseException) -> NoReturn:
         if isinstance(error, (KeyboardInterrupt, MemoryError, DecisionPending)):
             raise error
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
             raise error
         if isinstance(error, AuthorizerFault):
             raise error
@@ -460,12 +460,6 @@ def _close_all(awaitables: Sequence[Any]) -> None:
         close = getattr(awaitable, "close", None)
         if close is not None:
             close()  # a coroutine that never began must not complain of it
-
-
-def _is_cancelled() -> bool:
-    """Return whether the present task is being cancelled, as at the end of the server."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _wrong_list(results: object, expected: int, of: str) -> Exception:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from doorkeeper.base.key import Key, KeyValues
 from doorkeeper.base.values import INT_MAX, trim
@@ -69,12 +68,23 @@ class Listener(KeyValues, frozen=True, kw_only=True):
         return self.security_protocol.endswith("SSL")
 
 
-class ListenerAddress(Struct, frozen=True):
+class ListenerAddress(NamedTuple):
     """An element of ``listeners`` or ``advertised.listeners``; the name is in upper case."""
 
     name: str
     host: str
     port: int
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether only this machine can reach the address."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def address_of(text: str) -> ListenerAddress | None:
+    """Return the address that a text is, None if it is malformed."""
+    match = _ADDRESS.fullmatch(text)
+    return None if match is None else ListenerAddress(match[1].upper(), match[2], int(match[3]))
 
 
 def listeners_of(raw: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
@@ -137,11 +147,11 @@ def _addresses(raw: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddres
     addresses = []
     # A repeated element counts once, as in Kafka (KIP-1161).
     for text in dict.fromkeys(raw[key]):
-        match = _ADDRESS.fullmatch(text)
-        if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
+        address = address_of(text)
+        if not (address and _NAME.fullmatch(address.name) and 0 <= address.port <= _PORT_MAX):
             raw.problem(key, f"found {text!r}; allowed: NAME://host:port")
         else:
-            addresses.append(ListenerAddress(match[1].upper(), match[2], int(match[3])))
+            addresses.append(address)
     if not addresses and not raw.problems:
         raw.problem(key, "no listener is given; allowed: NAME://host:port, ...")
     return addresses

@@ -30,6 +30,7 @@ from doorkeeper.base.slices import Slices, run_in_turns
 from doorkeeper.server.runtime.logger import NO_LOG, Logger
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.request_context import OPERATOR, AuthorizableRequestContext
+from doorkeeper.server.runtime.threads import is_cancelled
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.server.schema.kind import Kind
@@ -102,12 +103,6 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
 def _final_state(batch: Batch) -> State | Slices[State]:
     last = batch.last
     return batch.state if last is None else apply(batch.state, last.change, last.revision)
-
-
-def _is_cancelled() -> bool:
-    """Return whether the present task is being cancelled, as ``aclose`` does."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _error_of_plan(error: BaseException) -> Exception:
@@ -324,7 +319,7 @@ class StateLog:
                 self._submissions.fail_all(error)
             except BaseException as error:
                 # A store may raise CancelledError itself, which does not end this task.
-                if _is_cancelled():
+                if is_cancelled():
                     raise
                 # The state may be behind the store: with a shared one, reload it before the next
                 # change.
@@ -398,7 +393,7 @@ class StateLog:
                 planned: tuple[Change, Any] = await self._slices(submission.plan(state), lease)
                 submission.change, submission.result = planned
             except BaseException as error:
-                if _is_cancelled():
+                if is_cancelled():
                     raise
                 submission.error = _error_of_plan(error)
             last = None
@@ -445,7 +440,7 @@ class StateLog:
                 subscriber(committed)
             except BaseException as error:
                 # The other subscribers still run, and the task of the log goes on.
-                if _is_cancelled() or isinstance(error, KeyboardInterrupt):
+                if is_cancelled() or isinstance(error, KeyboardInterrupt):
                     raise
                 self._loop.call_exception_handler(
                     {"message": "a subscriber of the state log failed", "exception": error}
