@@ -69,7 +69,7 @@ def _sections() -> Iterator[str]:
         subject = (module.__doc__ or "").splitlines()[0].partition(": ")[2].rstrip(".")
         subject = subject or "the environment of container images"
         yield f"\n## {title}: {subject}\n"
-        for rule in RULES.values():
+        for _, rule in sorted(RULES.items()):
             look = rule.look or rule.compare
             if look is not None and look.__module__ == module.__name__:
                 yield from _section(rule)

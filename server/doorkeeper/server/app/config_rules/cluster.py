@@ -3,32 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from doorkeeper.server.app.config_rules.authorization import AUTHORIZER, EVERYONE, STANDARD, SUPER
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import Node
+from doorkeeper.server.app.config_rules.principals import MAPPING
 from doorkeeper.server.app.config_rules.rule import cluster_rule
 from doorkeeper.server.app.config_rules.sasl import TO_CONTROLLERS
 
 _TOKENS: Final = "delegation.token.secret.key"
 
 
-def _differing(
-    nodes: Sequence[Node], key: str, value: Callable[[Node], object], hide: str = ""
-) -> Iterator[Hit]:
-    """Yield a hit for the first node whose value differs from that of the first node."""
-    first = nodes[0]
-    for node in nodes[1:]:
-        if value(node) != value(first):
-            found = hide or f"found {node.text(key)!r}, and {first.text(key)!r}"
-            yield node.at(key, f"{found} in {first.name}")
-            return
+def _compared(
+    code: str,
+    key: str,
+    concerns: Callable[[Node], bool],
+    value: Callable[[Node], object],
+    found: str = "found {!r}, and {!r}",
+) -> None:
+    """Declare a rule: of the nodes that it concerns, none has another value than the first one."""
+
+    @cluster_rule(code)
+    def compare(nodes: Sequence[Node]) -> Iterator[Hit]:
+        first, *others = [node for node in nodes if concerns(node)] or [nodes[0]]
+        for node in others:
+            if value(node) != value(first):
+                text = found.format(node.text(key), first.text(key))
+                yield node.at(key, f"{text} in {first.name}")
+                return
+
+
+_HAS_AUTHORIZER: Final = attrgetter("has_authorizer")
+
+
+def _is_broker(node: Node) -> bool:
+    return "broker" in node.roles
+
+
+_compared("C702", SUPER, _HAS_AUTHORIZER, lambda node: set(node.super_users))
+_compared("C703", AUTHORIZER, _HAS_AUTHORIZER, lambda node: node.text(AUTHORIZER))
+_compared(
+    "C704",
+    EVERYONE,
+    lambda node: node.text(AUTHORIZER) == STANDARD,
+    lambda node: node.text(EVERYONE).lower() == "true",
+)
+_compared("C705", "inter.broker.listener.name", _is_broker, attrgetter("inter_broker"))
+_compared(
+    "C708",
+    _TOKENS,
+    lambda node: node.has(_TOKENS),
+    lambda node: node.text(_TOKENS),
+    "differs from the one",
+)
+_compared("C709", MAPPING, _is_broker, lambda node: node.of(MAPPING).replace(" ", ""))
 
 
 @cluster_rule("C701")
 def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Hit]:
-    brokers = [node for node in nodes if "broker" in node.roles]
     if not any(node.has_authorizer for node in nodes):
         return
     for node in nodes:
@@ -38,36 +72,8 @@ def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Hit]:
             yield node.at(
                 AUTHORIZER,
                 f"not set, but {other.name} has it: the {kind} need it"
-                f" too{'' if node in brokers else ', or no ACL can be changed'}",
+                f" too{'' if _is_broker(node) else ', or no ACL can be changed'}",
             )
-
-
-@cluster_rule("C702")
-def different_super_users(nodes: Sequence[Node]) -> Iterator[Hit]:
-    having = [node for node in nodes if node.has_authorizer]
-    if having:
-        yield from _differing(having, SUPER, lambda node: set(node.super_users))
-
-
-@cluster_rule("C703")
-def different_authorizers(nodes: Sequence[Node]) -> Iterator[Hit]:
-    having = [node for node in nodes if node.has_authorizer]
-    if having:
-        yield from _differing(having, AUTHORIZER, lambda node: node.text(AUTHORIZER))
-
-
-@cluster_rule("C704")
-def different_defaults(nodes: Sequence[Node]) -> Iterator[Hit]:
-    having = [node for node in nodes if node.text(AUTHORIZER) == STANDARD]
-    if having:
-        yield from _differing(having, EVERYONE, lambda node: node.text(EVERYONE).lower() == "true")
-
-
-@cluster_rule("C705")
-def different_inter_broker_listeners(nodes: Sequence[Node]) -> Iterator[Hit]:
-    brokers = [node for node in nodes if "broker" in node.roles]
-    if brokers:
-        yield from _differing(brokers, "inter.broker.listener.name", lambda node: node.inter_broker)
 
 
 @cluster_rule("C706")
@@ -125,22 +131,6 @@ def _refusal(node: Node, other: Node, listener: str, mechanism: str) -> str:
         if expected == mine.options.get("password")
         else (f"user_{name} has a different password")
     )
-
-
-@cluster_rule("C708")
-def different_token_secrets(nodes: Sequence[Node]) -> Iterator[Hit]:
-    having = [node for node in nodes if node.has(_TOKENS)]
-    if having:
-        hide = "differs from the one"
-        yield from _differing(having, _TOKENS, lambda node: node.text(_TOKENS), hide)
-
-
-@cluster_rule("C709")
-def different_mapping_rules(nodes: Sequence[Node]) -> Iterator[Hit]:
-    brokers = [node for node in nodes if "broker" in node.roles]
-    if brokers:
-        key = "ssl.principal.mapping.rules"
-        yield from _differing(brokers, key, lambda node: node.of(key).replace(" ", ""))
 
 
 @cluster_rule("C710")
