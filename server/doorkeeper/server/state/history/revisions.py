@@ -37,7 +37,7 @@ class RowChange(Struct, frozen=True):
     value: str
     deleted: bool
 
-    def row(self) -> object:
+    def row(self) -> Any:  # noqa: ANN401 - a row of its kind, as Kind.decode
         """Return the row without secrets; None if this version cannot read it."""
         kind = KINDS.get(self.kind)
         if kind is None:
