@@ -3,9 +3,9 @@
     .venv/bin/python tools/texts.py [--where] [FOLDER...]
 
 A text is an argument of an exception, of a function that prints a message, of a log event, or of a
-declaration of a key, a rule, an option or a metric; or it is held by a variable that is such an
-argument. Values stand as {}. Someone who knows Kafka, but not the product, reads the list aloud;
-what they stumble over is rewritten.
+declaration of a key, an option or a metric; or it is held by a variable that is such an argument.
+The rules of configurations have theirs in a file. Values stand as {}. Someone who knows Kafka, but
+not the product, reads the list aloud; what they stumble over is rewritten.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.server.app.rule_texts import FILE, rule_texts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,7 +26,7 @@ FOLDERS: Final = ("server", "pipeline", "broker", "protocol")
 
 PRINTING: Final = {
     *("fail", "say", "note", "tell", "show", "echo", "warn", "event"),
-    *("Meaning", "named_option", "Member", "Problem", "problem", "Hit", "Rule", "rule"),
+    *("Meaning", "named_option", "Member", "Problem", "problem", "Hit"),
     *("Finding", "Fact", "_counter", "_gauge", "_histogram"),
     *("Key", "file", "flag", "integer", "java_class", "long", "optional", "password", "text"),
     *("words",),
@@ -106,6 +108,8 @@ def main() -> None:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for line, text in texts_in(path.read_text("utf-8")):
                 seen.setdefault(text, f"{path.relative_to(ROOT)}:{line}")
+    for code, rule in rule_texts().items():
+        seen |= {text: f"{FILE.relative_to(ROOT)} {code}" for text in (rule.title, rule.why)}
     for text, where in seen.items():
         print(f"{where}: {text}" if asked.where else text)
 

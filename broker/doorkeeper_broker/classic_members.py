@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.node import TopicReads
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper_broker.assignors import Partition, Partitions
 from doorkeeper_broker.classic_group import Join, JoinAnswer, Sync, SyncAnswer
 from doorkeeper_broker.consumer_group import ConsumerGroup
@@ -30,7 +30,7 @@ CONSUMER: Final = "consumer"
 def join(
     group: ConsumerGroup,
     request: Join,
-    topics: TopicReads,
+    topics: Topics,
     describable: Callable[[Sequence[str]], Collection[str]],
     limits: GroupLimits,
     now_ms: int,
@@ -68,7 +68,7 @@ def common_protocols(group: ConsumerGroup, names: set[str]) -> set[str]:
 def _joined(
     group: ConsumerGroup,
     request: Join,
-    topics: TopicReads,
+    topics: Topics,
     describable: Callable[[Sequence[str]], Collection[str]],
     limits: GroupLimits,
     now_ms: int,
@@ -92,7 +92,7 @@ def _joined(
     return group.find(answer.member_id, None)
 
 
-def partitions_of(by_topic: Mapping[str, Sequence[int]], topics: TopicReads) -> Partitions:
+def partitions_of(by_topic: Mapping[str, Sequence[int]], topics: Topics) -> Partitions:
     """Return the partitions of topics that exist, by their ids."""
     known = ((topics.get(name), numbers) for name, numbers in by_topic.items())
     return frozenset(

@@ -23,8 +23,8 @@ from contextlib import suppress
 from typing import Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.node import TopicReads
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
 from doorkeeper_broker.consumer_member import (
@@ -56,7 +56,7 @@ class ConsumerGroup:
         self.assignment_epoch = 0
         self._members: dict[str, Consumer] = {}
         self._instances: dict[str, str] = {}
-        self._topics: TopicReads | None = None
+        self._topics: Topics | None = None
         """The topics of the server when they were last looked at."""
         self._matched: dict[str, frozenset[str]] = {}
         """The topics of each pattern."""
@@ -68,7 +68,7 @@ class ConsumerGroup:
     def heartbeat(
         self,
         beat: Beat,
-        topics: TopicReads,
+        topics: Topics,
         describable: Callable[[Sequence[str]], Collection[str]],
         limits: GroupLimits,
         now_ms: int,
@@ -294,7 +294,7 @@ class ConsumerGroup:
     def _match(
         self,
         pattern: str,
-        topics: TopicReads,
+        topics: Topics,
         describable: Callable[[Sequence[str]], Collection[str]],
     ) -> frozenset[str]:
         """Return the topics of a pattern; an empty one has none.
@@ -313,7 +313,7 @@ class ConsumerGroup:
         return frozenset(describable(names))
 
     def _match_again(
-        self, topics: TopicReads, describable: Callable[[Sequence[str]], Collection[str]]
+        self, topics: Topics, describable: Callable[[Sequence[str]], Collection[str]]
     ) -> dict[str, frozenset[str]]:
         found = {}
         for pattern in self._matched:
@@ -322,7 +322,7 @@ class ConsumerGroup:
                 found[pattern] = self._match(pattern, topics, describable)
         return found
 
-    def _look_at(self, topics: TopicReads, *, is_changed: bool) -> None:
+    def _look_at(self, topics: Topics, *, is_changed: bool) -> None:
         """Look at the topics of all members; the epoch rises if they have changed."""
         self._forget_unused()
         names = {name for each in self._members.values() for name in self._names(each)}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.server.api.node import TopicReads
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper_broker.classic_group import ClassicGroup, MemberState
 from doorkeeper_broker.classic_members import CONSUMER, common_protocols, partitions_of
 from doorkeeper_broker.consumer_group import ConsumerGroup
@@ -27,7 +27,7 @@ DOWNGRADES: Final = ("bidirectional", "downgrade")
 
 
 def upgraded(
-    group: ClassicGroup, topics: TopicReads, size_max: int, now_ms: int
+    group: ClassicGroup, topics: Topics, size_max: int, now_ms: int
 ) -> ConsumerGroup | None:
     """Return a classic group as one of the newer protocol; None if it cannot be one.
 
@@ -46,7 +46,7 @@ def upgraded(
     return found
 
 
-def _member(state: MemberState, epoch: int, topics: TopicReads, now_ms: int) -> Consumer:
+def _member(state: MemberState, epoch: int, topics: Topics, now_ms: int) -> Consumer:
     join = state.join
     subscription = decode_subscription(state.metadata)
     rows = decode_assignment(state.assignment).assigned_partitions if state.assignment else ()

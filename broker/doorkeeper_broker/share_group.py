@@ -22,7 +22,7 @@ from doorkeeper_broker.consumer_member import JOIN, Beat, BeatAnswer, GroupLimit
 from doorkeeper_broker.consumer_protocol import assignment_bytes, subscription_bytes
 
 if TYPE_CHECKING:
-    from doorkeeper.server.api.node import TopicReads
+    from doorkeeper.server.resources.topics.table import Topics
     from doorkeeper_broker.assignors import Partition, Partitions
     from doorkeeper_broker.share_partition import SharePartition
 
@@ -77,14 +77,12 @@ class ShareGroup:
         self.initialized: dict[bytes, int] = {}
         """The partitions, from the first one on, that offsets are described of; by topic."""
         self._members: dict[str, _Member] = {}
-        self._topics: TopicReads | None = None
+        self._topics: Topics | None = None
         self._sizes: dict[str, tuple[bytes, int]] = {}
 
     # --- members
 
-    def heartbeat(
-        self, beat: Beat, topics: TopicReads, limits: GroupLimits, now_ms: int
-    ) -> BeatAnswer:
+    def heartbeat(self, beat: Beat, topics: Topics, limits: GroupLimits, now_ms: int) -> BeatAnswer:
         """Let a member join or go on.
 
         Raises:
@@ -142,7 +140,7 @@ class ShareGroup:
         for partition in self.partitions.values():
             partition.release(member_id, self.deliveries_max)
 
-    def _look_at(self, topics: TopicReads, *, is_changed: bool) -> None:
+    def _look_at(self, topics: Topics, *, is_changed: bool) -> None:
         """Look at the topics of all members; the epoch rises if they have changed."""
         self._topics = topics
         names = sorted({name for each in self._members.values() for name in each.topics})

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.whoami.credentials import certificate_in
+from doorkeeper.cli.whoami.name_derivation import Credential, Ticket, derive
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.security.java_regex import PatternError
-from doorkeeper.server.security.name_derivation import Credential, Ticket, derive
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.oracle_names import ATTRIBUTES, NAMES, RULES, NamesOracle, der, name
 from testkit.oracle_rules import RulesOracle, kerberos_names, rules

@@ -80,16 +80,17 @@ def any_row(kind: Kind, key: int, value: int) -> Any:
     if kind is ACL:
         return binding(key)
     makers: dict[str, Callable[[str], object]] = {
-        "string": lambda name: f"{name}\0\ufdd0-{value}",
+        "str": lambda name: f"{name}\0\ufdd0-{value}",
         "int": lambda _: value,
         "float": lambda _: value / 2,
         "bytes": lambda _: value.to_bytes(16),
-        "strings": lambda _: (str(value), str(value + 1)),
-        "map": lambda _: {str(value): str(value)},
+        "tuple[str, ...]": lambda _: (str(value), str(value + 1)),
+        "Mapping[str, str]": lambda _: {str(value): str(value)},
     }
-    cells = [makers[column.type](column.name) for column in kind.columns]
-    for place in range(kind.key_columns):
-        cells[place] = f"{kind.columns[place].name}\0\ufdd0-{key}"
+    types = kind.row.__annotations__
+    cells = [makers[types[name]](name) for name in kind.row.__struct_fields__]
+    for place, name in enumerate(kind.key):
+        cells[place] = f"{name}\0\ufdd0-{key}"
     if kind is QUOTA:
         cells[0] = f'{{"user": "{key}\\u0000"}}'
     return kind.row(*cells)

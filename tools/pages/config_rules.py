@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.config_rules import checking
-from doorkeeper.server.app.config_rules.examples import BASE
 from doorkeeper.server.app.config_rules.findings import Product
-from doorkeeper.server.app.config_rules.rule import ALWAYS, PROPERTIES, RULES
+from doorkeeper.server.app.config_rules.rule import ALWAYS, RULES
+from doorkeeper.server.app.rule_texts import rule_texts
+from testkit.config_rule_examples import BASE, PROPERTIES, example
 from testkit.written_passwords import ROWS
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def text() -> str:
 
 def _table() -> str:
     rows = (
-        f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity.value} | {rule.title} |"
-        f" {_products(rule)} |\n"
-        for _, rule in sorted(RULES.items())
+        f"| [{code}](#{code.lower()}) | {RULES[code].severity.value} | {text.title} |"
+        f" {_products(RULES[code])} |\n"
+        for code, text in sorted(rule_texts().items())
     )
     return f"| code | severity | fault | of |\n|---|---|---|---|\n{''.join(rows)}"
 
@@ -68,22 +69,24 @@ def _sections() -> Iterator[str]:
         subject = (module.__doc__ or "").splitlines()[0].partition(": ")[2].rstrip(".")
         subject = subject or "the environment of container images"
         yield f"\n## {title}: {subject}\n"
-        for rule in RULES.values():
+        for _, rule in sorted(RULES.items()):
             look = rule.look or rule.compare
             if look is not None and look.__module__ == module.__name__:
                 yield from _section(rule)
 
 
 def _section(rule: Rule) -> Iterator[str]:
-    yield f"\n### {rule.code}\n\n{rule.title} ({rule.severity.value}). {rule.why}\n\n"
+    text = rule_texts()[rule.code]
+    yield f"\n### {rule.code}\n\n{text.title} ({rule.severity.value}). {text.why}\n\n"
     yield "```properties\n"
-    for line in (*_example("wrong", rule.wrong), *_example("right", rule.right)):
-        yield f"{line}\n"
+    for kind in ("wrong", "right"):
+        for line in _example(kind, example(rule.code, kind)):
+            yield f"{line}\n"
     yield "```\n"
 
 
-def _example(title: str, example: Mapping[str, str]) -> Iterator[str]:
-    for name, text in example.items():
+def _example(title: str, texts: Mapping[str, str]) -> Iterator[str]:
+    for name, text in texts.items():
         shown = "" if name == PROPERTIES else f", in {name}"
         yield f"# {title}{shown}" if text.strip() else f"# {title}: without it"
         if text.strip():

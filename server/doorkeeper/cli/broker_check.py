@@ -15,6 +15,7 @@ from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
 from doorkeeper.server.app.config_rules.findings import Product, Severity
 from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.config_rules.rule import RULES
+from doorkeeper.server.app.rule_texts import rule_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -137,7 +138,7 @@ def _json(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str
             {
                 "code": finding.code,
                 "severity": finding.severity.value,
-                "title": RULES[finding.code].title,
+                "title": rule_texts()[finding.code].title,
                 "file": finding.file,
                 "line": _line_of(finding),
                 "key": finding.key or None,
@@ -157,8 +158,8 @@ def _sarif(findings: Sequence[Finding]) -> Mapping[str, object]:
         "rules": [
             {
                 "id": code,
-                "shortDescription": {"text": RULES[code].title},
-                "fullDescription": {"text": RULES[code].why},
+                "shortDescription": {"text": rule_texts()[code].title},
+                "fullDescription": {"text": rule_texts()[code].why},
                 "defaultConfiguration": {"level": RULES[code].severity.value},
             }
             for code in codes

@@ -19,8 +19,8 @@ from cryptography import x509
 from cryptography.x509.name import _ASN1Type
 
 from doorkeeper.cli.whoami.credentials import certificate_in
+from doorkeeper.cli.whoami.name_derivation import Outcome, Ticket, derive
 from doorkeeper.server.config.loading import load
-from doorkeeper.server.security.name_derivation import Outcome, Ticket, derive
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit import kerberos
 from testkit.certificates import PASSWORD, trust_store, world

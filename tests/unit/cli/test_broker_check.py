@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.server.app.config_rules.examples import BASE
 from testkit.certificates import PASSWORD, world
+from testkit.config_rule_examples import BASE
 
 if TYPE_CHECKING:
     from pathlib import Path

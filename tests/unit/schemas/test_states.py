@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ def kinds_of(folder: Path, content: str = ODD) -> tuple[StateKind, ...]:
 
 def module_of(kinds: tuple[StateKind, ...]) -> Any:
     module = ModuleType("generated_kinds")
+    # There msgspec looks for what annotations name.
+    sys.modules[module.__name__] = module
     exec(declared_state_source(kinds), module.__dict__)
     return module
 
@@ -51,7 +54,8 @@ def test_generated_kind(tmp_path: Path) -> None:
     assert module.KINDS == {"odd": module.ODD}
     kind = module.ODD
     assert (kind.name, kind.field, kind.subject) == ("odd", "odds", "oddities")
-    assert (kind.audit_name, kind.audit_detail, kind.key_columns) == ("name", "place", 2)
+    assert (kind.audit_name, kind.audit_detail) == ("name", "place")
+    assert kind.key == ("place", "name")
     assert kind.encode(row) == Item('["here","one"]', '[1.5,null,"red",[]]', '["MTIzNA=="]')
     assert kind.decode(kind.encode(row)) == row
 

@@ -17,16 +17,16 @@ from doorkeeper.cli.json_records.questions import (
     WhoAmI,
 )
 from doorkeeper.cli.terminal import paint, printable
+from doorkeeper.cli.whoami.name_derivation import Outcome
 from doorkeeper.server.config.keys import SUPER_USERS
-from doorkeeper.server.security.name_derivation import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.cli.whoami.live import LiveAnswer
+    from doorkeeper.cli.whoami.name_derivation import Derivation
     from doorkeeper.server.config.listeners import Listener
-    from doorkeeper.server.security.name_derivation import Derivation
 
 SHOWN_MAX: Final = 40
 """The number of ACLs in the lines; JSON has all."""

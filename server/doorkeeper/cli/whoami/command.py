@@ -26,7 +26,7 @@ from doorkeeper.cli.whoami.credentials import (
     credential_of,
     token_in,
 )
-from doorkeeper.server.security.name_derivation import (
+from doorkeeper.cli.whoami.name_derivation import (
     Certificate,
     NotForListener,
     Outcome,
@@ -37,11 +37,11 @@ from doorkeeper.server.security.name_derivation import (
 
 if TYPE_CHECKING:
     from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.whoami.name_derivation import Credential
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.identity import Identity
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.security.name_derivation import Credential
 
 _CREDENTIALS: Final = "one of --cert, --token, --kerberos or --user"
 _WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "mechanisms")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.distinguished_name import NotDer, subject_of
 from doorkeeper.base.tls.pem import PemError, blocks_of
-from doorkeeper.client.logins import Bearer, Password
-from doorkeeper.server.security.handlers_contract import TokenRefused
-from doorkeeper.server.security.name_derivation import (
+from doorkeeper.cli.whoami.name_derivation import (
     BearerToken,
     Certificate,
     UserName,
 )
+from doorkeeper.client.logins import Bearer, Password
+from doorkeeper.server.security.handlers_contract import TokenRefused
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
     decode_base64url,
@@ -28,8 +28,8 @@ from doorkeeper.server.security.oauth.unsecured import unsigned_claims
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doorkeeper.cli.whoami.name_derivation import Credential
     from doorkeeper.client.config import ClientConfig
-    from doorkeeper.server.security.name_derivation import Credential
 
 _FILE_BYTES_MAX: Final = 1024 * 1024
 

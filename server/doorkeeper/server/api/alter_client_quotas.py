@@ -10,38 +10,32 @@ Source: ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager`
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from doorkeeper.base.errors import DEFAULT_MESSAGES, answer_of
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.base.errors import ApiError, answer_of
+from doorkeeper.base.slices import Slices
+from doorkeeper.server.api.declaration import declare, refuse_rows, stock_text
+from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.quotas import (
+    Entity,
     QuotaAlteration,
     entity_of,
     host_names,
     is_address,
     plan_quotas,
 )
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     EntityResult,
     EntryResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from doorkeeper.base.errors import ApiError
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.quotas import Entity
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 (_ALTER_CONFIGS,) = needs(AlterClientQuotasRequest.API_KEY)
 
@@ -95,25 +89,9 @@ def _entry(entity: Entity, error: ApiError | None) -> EntryResult:
     return EntryResult(error_code=code.value, error_message=text, entity=parts)
 
 
-def refuse(
-    request: AlterClientQuotasRequest, version: int, error: BaseException
-) -> AlterClientQuotasResponse:
-    """Answer the same error, with its stock text, for every entry of the request."""
-    code, text = answer_of(error)
-    text = DEFAULT_MESSAGES.get(code, text)
-    return AlterClientQuotasResponse(
-        entries=tuple(
-            EntryResult(
-                error_code=code.value,
-                error_message=text,
-                entity=tuple(
-                    EntityResult(entity_type=part.entity_type, entity_name=part.entity_name)
-                    for part in entry.entity
-                ),
-            )
-            for entry in request.entries
-        )
-    )
-
-
-API = declare(AlterClientQuotasRequest, handle, refuse, on_controller=True)
+API = declare(
+    AlterClientQuotasRequest,
+    handle,
+    refuse_rows(AlterClientQuotasResponse, stock_text),
+    on_controller=True,
+)

@@ -8,68 +8,38 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import Final
 
 from doorkeeper.server.api.config_alteration import (
     BROKER,
     CLIENT_METRICS,
     GROUP,
-    STORED_TYPES,
     TOPIC,
-    alter,
+    ConfigAlterations,
     needs_by_type,
-    respond,
 )
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.resources.settings.operations import (
-    Alteration,
-    AlteredResource,
-    ConfigOperation,
-)
+from doorkeeper.server.api.node import Node, Outcome
+from doorkeeper.server.resources.settings.operations import ConfigOperation
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
 
-if TYPE_CHECKING:
-    from doorkeeper.server.api.config_alteration import RequestedResource
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-# Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
-_NEEDS = needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP)
-
-_respond = partial(respond, AlterConfigsResponse, AlterConfigsResourceResponse)
+_ALTERATIONS: Final = ConfigAlterations(
+    # Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
+    needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP),
+    AlterConfigsResponse,
+    AlterConfigsResourceResponse,
+    operation_of=lambda _config: ConfigOperation.SET,
+    replaces=True,
+)
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    resources: list[tuple[RequestedResource, AlteredResource]] = [
-        (resource, _alteration(resource)) for resource in request.resources
-    ]
-    only = request.validate_only
-    return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
+    return _ALTERATIONS.alter(request, context, node)
 
 
-def _alteration(resource: AlterConfigsResource) -> AlteredResource:
-    return AlteredResource(
-        resource.resource_type == TOPIC,
-        resource.resource_name,
-        tuple(
-            Alteration(config.name, ConfigOperation.SET, config.value)
-            for config in resource.configs
-        ),
-        replaces=True,
-        stored_type=STORED_TYPES.get(resource.resource_type, ""),
-    )
-
-
-def refuse(
-    request: AlterConfigsRequest, version: int, error: BaseException
-) -> AlterConfigsResponse:
-    return _respond((resource, error) for resource in request.resources)
-
-
-API = declare(AlterConfigsRequest, handle, refuse, on_controller=True)
+API = declare(AlterConfigsRequest, handle, _ALTERATIONS.refuse, on_controller=True)

@@ -12,26 +12,21 @@ Source: ``ReplicationControlManager.alterPartitionReassignments`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.declaration import declare, refuse_rows
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(AlterPartitionReassignmentsRequest.API_KEY)
 
@@ -93,24 +88,9 @@ def _row(index: int, error: BaseException | None) -> ReassignablePartitionRespon
     )
 
 
-def refuse(
-    request: AlterPartitionReassignmentsRequest, version: int, error: BaseException
-) -> AlterPartitionReassignmentsResponse:
-    """Answer the same error for the request and for every partition."""
-    code, text = answer_of(error)
-    return AlterPartitionReassignmentsResponse(
-        error_code=code.value,
-        error_message=text,
-        responses=tuple(
-            ReassignableTopicResponse(
-                name=topic.name,
-                partitions=tuple(
-                    _row(partition.partition_index, error) for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        ),
-    )
-
-
-API = declare(AlterPartitionReassignmentsRequest, handle, refuse, on_controller=True)
+API = declare(
+    AlterPartitionReassignmentsRequest,
+    handle,
+    refuse_rows(AlterPartitionReassignmentsResponse),
+    on_controller=True,
+)

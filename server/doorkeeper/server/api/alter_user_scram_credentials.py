@@ -13,13 +13,13 @@ Source: ``ControllerApis.handleAlterUserScramCredentials``, ``ScramControlManage
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from doorkeeper.base.errors import answer_of
+from doorkeeper.base.errors import ApiError, answer_of
 from doorkeeper.base.slices import counts, sort
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.users import (
     CredentialDeletion,
@@ -27,18 +27,12 @@ from doorkeeper.server.resources.users import (
     plan_credentials,
     users_in,
 )
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from doorkeeper.base.errors import ApiError
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(AlterUserScramCredentialsRequest.API_KEY)
 

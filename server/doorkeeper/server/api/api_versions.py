@@ -20,12 +20,13 @@ Source: KIP-35, KIP-511, KIP-584, KIP-1242; ``handleApiVersionsRequest`` of the 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import TEST_BROKER
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.features import (
     LOWEST_LEVEL,
     METADATA_VERSION,
@@ -40,10 +41,6 @@ from doorkeeper_wire.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 

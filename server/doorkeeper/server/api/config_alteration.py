@@ -9,25 +9,24 @@ Source: ``ConfigAdminManager.preprocess`` (4.3.1).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts, free
-from doorkeeper.server.api.node import Update, UpdateOperation
-from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.api.node import Node, Outcome, Response, Update, UpdateOperation
+from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.resources.settings import operations
 from doorkeeper.server.resources.settings.broker import OurRefusal, alter_values
-from doorkeeper.server.resources.settings.operations import AlteredResource, ConfigOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome, Response
-    from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-_Response = TypeVar("_Response")
+from doorkeeper.server.resources.settings.operations import (
+    Alteration,
+    AlteredResource,
+    ConfigOperation,
+)
+from doorkeeper.server.runtime.request_context import RequestContext
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
@@ -51,6 +50,19 @@ class RequestedResource(Protocol):
     @property
     def resource_name(self) -> str: ...
 
+    @property
+    def configs(self) -> Sequence[Any]: ...
+
+
+class AlterationRequest(Protocol):
+    """A request of either API."""
+
+    @property
+    def resources(self) -> Sequence[RequestedResource]: ...
+
+    @property
+    def validate_only(self) -> bool: ...
+
 
 class Verbatim(ApiError):
     """A refusal whose text is sent even if it is the stock text of its code."""
@@ -60,64 +72,80 @@ Judged = AlteredResource | ApiError
 """A valid alteration, or its refusal."""
 
 
+class ConfigAlterations(Struct, frozen=True):
+    """What differs between both APIs.
+
+    ``needed`` is the permission for each resource type, ``response`` and ``row`` are the classes of
+    the API; ``operation_of`` returns the operation on a key of a request. ``replaces`` resets the
+    keys that are not in it.
+    """
+
+    needed: Mapping[int, Need]
+    response: Callable[..., Response]
+    row: Callable[..., object]
+    operation_of: Callable[[Any], int]
+    replaces: bool = False
+
+    def alter(self, request: AlterationRequest, context: RequestContext, node: Node) -> Outcome:
+        """Check each resource; alter the valid ones."""
+        resources = [(resource, self._altered(resource)) for resource in request.resources]
+        # All resources are judged before any is altered: the changes are one transaction.
+        judged = list(_judge(resources, self.needed, context, node))
+
+        def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
+            asked = (resource for resource, _ in resources)
+            return self._respond(zip(asked, in_order(judged, errors), strict=True))
+
+        changed = tuple(judgment for judgment in judged if isinstance(judgment, AlteredResource))
+        if not changed:
+            response = respond_in_order(())
+            free(judged)
+            free(resources)
+            return response
+        only = request.validate_only
+        return Update(
+            UpdateOperation.CONFIGS,
+            1,
+            lambda services: services.alter_configs(changed, context, validate_only=only),
+            respond_in_order,
+        )
+
+    def refuse(self, request: AlterationRequest, version: int, error: BaseException) -> Response:
+        return self._respond((resource, error) for resource in request.resources)
+
+    def _altered(self, resource: RequestedResource) -> AlteredResource:
+        return AlteredResource(
+            resource.resource_type == TOPIC,
+            resource.resource_name,
+            tuple(
+                Alteration(config.name, self.operation_of(config), config.value)
+                for config in resource.configs
+            ),
+            replaces=self.replaces,
+            stored_type=STORED_TYPES.get(resource.resource_type, ""),
+        )
+
+    def _respond(
+        self, answers: Iterable[tuple[RequestedResource, BaseException | None]]
+    ) -> Response:
+        rows = []
+        for resource, error in answers:
+            code, text = code_and_text(error)
+            rows.append(
+                self.row(
+                    error_code=code,
+                    error_message=text,
+                    resource_type=resource.resource_type,
+                    resource_name=resource.resource_name,
+                )
+            )
+        return self.response(responses=tuple(rows))
+
+
 def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
     """Return the permission that an API needs for each resource type."""
     on_cluster, on_topic, on_group = needs(api_key)
     return {kind: {TOPIC: on_topic, GROUP: on_group}.get(kind, on_cluster) for kind in types}
-
-
-def alter(
-    resources: list[tuple[RequestedResource, AlteredResource]],
-    needed: Mapping[int, Need],
-    context: RequestContext,
-    node: Node,
-    respond: Callable[[Iterable[tuple[RequestedResource, BaseException | None]]], Response],
-    *,
-    validate_only: bool,
-) -> Outcome:
-    """Check each resource, given with its requested alteration; alter the valid ones.
-
-    ``needed`` is the permission for each resource type. ``respond`` builds the response of the API.
-    """
-    # All resources are judged before any is altered: the changes are one transaction.
-    judged = list(_judge(resources, needed, context, node))
-
-    def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
-        asked = (resource for resource, _ in resources)
-        return respond(zip(asked, in_order(judged, errors), strict=True))
-
-    changed = tuple(judgment for judgment in judged if isinstance(judgment, AlteredResource))
-    if not changed:
-        response = respond_in_order(())
-        free(judged)
-        free(resources)
-        return response
-    return Update(
-        UpdateOperation.CONFIGS,
-        1,
-        lambda services: services.alter_configs(changed, context, validate_only=validate_only),
-        respond_in_order,
-    )
-
-
-def respond(
-    response: Callable[..., _Response],
-    row: Callable[..., object],
-    answers: Iterable[tuple[RequestedResource, BaseException | None]],
-) -> _Response:
-    """Return a response, of the classes of an API, with a row for each resource."""
-    rows = []
-    for resource, error in answers:
-        code, text = code_and_text(error)
-        rows.append(
-            row(
-                error_code=code,
-                error_message=text,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-        )
-    return response(responses=tuple(rows))
 
 
 def _judge(

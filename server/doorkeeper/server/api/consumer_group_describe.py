@@ -15,19 +15,14 @@ Source: ``KafkaApis.handleConsumerGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import (
-    assignment_of,
-    authorize_rows,
-    find_groups,
-    refuse_groups,
-    row_of,
-    subscription_of,
-)
+from doorkeeper.server.api.typed_groups import TypedGroups, assignment_of, subscription_of
+from doorkeeper.server.resources.cluster import GroupMember
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -37,13 +32,6 @@ from doorkeeper_wire.messages.consumer_group_describe import (
     TopicPartitions,
 )
 
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import GroupMember
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-_DESCRIBE, _DESCRIBE_TOPIC = needs(ConsumerGroupDescribeRequest.API_KEY)
-
 _CLASSIC_PROTOCOL: Final = 0
 _NEWER_PROTOCOL: Final = 1
 
@@ -51,20 +39,10 @@ _NEWER_PROTOCOL: Final = 1
 def handle(
     request: ConsumerGroupDescribeRequest, context: RequestContext, node: Node
 ) -> ConsumerGroupDescribeResponse:
-    groups = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
-    return ConsumerGroupDescribeResponse(
-        groups=authorize_rows(
-            (row_of(DescribedGroup, group, partial(_member, node)) for group in groups),
-            _topics,
-            _DESCRIBE_TOPIC,
-            context,
-            node,
-            shows_operations=request.include_authorized_operations,
-        )
-    )
+    return ConsumerGroupDescribeResponse(groups=_GROUPS.describe(request, context, node))
 
 
-def _member(node: Node, member: GroupMember) -> Member:
+def _member(member: GroupMember, node: Node) -> Member:
     assignment = _assignment(member.assignment, node)
     target = member.newer.target
     return Member(
@@ -101,8 +79,12 @@ def _topics(group: DescribedGroup) -> frozenset[str]:
     )
 
 
+_GROUPS: Final = TypedGroups(
+    "consumer", needs(ConsumerGroupDescribeRequest.API_KEY), DescribedGroup, _member, _topics
+)
+
 API = declare(
     ConsumerGroupDescribeRequest,
     handle,
-    refuse_groups(ConsumerGroupDescribeResponse, DescribedGroup),
+    refuse_rows(ConsumerGroupDescribeResponse, no_text),
 )

@@ -20,8 +20,8 @@ Source: the broker's ``AclApis.handleCreateAcls`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.acls.codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from doorkeeper.acls.model import (
@@ -38,22 +38,17 @@ from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.codes import UnknownElements
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.authorizer.result_checks import CREATION
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.create_acls import (
+    AclCreation,
     AclCreationResult,
     CreateAclsRequest,
     CreateAclsResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
-
-    from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.server.state.outcome import Results
-    from doorkeeper_wire.messages.create_acls import AclCreation
 
 (_ALTER,) = needs(CreateAclsRequest.API_KEY)
 

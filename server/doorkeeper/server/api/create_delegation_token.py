@@ -15,23 +15,19 @@ Source: ``KafkaApis.handleCreateTokenRequest``, ``DelegationTokenControlManager`
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.acls.validation import text_fault
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.tokens import USER, NewToken, SignedToken, may_ask
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_CREATE_TOKENS,) = needs(CreateDelegationTokenRequest.API_KEY)
 

@@ -16,27 +16,22 @@ Source: ``ControllerApis.createPartitions`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.declaration import declare, refuse_rows
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(CreatePartitionsRequest.API_KEY)
 
@@ -92,13 +87,6 @@ def _row(name: str, error: BaseException | None) -> CreatePartitionsTopicResult:
     return CreatePartitionsTopicResult(name=name, error_code=code.value, error_message=text)
 
 
-def refuse(
-    request: CreatePartitionsRequest, version: int, error: BaseException
-) -> CreatePartitionsResponse:
-    """Answer the same error in every row: the response has no error of its own."""
-    return CreatePartitionsResponse(
-        results=tuple(_row(topic.name, error) for topic in request.topics)
-    )
-
-
-API = declare(CreatePartitionsRequest, handle, refuse, on_controller=True)
+API = declare(
+    CreatePartitionsRequest, handle, refuse_rows(CreatePartitionsResponse), on_controller=True
+)

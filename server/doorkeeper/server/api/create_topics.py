@@ -19,16 +19,18 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.declaration import declare, refuse_rows
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
@@ -40,6 +42,8 @@ from doorkeeper.server.resources.topics.creation import (
 )
 from doorkeeper.server.resources.topics.names import CLUSTER_METADATA_TOPIC
 from doorkeeper.server.resources.topics.plans import plan_creation
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -47,15 +51,6 @@ from doorkeeper_wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.cluster import Broker
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.declared import StoredTopic
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(CreateTopicsRequest.API_KEY)
 
@@ -201,13 +196,4 @@ def _row_of_error(name: str, error: BaseException) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=code.value, error_message=text)
 
 
-def refuse(
-    request: CreateTopicsRequest, version: int, error: BaseException
-) -> CreateTopicsResponse:
-    """Answer the same error in every row: the response has no error of its own."""
-    return CreateTopicsResponse(
-        topics=tuple(_row_of_error(topic.name, error) for topic in request.topics)
-    )
-
-
-API = declare(CreateTopicsRequest, handle, refuse, on_controller=True)
+API = declare(CreateTopicsRequest, handle, refuse_rows(CreateTopicsResponse), on_controller=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from doorkeeper.base.errors import answer_of
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
+from doorkeeper.server.api.node import Node, Outcome, Response
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper_wire.message import Message, Record, arrays_of_structs
 
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node, Outcome, Response
-    from doorkeeper.server.runtime.request_context import RequestContext
+R = TypeVar("R", bound=Record)
 
 Refuse = Callable[[Any, int, BaseException], "Response | None"]
 """From a request, its version and an error to the response: the broker's ``getErrorResponse``."""
@@ -83,3 +84,85 @@ def refuse_as(response: type[Any], **fields: Any) -> Refuse:
         return built
 
     return refuse
+
+
+SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "group_id": ("group_id", "*"),
+    "groups": ("groups", "group_ids"),
+    "partition_index": ("partition_index", "partition", "*"),
+    "partitions": ("partitions", "partition_indexes"),
+    "responses": ("topics",),
+    "results": ("topics", "groups_names", "resources"),
+    "results_by_partition": ("partitions",),
+    "results_by_topic_v3_and_below": ("v3_and_below_topics",),
+    "results_by_transaction": ("transactions",),
+    "topic_results": ("topics",),
+    "transaction_states": ("transactional_ids",),
+    "transactional_id": ("transactional_id", "*"),
+}
+"""Which array of the request an array of a response has its rows from, and which field of an
+element a field that identifies a row, where it has not the same name alone: the first that the
+request has. "*" is the element itself, of an array of texts or numbers."""
+
+IDENTIFYING: Final = frozenset(
+    {
+        *("entity", "entity_name", "entity_type", "group_id", "name", "partition"),
+        *("partition_index", "producer_id", "resource_name", "resource_type", "topic", "topic_id"),
+        *("topic_name", "transactional_id"),
+    }
+)
+"""The fields that identify a row."""
+
+
+def own_text(_code: ErrorCode, text: str | None) -> str | None:
+    return text
+
+
+def stock_text(code: ErrorCode, text: str | None) -> str | None:
+    return DEFAULT_MESSAGES.get(code, text)
+
+
+def no_text(_code: ErrorCode, _text: str | None) -> None:
+    return None
+
+
+def refuse_rows(
+    response: type[Any], text_of: Callable[[ErrorCode, str | None], str | None] = own_text
+) -> Refuse:
+    """Return a ``refuse`` that answers the same error for each row that the request names.
+
+    The rows have its text or another one; so has the response where it has an error at its top.
+    """
+
+    def refuse(request: Record, _version: int, error: BaseException) -> Response:
+        code, text = answer_of(error)
+        built: Response = refusal_of(response, request, code, text_of(code, text))
+        return built
+
+    return refuse
+
+
+def refusal_of(kind: type[R], asked: object, code: ErrorCode, text: str | None = None) -> R:
+    """Return a response, or a row of it, for what is asked: a request, or an element of one."""
+    fields, arrays = kind.__struct_fields__, dict(arrays_of_structs(kind))
+    error = {"error_code": code.value, "error_message": text}
+    values: dict[str, Any] = {name: value for name, value in error.items() if name in fields}
+    # The arrays beside the error of a row, such as the members of a group, stay empty.
+    is_row_of_error = not issubclass(kind, Message) and bool(values)
+    for name in fields:
+        source = _source(name, asked)
+        if source and (name in IDENTIFYING or (name in arrays and not is_row_of_error)):
+            value: Any = asked if source == "*" else getattr(asked, source)
+            values[name] = value
+            if name in arrays:
+                items = (refusal_of(arrays[name], item, code, text) for item in value or ())
+                values[name] = tuple(items)
+    return kind(**values)
+
+
+def _source(name: str, asked: object) -> str:
+    """Return the field of a request, or of an element of it, for that of a row; empty if none."""
+    sources = SOURCES.get(name, (name,))
+    if not isinstance(asked, Record):
+        return "*" if "*" in sources else ""
+    return next((source for source in sources if hasattr(asked, source)), "")

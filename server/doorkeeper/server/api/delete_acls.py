@@ -17,28 +17,23 @@ Source: the broker's ``AclApis.handleDeleteAcls`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from doorkeeper.acls.model import AclBindingFilter
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.codes import UnknownElements, filter_of, filter_result
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.authorizer.result_checks import DELETION
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
-
-    from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.server.state.outcome import Results
 
 (_ALTER,) = needs(DeleteAclsRequest.API_KEY)
 

@@ -10,30 +10,24 @@ Source: ``handleDeleteGroupsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.base.slices import counts
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import Slices, counts
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.resources.groups import all_groups, plan_group_deletion
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 (_DELETE,) = needs(DeleteGroupsRequest.API_KEY)
 
@@ -77,14 +71,6 @@ def _row(group_id: str, code: ErrorCode) -> DeletableGroupResult:
     return DeletableGroupResult(group_id=group_id, error_code=code.value)
 
 
-def refuse(
-    request: DeleteGroupsRequest, version: int, error: BaseException
-) -> DeleteGroupsResponse:
-    """Answer the same error for every group."""
-    code, _ = answer_of(error)
-    return DeleteGroupsResponse(
-        results=tuple(_row(group_id, code) for group_id in request.groups_names)
-    )
-
-
-API = declare(DeleteGroupsRequest, handle, refuse, max_version=2)
+API = declare(
+    DeleteGroupsRequest, handle, refuse_rows(DeleteGroupsResponse, no_text), max_version=2
+)

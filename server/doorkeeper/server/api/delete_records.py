@@ -12,16 +12,20 @@ Source: ``handleDeleteRecordsRequest`` of the broker 4.3.1, ``Partition.deleteRe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import NO_RECORDS
+from doorkeeper.server.api.records import NO_RECORDS, RecordReads
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.leadership import error_of_leader
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -29,14 +33,6 @@ from doorkeeper_wire.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import RecordReads
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DELETE,) = needs(DeleteRecordsRequest.API_KEY)
 

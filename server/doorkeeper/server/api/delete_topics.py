@@ -18,32 +18,27 @@ Source: ``ControllerApis.deleteTopics`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.keys import DELETE_TOPIC_ENABLE
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import deletion_of_topics
 from doorkeeper.server.resources.topics.plans import plan_deletion
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 _DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(DeleteTopicsRequest.API_KEY)
 

@@ -10,12 +10,12 @@ Source: ``KafkaApis.handleDescribeClientQuotasRequest``, ``ClientQuotasImage.des
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.quotas import describe, quota_filter
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
@@ -23,10 +23,6 @@ from doorkeeper_wire.messages.describe_client_quotas import (
     EntryData,
     ValueData,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE_CONFIGS,) = needs(DescribeClientQuotasRequest.API_KEY)
 

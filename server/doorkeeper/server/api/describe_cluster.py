@@ -15,25 +15,21 @@ Source: the broker's ``AuthHelper.computeDescribeClusterResponse`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     cluster_operations,
     needs,
     require_on_cluster,
 )
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _ALTER, _DESCRIBE = needs(DescribeClusterRequest.API_KEY)
 

@@ -21,20 +21,28 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows, stock_text
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.keys import LOG_LEVELS
-from doorkeeper.server.config.settings import ConfigSource
+from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings import operations
 from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
 from doorkeeper.server.resources.settings.group import group_settings
-from doorkeeper.server.resources.settings.topic import display, effective, topic_settings
+from doorkeeper.server.resources.settings.topic import (
+    TopicConfig,
+    display,
+    effective,
+    topic_settings,
+)
 from doorkeeper.server.resources.topics.names import reason_invalid
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -44,16 +52,7 @@ from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.config.settings import DescribedKey, Settings
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.resources.settings.topic import TopicConfig
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-    Rows = Iterable[DescribeConfigsResourceResult]
+Rows = Iterable[DescribeConfigsResourceResult]
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
@@ -303,15 +302,9 @@ _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
 }
 
 
-def refuse(
-    request: DescribeConfigsRequest, version: int, error: BaseException
-) -> DescribeConfigsResponse:
-    """Answer the same error for every resource, with the stock text of its code."""
-    code, _ = answer_of(error)
-    text = DEFAULT_MESSAGES.get(code)
-    return DescribeConfigsResponse(
-        results=tuple(_failure(resource, code, text) for resource in request.resources)
-    )
-
-
-API = declare(DescribeConfigsRequest, handle, refuse, on_controller=True)
+API = declare(
+    DescribeConfigsRequest,
+    handle,
+    refuse_rows(DescribeConfigsResponse, stock_text),
+    on_controller=True,
+)

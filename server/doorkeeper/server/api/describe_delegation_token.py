@@ -16,24 +16,19 @@ Source: ``KafkaApis.handleDescribeTokensRequest``, ``DelegationTokenManager.filt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.resources.tokens import SignedToken, may_ask
+from doorkeeper.server.resources.tokens import SignedToken, Token, may_ask
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.tokens import Token
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOKENS = needs(DescribeDelegationTokenRequest.API_KEY)
 

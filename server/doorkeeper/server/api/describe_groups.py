@@ -18,28 +18,24 @@ Source: ``handleDescribeGroupsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.acls.model import ResourceType
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     authorized_operations,
     is_allowed,
     needs,
 )
+from doorkeeper.server.resources.cluster import Group, GroupMember
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import Group, GroupMember
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(DescribeGroupsRequest.API_KEY)
 
@@ -124,13 +120,4 @@ def _refusal(group_id: str, code: ErrorCode) -> DescribedGroup:
     return DescribedGroup(error_code=code.value, group_id=group_id)
 
 
-def refuse(
-    request: DescribeGroupsRequest, version: int, error: BaseException
-) -> DescribeGroupsResponse:
-    code, _ = answer_of(error)
-    return DescribeGroupsResponse(
-        groups=tuple(_refusal(group_id, code) for group_id in request.groups)
-    )
-
-
-API = declare(DescribeGroupsRequest, handle, refuse)
+API = declare(DescribeGroupsRequest, handle, refuse_rows(DescribeGroupsResponse, no_text))

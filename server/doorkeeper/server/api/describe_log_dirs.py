@@ -14,13 +14,15 @@ Source: ``handleDescribeLogDirsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.api.records import NO_RECORDS
+from doorkeeper.server.api.records import NO_RECORDS, RecordReads
 from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -28,13 +30,6 @@ from doorkeeper_wire.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import RecordReads
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(DescribeLogDirsRequest.API_KEY)
 

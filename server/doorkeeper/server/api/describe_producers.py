@@ -8,14 +8,16 @@ Source: ``handleDescribeProducersRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.topics.leadership import error_of_replica
 from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -23,12 +25,6 @@ from doorkeeper_wire.messages.describe_producers import (
     TopicRequest,
     TopicResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(DescribeProducersRequest.API_KEY)
 
@@ -68,14 +64,4 @@ def _row(
     return TopicResponse(name=topic.name, partitions=tuple(partitions))
 
 
-def refuse(
-    request: DescribeProducersRequest, version: int, error: BaseException
-) -> DescribeProducersResponse:
-    """Answer the same error for every partition, without a text."""
-    code, _ = answer_of(error)
-    return DescribeProducersResponse(
-        topics=tuple(_row(topic, lambda _: (code, None)) for topic in request.topics)
-    )
-
-
-API = declare(DescribeProducersRequest, handle, refuse)
+API = declare(DescribeProducersRequest, handle, refuse_rows(DescribeProducersResponse, no_text))

@@ -16,11 +16,13 @@ Source: ``KafkaRaftClient.handleDescribeQuorumRequest`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -30,10 +32,6 @@ from doorkeeper_wire.messages.describe_quorum import (
     TopicData,
 )
 from doorkeeper_wire.messages.describe_quorum import Node as Voter
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(DescribeQuorumRequest.API_KEY)
 

@@ -16,17 +16,21 @@ Source: ``DescribeTopicPartitionsRequestHandler`` and ``KRaftMetadataCache`` (4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from doorkeeper.acls.model import ResourceType
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import sort
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.server.config.keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -34,14 +38,6 @@ from doorkeeper_wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(DescribeTopicPartitionsRequest.API_KEY)
 
@@ -178,13 +174,6 @@ def _refusal(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic
     return DescribeTopicPartitionsResponseTopic(error_code=code.value, name=name)
 
 
-def refuse(
-    request: DescribeTopicPartitionsRequest, version: int, error: BaseException
-) -> DescribeTopicPartitionsResponse:
-    code, _ = answer_of(error)
-    return DescribeTopicPartitionsResponse(
-        topics=tuple(_refusal(topic.name, code) for topic in request.topics)
-    )
-
-
-API = declare(DescribeTopicPartitionsRequest, handle, refuse)
+API = declare(
+    DescribeTopicPartitionsRequest, handle, refuse_rows(DescribeTopicPartitionsResponse, no_text)
+)

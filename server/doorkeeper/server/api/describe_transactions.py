@@ -9,23 +9,18 @@ Source: ``handleDescribeTransactionsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import no_transactions
+from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TopicData,
     TransactionState,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import DescribedTransaction, Transactions
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(DescribeTransactionsRequest.API_KEY)
 
@@ -89,16 +84,6 @@ def _row(transactional_id: str, code: ErrorCode) -> TransactionState:
     return TransactionState(transactional_id=transactional_id, error_code=code.value)
 
 
-def refuse(
-    request: DescribeTransactionsRequest, version: int, error: BaseException
-) -> DescribeTransactionsResponse:
-    """Answer the same error for every id."""
-    code, _ = answer_of(error)
-    return DescribeTransactionsResponse(
-        transaction_states=tuple(
-            _row(transactional_id, code) for transactional_id in request.transactional_ids
-        )
-    )
-
-
-API = declare(DescribeTransactionsRequest, handle, refuse)
+API = declare(
+    DescribeTransactionsRequest, handle, refuse_rows(DescribeTransactionsResponse, no_text)
+)

@@ -12,22 +12,19 @@ If a caller without the permission asks with null, a broker fails and never answ
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.credentials import MECHANISM_CODES
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(DescribeUserScramCredentialsRequest.API_KEY)
 

@@ -14,12 +14,15 @@ Source: ``ReplicationControlManager.electLeaders`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.topics.placement import NO_LEADER, Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -27,11 +30,6 @@ from doorkeeper_wire.messages.elect_leaders import (
     ReplicaElectionResult,
     TopicPartitions,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(ElectLeadersRequest.API_KEY)
 

@@ -15,19 +15,15 @@ Source: ``KafkaApis.handleExpireTokenRequest``, ``DelegationTokenControlManager`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node, Outcome
 from doorkeeper.server.api.token_alteration import alter_token
 from doorkeeper.server.resources.tokens import Expiration
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,
     ExpireDelegationTokenResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 
 def handle(request: ExpireDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:

@@ -17,21 +17,18 @@ Source: ``handleFindCoordinatorRequest`` of the broker 4.3.1.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper.server.resources.cluster import Broker
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 _DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(FindCoordinatorRequest.API_KEY)

@@ -19,63 +19,37 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import Final
 
 from doorkeeper.server.api.config_alteration import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
     GROUP,
-    STORED_TYPES,
     TOPIC,
-    alter,
+    ConfigAlterations,
     needs_by_type,
-    respond,
 )
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper.server.api.node import Node, Outcome
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.incremental_alter_configs import (
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
 
-if TYPE_CHECKING:
-    from doorkeeper.server.api.config_alteration import RequestedResource
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-_NEEDS = needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
-
-_respond = partial(respond, IncrementalAlterConfigsResponse, AlterConfigsResourceResponse)
+_ALTERATIONS: Final = ConfigAlterations(
+    needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP),
+    IncrementalAlterConfigsResponse,
+    AlterConfigsResourceResponse,
+    operation_of=attrgetter("config_operation"),
+)
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    resources: list[tuple[RequestedResource, AlteredResource]] = [
-        (resource, _alteration(resource)) for resource in request.resources
-    ]
-    only = request.validate_only
-    return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
+    return _ALTERATIONS.alter(request, context, node)
 
 
-def _alteration(resource: AlterConfigsResource) -> AlteredResource:
-    return AlteredResource(
-        resource.resource_type == TOPIC,
-        resource.resource_name,
-        tuple(
-            Alteration(config.name, config.config_operation, config.value)
-            for config in resource.configs
-        ),
-        stored_type=STORED_TYPES.get(resource.resource_type, ""),
-    )
-
-
-def refuse(
-    request: IncrementalAlterConfigsRequest, version: int, error: BaseException
-) -> IncrementalAlterConfigsResponse:
-    return _respond((resource, error) for resource in request.resources)
-
-
-API = declare(IncrementalAlterConfigsRequest, handle, refuse, on_controller=True)
+API = declare(IncrementalAlterConfigsRequest, handle, _ALTERATIONS.refuse, on_controller=True)

@@ -15,22 +15,19 @@ Source: ``handleInitProducerIdRequest`` of the broker 4.3.1, ``TransactionCoordi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, is_allowed_on_any, needs
 from doorkeeper.server.config.test_broker_keys import TRANSACTION_MAX_TIMEOUT_MS
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(InitProducerIdRequest.API_KEY)
 

@@ -10,16 +10,14 @@ Source: ``handleJoinGroupRequest`` and ``GroupCoordinatorService.joinGroup`` of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(JoinGroupRequest.API_KEY)
 

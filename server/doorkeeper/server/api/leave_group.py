@@ -13,21 +13,18 @@ Source: ``handleLeaveGroupRequest``, ``GroupMetadataManager.classicGroupLeave`` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(LeaveGroupRequest.API_KEY)
 
@@ -67,13 +64,4 @@ def handle(
     )
 
 
-def refuse(
-    request: LeaveGroupRequest,
-    version: int,
-    error: BaseException,
-) -> LeaveGroupResponse:
-    code, _ = answer_of(error)
-    return LeaveGroupResponse(error_code=code.value)
-
-
-API = declare(LeaveGroupRequest, handle, refuse)
+API = declare(LeaveGroupRequest, handle, refuse_as(LeaveGroupResponse))

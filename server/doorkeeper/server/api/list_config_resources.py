@@ -11,23 +11,20 @@ Source: ``KafkaApis.handleListConfigResources`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE_CONFIGS,) = needs(ListConfigResourcesRequest.API_KEY)
 

@@ -13,20 +13,16 @@ Source: ``handleListGroupsRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.resources.cluster import Group
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import Group
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE_CLUSTER, _DESCRIBE = needs(ListGroupsRequest.API_KEY)
 

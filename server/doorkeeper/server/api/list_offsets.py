@@ -18,18 +18,20 @@ Source: ``handleListOffsetRequest`` and ``ReplicaManager.fetchOffset`` of the br
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import NO_RECORDS, TimedOffset
+from doorkeeper.server.api.records import NO_RECORDS, LogReads, RecordReads, TimedOffset
 from doorkeeper.server.resources.topics.leadership import (
     LEADER_EPOCH,
     error_of_leader,
     error_of_replica,
 )
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -38,11 +40,6 @@ from doorkeeper_wire.messages.list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import LogReads, RecordReads
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(ListOffsetsRequest.API_KEY)
 
@@ -108,7 +105,9 @@ def handle(
         for name, partitions in rows.items()
     ]
     refused = [
-        _refusal(topic, _DESCRIBE.refusal) for topic in request.topics if topic.name not in allowed
+        refusal_of(ListOffsetsTopicResponse, topic, _DESCRIBE.refusal)
+        for topic in request.topics
+        if topic.name not in allowed
     ]
     return ListOffsetsResponse(topics=(*shown, *refused))
 
@@ -131,16 +130,4 @@ def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitio
     )
 
 
-def _refusal(topic: ListOffsetsTopic, code: ErrorCode) -> ListOffsetsTopicResponse:
-    return ListOffsetsTopicResponse(
-        name=topic.name, partitions=tuple(_empty(asked, code) for asked in topic.partitions)
-    )
-
-
-def refuse(request: ListOffsetsRequest, version: int, error: BaseException) -> ListOffsetsResponse:
-    """Answer the same error for every partition."""
-    code, _ = answer_of(error)
-    return ListOffsetsResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
-
-
-API = declare(ListOffsetsRequest, handle, refuse)
+API = declare(ListOffsetsRequest, handle, refuse_rows(ListOffsetsResponse, no_text))

@@ -8,21 +8,14 @@ Source: ``ControllerApis.handleListPartitionReassignments`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from doorkeeper.base.errors import answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
-    OngoingPartitionReassignment,
-    OngoingTopicReassignment,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(ListPartitionReassignmentsRequest.API_KEY)
 
@@ -35,25 +28,9 @@ def handle(
     return ListPartitionReassignmentsResponse(error_message=None)
 
 
-def refuse(
-    request: ListPartitionReassignmentsRequest, version: int, error: BaseException
-) -> ListPartitionReassignmentsResponse:
-    """Answer an error for the whole request, with the partitions that it names."""
-    code, text = answer_of(error)
-    return ListPartitionReassignmentsResponse(
-        error_code=code.value,
-        error_message=text,
-        topics=tuple(
-            OngoingTopicReassignment(
-                name=topic.name,
-                partitions=tuple(
-                    OngoingPartitionReassignment(partition_index=index)
-                    for index in topic.partition_indexes
-                ),
-            )
-            for topic in request.topics or ()
-        ),
-    )
-
-
-API = declare(ListPartitionReassignmentsRequest, handle, refuse, on_controller=True)
+API = declare(
+    ListPartitionReassignmentsRequest,
+    handle,
+    refuse_rows(ListPartitionReassignmentsResponse),
+    on_controller=True,
+)

@@ -11,24 +11,20 @@ Source: ``TransactionCoordinator.handleListTransactions`` (4.3.1).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.api.records import no_transactions
+from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
     TransactionState,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import DescribedTransaction, Transactions
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(ListTransactionsRequest.API_KEY)
 

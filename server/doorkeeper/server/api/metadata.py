@@ -33,7 +33,7 @@ Source: ``handleTopicMetadataRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -41,7 +41,7 @@ from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts, sort
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     allowed_names,
@@ -51,10 +51,12 @@ from doorkeeper.server.api.permissions import (
     needs,
 )
 from doorkeeper.server.config.keys import AUTO_CREATE_TOPICS_ENABLE
+from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.topics.creation import created_automatically
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.server.resources.topics.plans import plan_creation
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -62,13 +64,6 @@ from doorkeeper_wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.resources.cluster import Broker, Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(
     MetadataRequest.API_KEY

@@ -7,37 +7,37 @@ that builds the response from its result. To wait for an event it returns a ``De
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
-from doorkeeper.server.state.outcome import commit
+from doorkeeper.acls.model import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.base.errors import ApiError
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.resources.cluster import Broker, Group
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.operations import AlteredResource
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.resources.users import ScramUsers
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.outcome import Results, commit
+from doorkeeper.server.state.state import State
+from doorkeeper.server.state.submissions import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-
-    from doorkeeper.acls.model import (
-        AclBinding,
-        AclBindingFilter,
-        AclOperation,
-        ResourcePattern,
-        ResourceType,
-    )
-    from doorkeeper.base.errors import ApiError
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
-    from doorkeeper.server.authorizer.guard import QuietDecisions
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.cluster import Broker, Group, Topic
-    from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
-    from doorkeeper.server.resources.topics.creation import TopicPolicies
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.outcome import Results
-    from doorkeeper.server.state.state import State
-    from doorkeeper.server.state.submissions import Plan
 
 R = TypeVar("R")
 
@@ -58,36 +58,6 @@ class ApiRange(Struct, frozen=True):
     max_version: int
 
 
-class TopicReads(Protocol):
-    """All topics."""
-
-    def get(self, name: str) -> Topic | None: ...
-
-    def by_id(self, topic_id: bytes) -> Topic | None:
-        """Return the topic of this id (16 bytes)."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """Return all names, sorted."""
-        ...
-
-    def colliding(self, name: str) -> str | None:
-        """Return a topic whose name differs only in dots and underscores."""
-        ...
-
-
-class ScramUserReads(Protocol):
-    """The users with SCRAM credentials, without the secrets."""
-
-    def names(self) -> Sequence[str]:
-        """Return all names, sorted."""
-        ...
-
-    def iterations_of(self, user: str) -> Mapping[str, int]:
-        """Return a user's iterations by mechanism; empty without credentials."""
-        ...
-
-
 class AuthorizerReads(Protocol):
     """The part of an authorizer that handlers may call."""
 
@@ -97,9 +67,7 @@ class AuthorizerReads(Protocol):
         """Answer each action, in order."""
         ...
 
-    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]:
-        """Return the bindings that the filter matches."""
-        ...
+    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]: ...
 
     def authorized_operations(
         self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
@@ -115,17 +83,6 @@ class AuthorizerReads(Protocol):
     ) -> AuthorizationResult:
         """Return whether the caller may do this to any resource of a type (KIP-679)."""
         ...
-
-
-class DecisionCounter(Protocol):
-    """Decisions that may be taken again without asking: ``authorizer.guard``."""
-
-    @property
-    def decided(self) -> tuple[int, int]: ...
-
-    def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None: ...
-
-    def decide_again(self, decisions: QuietDecisions) -> bool: ...
 
 
 class AclDescriber(Protocol):
@@ -188,7 +145,7 @@ class Node(Protocol):
         ...
 
     @property
-    def topics(self) -> TopicReads: ...
+    def topics(self) -> Topics: ...
 
     @property
     def tokens(self) -> TokenReads: ...
@@ -199,18 +156,18 @@ class Node(Protocol):
         ...
 
     @property
-    def scram_users(self) -> ScramUserReads: ...
+    def scram_users(self) -> ScramUsers: ...
 
     @property
     def settings(self) -> Settings: ...
 
     @property
-    def policies(self) -> TopicPolicies:
+    def policies(self) -> Policies:
         """Return the policies that may refuse new topics."""
         ...
 
     @property
-    def decisions(self) -> DecisionCounter | None:
+    def decisions(self) -> GuardedAuthorizer | None:
         """Return what counts decisions; None without an authorizer, and in other threads."""
         ...
 

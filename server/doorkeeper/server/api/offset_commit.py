@@ -18,19 +18,24 @@ Source: ``handleOffsetCommitRequest`` and ``OffsetMetadataManager`` of the broke
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import Slices
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import Committer, all_groups, partition_text, plan_commit
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -39,17 +44,7 @@ from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
-    from doorkeeper_wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
+from doorkeeper_wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 
 _READ_GROUP, _READ = needs(OffsetCommitRequest.API_KEY)
 
@@ -178,14 +173,6 @@ class _RefusedPartitions:
         )
 
 
-def refuse(
-    request: OffsetCommitRequest, version: int, error: BaseException
-) -> OffsetCommitResponse:
-    """Answer the same error for every partition."""
-    code, _ = answer_of(error)
-    return OffsetCommitResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
-
-
 def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitResponseTopic:
     return OffsetCommitResponseTopic(
         name=asked.name,
@@ -199,4 +186,4 @@ def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitRe
     )
 
 
-API = declare(OffsetCommitRequest, handle, refuse)
+API = declare(OffsetCommitRequest, handle, refuse_rows(OffsetCommitResponse, no_text))

@@ -13,29 +13,24 @@ Source: ``handleOffsetDeleteRequest`` and ``OffsetMetadataManager`` of the broke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, refuse_as
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.resources.groups import all_groups, plan_deletion
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.node import Node, Outcome
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 _DELETE, _READ = needs(OffsetDeleteRequest.API_KEY)
 

@@ -16,14 +16,17 @@ Source: ``handleOffsetFetchRequest`` and ``OffsetMetadataManager`` of the broker
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import index_of, is_of, partition_text, topic_of
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -35,14 +38,6 @@ from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.declared import StoredOffset
 
 _DESCRIBE_GROUP, _DESCRIBE, _DESCRIBE_ALL = needs(OffsetFetchRequest.API_KEY)
 

@@ -13,18 +13,20 @@ Source: ``handleOffsetForLeaderEpochRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import NO_RECORDS
+from doorkeeper.server.api.records import NO_RECORDS, RecordReads
 from doorkeeper.server.resources.topics.leadership import (
     LEADER_EPOCH,
     UNKNOWN_EPOCH,
     error_of_leader,
 )
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -33,13 +35,6 @@ from doorkeeper_wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.records import RecordReads
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 _CLUSTER_ACTION, _DESCRIBE = needs(OffsetForLeaderEpochRequest.API_KEY)
 
@@ -73,7 +68,9 @@ def handle(
 
     shown = [_row(topic, end) for topic in request.topics if topic.topic in allowed]
     refused = [
-        _refusal(topic, _DESCRIBE.refusal) for topic in request.topics if topic.topic not in allowed
+        refusal_of(OffsetForLeaderTopicResult, topic, _DESCRIBE.refusal)
+        for topic in request.topics
+        if topic.topic not in allowed
     ]
     return OffsetForLeaderEpochResponse(topics=(*shown, *refused))
 
@@ -87,21 +84,6 @@ def _row(
     )
 
 
-def _refusal(topic: OffsetForLeaderTopic, code: ErrorCode) -> OffsetForLeaderTopicResult:
-    return _row(
-        topic,
-        lambda _name, asked: EpochEndOffset(partition=asked.partition, error_code=code.value),
-    )
-
-
-def refuse(
-    request: OffsetForLeaderEpochRequest, version: int, error: BaseException
-) -> OffsetForLeaderEpochResponse:
-    """Answer the same error for every partition."""
-    code, _ = answer_of(error)
-    return OffsetForLeaderEpochResponse(
-        topics=tuple(_refusal(topic, code) for topic in request.topics)
-    )
-
-
-API = declare(OffsetForLeaderEpochRequest, handle, refuse)
+API = declare(
+    OffsetForLeaderEpochRequest, handle, refuse_rows(OffsetForLeaderEpochResponse, no_text)
+)

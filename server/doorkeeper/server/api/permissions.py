@@ -14,7 +14,7 @@ Source: the broker's ``AuthHelper`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,14 +29,10 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import counts, free
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 
 OPERATIONS_NOT_COMPUTED = -(2**31)
 """The mask of a resource that was not requested, or must not be disclosed."""

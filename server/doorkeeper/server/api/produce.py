@@ -22,24 +22,21 @@ Source: ``handleProduceRequest``, ``ProduceRequest.getErrorResponse`` and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper_wire.messages.produce import TopicProduceData
 
 _TRANSACTION, _WRITE = needs(ProduceRequest.API_KEY)
 

@@ -7,12 +7,11 @@ This server has none: every log is empty. The test broker passes its own ``Recor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.resources.cluster import Topic
 
 
 class TimedOffset(Struct, frozen=True):

@@ -9,6 +9,7 @@ All are imported at the start, in 16 ms: a first request would hold up all other
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +20,6 @@ from doorkeeper.server.api.node import ApiRange
 from doorkeeper.server.config.kafka_versions import VersionCap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from doorkeeper.server.api.declaration import Api
 
 

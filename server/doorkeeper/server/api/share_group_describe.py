@@ -10,19 +10,14 @@ Source: ``KafkaApis.handleShareGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import Final
 
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import (
-    assignment_of,
-    authorize_rows,
-    find_groups,
-    refuse_groups,
-    row_of,
-    subscription_of,
-)
+from doorkeeper.server.api.typed_groups import TypedGroups, assignment_of, subscription_of
+from doorkeeper.server.resources.cluster import GroupMember
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -32,31 +27,14 @@ from doorkeeper_wire.messages.share_group_describe import (
     TopicPartitions,
 )
 
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import GroupMember
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-_DESCRIBE, _DESCRIBE_TOPIC = needs(ShareGroupDescribeRequest.API_KEY)
-
 
 def handle(
     request: ShareGroupDescribeRequest, context: RequestContext, node: Node
 ) -> ShareGroupDescribeResponse:
-    groups = find_groups(request.group_ids, "share", _DESCRIBE, context, node)
-    return ShareGroupDescribeResponse(
-        groups=authorize_rows(
-            (row_of(DescribedGroup, group, partial(_member, node)) for group in groups),
-            _topics,
-            _DESCRIBE_TOPIC,
-            context,
-            node,
-            shows_operations=request.include_authorized_operations,
-        )
-    )
+    return ShareGroupDescribeResponse(groups=_GROUPS.describe(request, context, node))
 
 
-def _member(node: Node, member: GroupMember) -> Member:
+def _member(member: GroupMember, node: Node) -> Member:
     return Member(
         member_id=member.member_id,
         rack_id=member.newer.rack_id,
@@ -76,12 +54,13 @@ def _member(node: Node, member: GroupMember) -> Member:
 
 
 def _topics(group: DescribedGroup) -> frozenset[str]:
-    """Return the topics that members have."""
     return frozenset(
         row.topic_name for member in group.members for row in member.assignment.topic_partitions
     )
 
 
-API = declare(
-    ShareGroupDescribeRequest, handle, refuse_groups(ShareGroupDescribeResponse, DescribedGroup)
+_GROUPS: Final = TypedGroups(
+    "share", needs(ShareGroupDescribeRequest.API_KEY), DescribedGroup, _member, _topics
 )
+
+API = declare(ShareGroupDescribeRequest, handle, refuse_rows(ShareGroupDescribeResponse, no_text))

@@ -9,42 +9,38 @@ Source: ``KafkaApis.handleStreamsGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import find_groups, refuse_groups
+from doorkeeper.server.api.typed_groups import TypedGroups
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.streams_group_describe import (
     DescribedGroup,
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
 
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-_DESCRIBE, _ = needs(StreamsGroupDescribeRequest.API_KEY)
+# There is none whose members, or their topics, could be shown.
+_GROUPS: Final = TypedGroups(
+    "streams",
+    needs(StreamsGroupDescribeRequest.API_KEY),
+    DescribedGroup,
+    member=lambda member, _node: member,
+    topics_of=lambda _group: frozenset(),
+)
 
 
 def handle(
     request: StreamsGroupDescribeRequest, context: RequestContext, node: Node
 ) -> StreamsGroupDescribeResponse:
-    """Return an error for each group."""
-    groups = find_groups(request.group_ids, "streams", _DESCRIBE, context, node)
-    return StreamsGroupDescribeResponse(
-        groups=tuple(
-            DescribedGroup(
-                error_code=group.error.value, error_message=group.text, group_id=group.group_id
-            )
-            for group in groups
-        )
-    )
+    return StreamsGroupDescribeResponse(groups=_GROUPS.describe(request, context, node))
 
 
 API = declare(
     StreamsGroupDescribeRequest,
     handle,
-    refuse_groups(StreamsGroupDescribeResponse, DescribedGroup),
+    refuse_rows(StreamsGroupDescribeResponse, no_text),
     max_version=0,
 )

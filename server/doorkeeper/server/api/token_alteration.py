@@ -5,18 +5,12 @@ Source: ``KafkaApis.handleRenewTokenRequest``, ``KafkaApis.handleExpireTokenRequ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.api.node import Update, UpdateOperation
-from doorkeeper.server.resources.tokens import may_ask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Node, Outcome, Response
-    from doorkeeper.server.resources.tokens import Expiration, Renewal
-    from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.api.node import Node, Outcome, Response, Update, UpdateOperation
+from doorkeeper.server.resources.tokens import Expiration, Renewal, may_ask
+from doorkeeper.server.runtime.request_context import RequestContext
 
 
 def alter_token(

@@ -9,119 +9,97 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.permissions import allowed_names, authorized_operations, is_allowed
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.node import Node
+from doorkeeper.server.api.permissions import Need, allowed_names, authorized_operations, is_allowed
+from doorkeeper.server.resources.cluster import GroupMember, Topic
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
 from doorkeeper_wire.errors import Malformed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper.server.api.declaration import Refuse
-    from doorkeeper.server.api.node import Node, Response
-    from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
-    from doorkeeper.server.runtime.request_context import RequestContext
-
-
-Row = TypeVar("Row", bound=Any)
 
 _REFUSED_TOPICS: Final = (
     "The group has described topic(s) that the client is not authorized to describe."
 )
 
 
-class FoundGroup(Struct, frozen=True):
-    """A group of a request: the group, or an error with its text."""
+class TypedGroups(Struct, frozen=True):
+    """The groups that one of these APIs describes.
 
-    group_id: str
-    error: ErrorCode = ErrorCode.NONE
-    text: str | None = None
-    group: Group | None = None
-
-
-def find_groups(
-    group_ids: Iterable[str], group_type: str, need: Need, context: RequestContext, node: Node
-) -> list[FoundGroup]:
-    """Return each group of a request, in the order of the response."""
-    refused, invalid, judged = [], [], []
-    for group_id in group_ids:
-        if not is_allowed(node, context, need, group_id):
-            refused.append(FoundGroup(group_id, need.refusal))
-        elif not group_id:
-            invalid.append(FoundGroup(group_id, ErrorCode.INVALID_GROUP_ID))
-        elif node.coordinator_id != node.node_id:
-            judged.append(FoundGroup(group_id, ErrorCode.NOT_COORDINATOR))
-        else:
-            judged.append(_of_type(group_id, group_type, node))
-    return [*refused, *invalid, *judged]
-
-
-def _of_type(group_id: str, group_type: str, node: Node) -> FoundGroup:
-    group = node.groups.get(group_id)
-    if group is None:
-        text = f"Group {group_id} not found."
-    elif group.group_type != group_type:
-        text = f"Group {group_id} is not a {group_type} group."
-    else:
-        return FoundGroup(group_id, group=group)
-    return FoundGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, text)
-
-
-def row_of(
-    row: Callable[..., Row], asked: FoundGroup, member: Callable[[GroupMember], object]
-) -> Row:
-    """Return the row of a group, of the class of an API; ``member`` makes those of its members."""
-    group = asked.group
-    if group is None:
-        return row(error_code=asked.error.value, error_message=asked.text, group_id=asked.group_id)
-    return row(
-        group_id=group.group_id,
-        group_state=group.state,
-        group_epoch=group.generation or 0,
-        assignment_epoch=group.assignment_epoch,
-        assignor_name=group.protocol,
-        members=tuple(map(member, group.members)),
-    )
-
-
-def authorize_rows(
-    rows: Iterable[Row],
-    topics_of: Callable[[Row], frozenset[str]],
-    need: Need,
-    context: RequestContext,
-    node: Node,
-    *,
-    shows_operations: bool,
-) -> tuple[Row, ...]:
-    """Return described groups with masks; a group of topics that may not be described is refused.
-
-    ``topics_of`` returns the topics that the members of a group have, or shall have.
+    ``needed`` are the permissions on groups and on topics, ``row`` is the class of the API's rows.
+    ``member`` makes those of members; ``topics_of`` returns the topics that the members of a group
+    have, or shall have.
     """
-    described = list(rows)
-    if shows_operations:
-        shown = [row.group_id for row in described if not row.error_code]
-        masks = authorized_operations(node, context, ResourceType.GROUP, shown)
-        described = [
-            row.replace(authorized_operations=masks[row.group_id]) if not row.error_code else row
-            for row in described
-        ]
-    # Last, as on a broker: the topics of all groups are one question.
-    topics = {name for row in described for name in topics_of(row)}
-    allowed = allowed_names(node, context, need, sorted(topics))
-    return tuple(
-        row
-        if topics_of(row) <= allowed
-        else type(row)(
-            error_code=need.refusal.value, error_message=_REFUSED_TOPICS, group_id=row.group_id
+
+    group_type: str
+    needed: Sequence[Need]
+    row: type[Any]
+    member: Callable[[GroupMember, Node], object]
+    topics_of: Callable[[Any], frozenset[str]]
+
+    def describe(self, request: OfGroups, context: RequestContext, node: Node) -> tuple[Any, ...]:
+        """Return a row for each group; one of topics that may not be described is refused."""
+        on_group, on_topic = self.needed
+        refused, invalid, judged = [], [], []
+        for group_id in request.group_ids:
+            if not is_allowed(node, context, on_group, group_id):
+                refused.append(self._refusal(group_id, on_group.refusal))
+            elif not group_id:
+                invalid.append(self._refusal(group_id, ErrorCode.INVALID_GROUP_ID))
+            elif node.coordinator_id != node.node_id:
+                judged.append(self._refusal(group_id, ErrorCode.NOT_COORDINATOR))
+            else:
+                judged.append(self._row(group_id, node))
+        rows = [*refused, *invalid, *judged]
+        if request.include_authorized_operations:
+            shown = [row.group_id for row in rows if not row.error_code]
+            masks = authorized_operations(node, context, ResourceType.GROUP, shown)
+            rows = [
+                row if row.error_code else row.replace(authorized_operations=masks[row.group_id])
+                for row in rows
+            ]
+        # Last, as on a broker: the topics of all groups are one question.
+        topics = {name for row in rows for name in self.topics_of(row)}
+        allowed = allowed_names(node, context, on_topic, sorted(topics))
+        return tuple(
+            row
+            if self.topics_of(row) <= allowed
+            else self._refusal(row.group_id, on_topic.refusal, _REFUSED_TOPICS)
+            for row in rows
         )
-        for row in described
-    )
+
+    def _row(self, group_id: str, node: Node) -> Any:  # noqa: ANN401  of the class ``row``
+        group = node.groups.get(group_id)
+        if group is None or group.group_type != self.group_type:
+            is_not = "not found" if group is None else f"is not a {self.group_type} group"
+            text = f"Group {group_id} {is_not}."
+            return self._refusal(group_id, ErrorCode.GROUP_ID_NOT_FOUND, text)
+        return self.row(
+            group_id=group.group_id,
+            group_state=group.state,
+            group_epoch=group.generation or 0,
+            assignment_epoch=group.assignment_epoch,
+            assignor_name=group.protocol,
+            members=tuple(self.member(member, node) for member in group.members),
+        )
+
+    def _refusal(self, group_id: str, code: ErrorCode, text: str | None = None) -> Any:  # noqa: ANN401
+        return self.row(error_code=code.value, error_message=text, group_id=group_id)
+
+
+class OfGroups(Protocol):
+    """A request of one of these APIs."""
+
+    @property
+    def group_ids(self) -> Sequence[str]: ...
+
+    @property
+    def include_authorized_operations(self) -> bool: ...
 
 
 def subscription_of(data: bytes) -> tuple[str, ...]:
@@ -140,21 +118,3 @@ def assignment_of(data: bytes, node: Node) -> list[tuple[Topic, tuple[int, ...]]
         return []
     topics = ((row, node.topics.get(row.topic)) for row in assigned)
     return [(topic, row.partitions) for row, topic in topics if topic is not None]
-
-
-class _OfGroups(Protocol):
-    """A request about groups."""
-
-    group_ids: Sequence[str]
-
-
-def refuse_groups(response: type[Any], row: type[Any]) -> Refuse:
-    """Return a ``refuse`` that answers the same error for every group, without a text."""
-
-    def refuse(request: _OfGroups, version: int, error: BaseException) -> Response:
-        code, _ = answer_of(error)
-        rows = (row(error_code=code.value, group_id=group_id) for group_id in request.group_ids)
-        built: Response = response(groups=tuple(rows))
-        return built
-
-    return refuse

@@ -9,19 +9,14 @@ Source: ``ClusterControlManager.unregisterBroker`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.server.api.declaration import declare, refuse_as
-from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(UnregisterBrokerRequest.API_KEY)
 

@@ -19,60 +19,31 @@ Source: ``KafkaApis`` and the ``getErrorResponse`` of each request (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import Api
+from doorkeeper.server.api.declaration import IDENTIFYING, SOURCES, Api
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.operations import REQUIRED
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, is_allowed_on_any, needs
+from doorkeeper.server.api.permissions import (
+    Need,
+    allowed_names,
+    is_allowed,
+    is_allowed_on_any,
+    needs,
+)
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.declared import module, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper_wire.declared.model import Field, Module
+from doorkeeper_wire.declared.model import Field, Module
 
 Values = dict[str, Any]
 """The fields of a struct by name."""
-
-SOURCES: Final[dict[str, tuple[str, ...]]] = {
-    "group_id": ("group_id", "*"),
-    "groups": ("groups", "group_ids"),
-    "partition_index": ("partition_index", "partition", "*"),
-    "partitions": ("partitions", "partition_indexes"),
-    "responses": ("topics",),
-    "results": ("topics", "groups_names"),
-    "results_by_partition": ("partitions",),
-    "results_by_topic_v3_and_below": ("v3_and_below_topics",),
-    "results_by_transaction": ("transactions",),
-    "topic_results": ("topics",),
-}
-"""Which array of the request an array of a response has its rows from, and which field of an
-element a field that identifies a row, where it has not the same name alone: the first that the
-request has. "*" is the element itself, of an array of texts or numbers."""
-
-IDENTIFYING: Final = frozenset(
-    {
-        "group_id",
-        "name",
-        "partition",
-        "partition_index",
-        "producer_id",
-        "topic",
-        "topic_id",
-        "topic_name",
-        "transactional_id",
-    }
-)
-"""The fields that identify a row."""
 
 FETCH, INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN = 1, 22, 24
 

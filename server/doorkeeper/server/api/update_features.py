@@ -13,11 +13,13 @@ Source: ``FeatureControlManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.update_features import (
     FeatureUpdateKey,
@@ -25,10 +27,6 @@ from doorkeeper_wire.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Node
-    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(UpdateFeaturesRequest.API_KEY)
 

@@ -13,6 +13,7 @@ reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
 config_check     check of a configuration without a start
 config_rules     what is wrong with a configuration, of real brokers and our own
+rule_texts       what people read of those rules
 service_manager  readiness for systemd
 
 the parts of a server, each from its settings:

@@ -20,11 +20,15 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.acl_rows import AclRows
+from doorkeeper.server.api.node import AuthorizerUpdates
 from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.authorizer import (
     authorizer_log_of,
@@ -50,8 +54,9 @@ from doorkeeper.server.app.reconfiguration import Reconfiguration
 from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
 from doorkeeper.server.app.stores import check_release, log_credentials, open_store, utc_ms
+from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
 from doorkeeper.server.authorizer.awaitables import forget
-from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.contract import Authorizer, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
 from doorkeeper.server.config.keys import (
@@ -67,11 +72,15 @@ from doorkeeper.server.config.keys import (
     UPDATE_TIMEOUT_MS,
 )
 from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR, STORE_MAX_AGE_MS
 from doorkeeper.server.net import BindError, Server
 from doorkeeper.server.net.limits import limits_of
+from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
+from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
+from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
@@ -79,24 +88,12 @@ from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.storage.files import missing_folders, remove_empty
-from doorkeeper.server.state.store import StorageError
+from doorkeeper.server.state.store import StorageError, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from doorkeeper.base.credentials import ScramCredential
-    from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.app.operations_port import OperationsPort
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.server.authorizer.contract import Authorizer
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
     from doorkeeper.server.operations.audit.audit_log import AuditLog
-    from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
-    from doorkeeper.server.operations.logs.pipeline import Logger, Logs
     from doorkeeper.server.state.postgres.membership import Membership
-    from doorkeeper.server.state.store import Store
 
 
 CLOSE_TIMEOUT_S = 2.0
@@ -393,7 +390,6 @@ class Assembly:
 
     @property
     def _is_loaded(self) -> bool:
-        """Return whether the authorizer has loaded its data."""
         # Without endpoints nothing waits for the authorizer.
         return self._authorizer_started and all(
             _has_succeeded(wait) for wait in self._waits.values()

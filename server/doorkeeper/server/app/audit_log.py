@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.audit.audit_log import AuditLog
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 
 
 def open_audit_log(

@@ -96,7 +96,7 @@ def authorizer_log_of(
         logger.error("authorizer log not written", file=str(path), cause=error.strerror)
 
     try:
-        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=log_failure)
+        file = AuthorizerFile(path, usual.threshold, now_ns=time.time_ns, failed=log_failure)
     except OSError as error:
         text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
         raise StartError(text) from error
@@ -158,7 +158,6 @@ def locate(entries: Iterable[Entry], error: Exception) -> str:
 
 
 def refused_start(settings: Settings, error: BaseException) -> StartError:
-    """Return the error of an authorizer that does not start."""
     text = one_line(error) or type(error).__name__
     return StartError(
         f"{AUTHORIZER_CLASS_NAME}={settings[AUTHORIZER_CLASS_NAME]} failed to start: {text}"

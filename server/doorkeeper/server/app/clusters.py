@@ -5,6 +5,7 @@ That package is above the server, and imported only where ``doorkeeper.clusters.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -13,7 +14,6 @@ from msgspec.structs import asdict
 from doorkeeper.server.app.errors import StartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from doorkeeper.server.api.node import AuthorizerUpdates

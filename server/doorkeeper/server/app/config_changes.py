@@ -7,6 +7,7 @@ fails to use values that it accepted, the old values are stored again.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,27 +20,24 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.broker import alter_values, check_replicas
+from doorkeeper.server.resources.settings.operations import AlteredResource
 from doorkeeper.server.resources.settings.resources import plan_alteration
 from doorkeeper.server.resources.topics.plans import plan_alteration as plan_topic_alteration
-from doorkeeper.server.schema.change import edit
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Change, Committed, edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
+from doorkeeper.server.schema.table import Table
+from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
-    from doorkeeper.server.resources.settings.operations import AlteredResource
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change, Committed
-    from doorkeeper.server.schema.table import Table
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.state import State
 
 ALL_BROKERS = ""
 

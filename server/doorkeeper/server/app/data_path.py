@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.app.node import LiveNode
     from doorkeeper.server.config.settings import Settings

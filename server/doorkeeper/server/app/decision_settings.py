@@ -6,23 +6,19 @@ with one file share the rows without a node; only one whose value differs has ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS
-from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.schema.change import SERVER, Change, edit
 from doorkeeper.server.schema.declared import SETTING, StoredSetting
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.table import Table
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.state import State
-    from doorkeeper.server.state.submissions import CompletedPlan
+from doorkeeper.server.schema.table import Table
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.state import State
+from doorkeeper.server.state.submissions import CompletedPlan
 
 ALL_NODES: Final = ""
 

@@ -11,8 +11,9 @@ Source: ``DelegationTokenControlManager``, ``DelegationTokenPublisher`` of Kafka
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -24,32 +25,28 @@ from doorkeeper.server.config.keys import (
     DELEGATION_TOKEN_EXPIRY_TIME_MS,
     DELEGATION_TOKEN_MAX_LIFETIME_MS,
 )
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.resources.tokens import (
+    Expiration,
     Lifetimes,
     NewToken,
     Renewal,
     SignedToken,
     Token,
+    TokenWish,
     fingerprint_of,
     hmac_of,
 )
-from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import SERVER, Change, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
+from doorkeeper.server.schema.table import Table
 from doorkeeper.server.security.provider import TokenLogin
+from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.state.state import State
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.tokens import Expiration, TokenWish
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.table import Table
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.state import State
 
 SWEPT_MAX: Final = 1000
 """Expired tokens that are deleted in one change, as on a broker."""
@@ -116,7 +113,6 @@ class DelegationTokens:
 
     @property
     def is_enabled(self) -> bool:
-        """Return whether there is a secret."""
         return bool(self._secret)
 
     def signed_tokens(self) -> Iterator[SignedToken]:

@@ -5,10 +5,7 @@ StartError     one line for each problem; the process exits with status 1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
 class StartError(Exception):

@@ -7,14 +7,13 @@ log is elsewhere, mostly with other permissions; ``history verify --recorded-in`
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.state.history.verification import RecordedHash
     from doorkeeper.server.state.storage.portable import Portable

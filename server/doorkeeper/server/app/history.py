@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from doorkeeper.server.config.store_keys import DATA_DIR
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.state.storage.portable import Portable
 

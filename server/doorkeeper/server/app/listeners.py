@@ -8,34 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from ssl import SSLContext
+from typing import Final, Protocol, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.keys import MAX_CONNECTIONS, PRINCIPAL_BUILDER_CLASS
+from doorkeeper.server.config.listeners import Listener
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.naming import is_for_plug_ins
 from doorkeeper.server.config.sasl_keys import CONNECTIONS_MAX_REAUTH_MS
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
-from doorkeeper.server.security.contract import OfferedMechanism
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.security.contract import (
+    AuthenticationContext,
+    Mechanism,
+    OfferedMechanism,
+    PrincipalBuilder,
+)
 from doorkeeper.server.security.mechanisms import provider_of
 from doorkeeper.server.security.principals import principal_builder_of
-from doorkeeper.server.security.provider import Provider
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-    from ssl import SSLContext
-
-    from doorkeeper.server.config.listeners import Listener
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.security.contract import (
-        AuthenticationContext,
-        Mechanism,
-        PrincipalBuilder,
-    )
-    from doorkeeper.server.security.provider import Sources
+from doorkeeper.server.security.provider import Provider, Sources
 
 REFRESH_INTERVAL_S: Final = 5.0
 """Interval of checks for changed files, such as renewed certificates."""
@@ -47,9 +43,7 @@ _BOUNDS: Final = frozenset({CONNECTIONS_MAX_REAUTH_MS.name, MAX_CONNECTIONS.name
 class FileUser(Protocol):
     """A part that reads files."""
 
-    def refresh(self) -> object:
-        """Use changed files."""
-        ...
+    def refresh(self) -> object: ...
 
 
 class Tls(FileUser, Protocol):

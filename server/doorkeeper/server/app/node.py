@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -9,32 +10,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from doorkeeper.server.api import registry
+from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import (
     BROKER_HEARTBEAT_INTERVAL_MS,
     BROKER_SESSION_TIMEOUT_MS,
 )
 from doorkeeper.server.net.server import OPERATOR_LISTENER
-from doorkeeper.server.resources.cluster import Broker, Member
+from doorkeeper.server.resources.cluster import Broker, Group, Member
 from doorkeeper.server.resources.groups import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.resources.users import ScramUsers
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads, DecisionCounter
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
-    from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.resources.tokens import TokenReads
-    from doorkeeper.server.resources.topics.table import Topics
-    from doorkeeper.server.resources.users import ScramUsers
-    from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.postgres.membership import Membership
-    from doorkeeper.server.state.state import State
 
 OPERATOR_ADDRESS = ("localhost", 1)
 """The advertised address inside the process; nothing listens there."""
@@ -83,7 +82,7 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
-        self.decisions: DecisionCounter | None = None
+        self.decisions: GuardedAuthorizer | None = None
         """The guard of the authorizer, for answers that are repeated."""
         self.acl_rows: AclDescriber | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""

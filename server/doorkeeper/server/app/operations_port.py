@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,30 +12,26 @@ from msgspec import Struct
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.operations.http.checks import CheckResult, results_of
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.net import Server
+from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.protocol.exchange import Counts
+from doorkeeper.server.operations.http.checks import Check, CheckResult, results_of
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
 from doorkeeper.server.operations.http.pages import Pages
 from doorkeeper.server.operations.http.port import HttpPort
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.state.log import StateLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from doorkeeper.server.app.clusters import Fleet
     from doorkeeper.server.app.history import StoreHistory
     from doorkeeper.server.app.node import LiveNode
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.config.http import HttpSettings
-    from doorkeeper.server.net import Server
-    from doorkeeper.server.net.limits import Limits
-    from doorkeeper.server.net.protocol.exchange import Counts
-    from doorkeeper.server.operations.http.checks import Check
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import SightedStore
-    from doorkeeper.server.runtime.metrics.series import Meters
-    from doorkeeper.server.state.log import StateLog
 
 
 class Parts(Struct, frozen=True):
@@ -120,8 +117,6 @@ class OperationsPort:
 
 
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
-    """Return the checks of readiness."""
-
     def serving() -> CheckResult:
         draining = parts.draining()
         return CheckResult(not draining, "draining" if draining else "serving")
@@ -204,8 +199,6 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
 
 
 def read_counts(meters: Meters, counts: Counts) -> None:
-    """Register counters of connections."""
-
     def authentications() -> Mapping[tuple[str, ...], float]:
         return {
             (mechanism or NO_MECHANISM, "succeeded" if succeeded else "failed"): count
@@ -234,8 +227,7 @@ def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
     meters.read(table.ACLS, acls)
 
 
-def read_store(meters: Meters, store: SightedStore) -> None:
-    """Register gauges of the store."""
+def read_store(meters: Meters, store: StateLog) -> None:
     meters.read(table.REVISION, lambda: store.status().revision)
     meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)
     meters.read(table.SNAPSHOT_AGE, lambda: store.status().age_s)

@@ -6,34 +6,29 @@ so that every request sees either the old values or the new ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
+from doorkeeper.server.app.delegation_tokens import DelegationTokens
+from doorkeeper.server.app.listeners import ListenerSecurity, ServerSecurity
+from doorkeeper.server.app.node import LiveNode
+from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import RECONFIGURABLE
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import find_key, is_for_plug_ins
 from doorkeeper.server.config.plug_ins import name_of
-from doorkeeper.server.net import BindError
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.net import BindError, Server
 from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.server import resolved_overrides
+from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.runtime.threads import beside
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.delegation_tokens import DelegationTokens
-    from doorkeeper.server.app.listeners import ListenerSecurity, ServerSecurity
-    from doorkeeper.server.app.node import LiveNode
-    from doorkeeper.server.authorizer.contract import Authorizer
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.net import Server
-    from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 
 
 class Usable(Struct, frozen=True):
@@ -75,7 +70,6 @@ class Reconfiguration:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings in use."""
         return self._node.settings
 
     def is_reloaded(self, name: str) -> bool:

@@ -7,32 +7,26 @@ logged.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
 from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.errors import AuthorizerFault
-from doorkeeper.base.slices import run_in_turns
+from doorkeeper.base.slices import Slices, run_in_turns
+from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.clusters import Config, configs_of
 from doorkeeper.server.app.config_check import without_duplicates
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.reconfiguration import changed_keys
+from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable, changed_keys
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.operations.logs.pipeline import Logger
 from doorkeeper.server.runtime.lean_structlog import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.app.assembly import Assembly
-    from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.operations.logs.pipeline import Logger
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.settings.operations import AlteredResource
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import not_stored
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.app.config_changes import ConfigChanges
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
-    from doorkeeper.server.resources.settings.operations import AlteredResource
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.postgres.membership import Membership
 
 

@@ -7,31 +7,27 @@ administrator who is locked out, also by an authorizer that denies everything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from doorkeeper.acls.model import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    ResourcePattern,
+    ResourceType,
+)
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.result_checks import AclChange
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.model import (
-        AclBinding,
-        AclBindingFilter,
-        AclOperation,
-        ResourcePattern,
-        ResourceType,
-    )
-    from doorkeeper.server.authorizer.contract import Action
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.authorizer.result_checks import AclChange
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.state.outcome import Results
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.state.outcome import Results
 
 
 class OperatorAuthorizer:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.app.errors import StartError
@@ -14,24 +16,18 @@ from doorkeeper.server.config.store_keys import (
     STORE_CREATE,
     STORE_IDENTITY_FILE,
 )
-from doorkeeper.server.schema.change import NO_CHANGE
-from doorkeeper.server.schema.declared import CREDENTIAL
+from doorkeeper.server.schema.change import NO_CHANGE, Change, Committed
+from doorkeeper.server.schema.declared import CREDENTIAL, StoredFeature
 from doorkeeper.server.schema.features import NEWEST, release_change, release_of
 from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME
-from doorkeeper.server.state.store import StorageError
+from doorkeeper.server.state.store import StorageError, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-    from doorkeeper.server.schema.change import Change, Committed
-    from doorkeeper.server.schema.declared import StoredFeature
     from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.store import Store
 
 NS_PER_MS: Final = 1_000_000
 

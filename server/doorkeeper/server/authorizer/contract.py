@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -37,8 +37,6 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.errors import ApiError

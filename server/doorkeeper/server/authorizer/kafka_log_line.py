@@ -15,20 +15,18 @@ Source: ``StandardAuthorizerData.buildAuditMessage``, ``AclAuthorizer.logAuditMe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.decision import Decision, RuleKind
-from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
-    Form = Callable[["AuthorizableRequestContext", "Action", "Decision"], str]
+Form = Callable[["AuthorizableRequestContext", "Action", "Decision"], str]
 
 
 def _pascal(name: str) -> str:

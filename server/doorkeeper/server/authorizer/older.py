@@ -18,13 +18,16 @@ Source: KIP-11; ``kafka.security.auth.Authorizer`` (2.3).
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
 
 from doorkeeper.acls.filters import entry_matches, matches
 from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
+    AclBindingFilter,
     PatternType,
     Principal,
     ResourcePattern,
@@ -36,23 +39,15 @@ from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
+    Action,
     AuthorizationResult,
     Authorizer,
+    AuthorizerServerInfo,
+    Endpoint,
+    Eventually,
     completed,
 )
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper.server.authorizer.contract import (
-        Action,
-        AuthorizerServerInfo,
-        Endpoint,
-        Eventually,
-    )
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
 
@@ -68,7 +63,6 @@ class Session(NamedTuple):
 
 
 def has_older_interface(candidate: object) -> TypeGuard[type[Any]]:
-    """Return whether this is a class with the older interface."""
     return (
         isinstance(candidate, type)
         and not issubclass(candidate, Authorizer)
@@ -99,7 +93,6 @@ class OlderAuthorizer(Authorizer):
         self.older: Any = older  # known by its methods
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Initialize it."""
         # Optional here: in Kafka it belongs to the Configurable interface.
         initialize = getattr(self.older, "initialize", None)
         if initialize is not None:

@@ -13,21 +13,15 @@ used is read from them.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from doorkeeper.base.slices import SLICE_ITEMS
-from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO
-from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.base.slices import SLICE_ITEMS, Slices
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, AuthorizerLog
+from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce, AuthorizationResult
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.kafka_log_line import line_of_others
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100
 """Denials of one large request that the authorizer log has one by one; about 40 kB."""

@@ -26,10 +26,7 @@ from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
-    Authorizer,
-    Changes,
 )
-from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.state.outcome import Results
 
 # The types of the fields of a pattern and an entry.
@@ -46,7 +43,6 @@ def is_binding(result: object) -> TypeGuard[AclBinding]:
 
 
 def is_create_result(result: object) -> TypeGuard[AclCreateResult]:
-    """Return whether it is a valid result for one binding."""
     return isinstance(result, AclCreateResult) and (
         result.error is None or isinstance(result.error, ApiError)
     )
@@ -84,26 +80,15 @@ def _is_error(result: object) -> bool:
 
 
 class AclChange(Struct, frozen=True):
-    """A way to change ACLs: a method of authorizers, its call with items, and its results."""
+    """A way to change ACLs: a method of authorizers, and its results."""
 
     method: str
-    begin: Callable[[Authorizer, AuthorizableRequestContext | None, Sequence[Any]], Changes[Any]]
     result: Callable[[ApiError | None], Any]
     is_result: Callable[[Any], bool]
 
 
-CREATION: Final = AclChange(
-    "create_acls",
-    lambda authorizer, context, bindings: authorizer.create_acls(context, bindings),
-    AclCreateResult,
-    is_create_result,
-)
-DELETION: Final = AclChange(
-    "delete_acls",
-    lambda authorizer, context, filters: authorizer.delete_acls(context, filters),
-    AclDeleteResult,
-    is_delete_result,
-)
+CREATION: Final = AclChange("create_acls", AclCreateResult, is_create_result)
+DELETION: Final = AclChange("delete_acls", AclDeleteResult, is_delete_result)
 
 
 async def results_of(outcomes: Sequence[Any], change: AclChange) -> Results:

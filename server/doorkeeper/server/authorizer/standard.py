@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import filterfalse
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, runtime_checkable
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.decision import (
@@ -25,9 +26,17 @@ from doorkeeper.acls.decision import (
     Question,
     explain,
 )
-from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.model import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acls.search import find, find_each
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.validation import (
     ACLS_PER_REQUEST_MAX,
     check_binding,
@@ -37,8 +46,14 @@ from doorkeeper.acls.validation import (
     too_many_deleted,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import SLICE_ITEMS, map_in_turns, next_turn
-from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, map_in_turns, next_turn
+from doorkeeper.server.authorizer.authorizer_log import (
+    DEBUG,
+    INFO,
+    TRACE,
+    AuthorizerLog,
+    StandardLibraryLog,
+)
 from doorkeeper.server.authorizer.contract import (
     PROBE_NAME,
     AclBindingDeleteResult,
@@ -47,7 +62,9 @@ from doorkeeper.server.authorizer.contract import (
     Action,
     AnswersAtOnce,
     AuthorizationResult,
+    AuthorizerServerInfo,
     DecisionPending,
+    Endpoint,
     check_not_filter,
     masks_by_authorize,
 )
@@ -59,25 +76,15 @@ from doorkeeper.server.authorizer.standard_keys import (
     read_policy,
 )
 from doorkeeper.server.config.keys import AUTHORIZER_LOG_FORMAT
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.acls import BindingIds, StoredBinding
-from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.change import Change, Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import StateLog, origin_of
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.outcome import not_stored
+from doorkeeper.server.state.state import State
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
 

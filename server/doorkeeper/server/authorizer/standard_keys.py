@@ -7,20 +7,17 @@ anything but ``true`` for false.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.values import trim
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
+from doorkeeper.server.authorizer.kafka_log_line import FORMS, Form
 from doorkeeper.server.config.keys import (
     ALLOW_EVERYONE_IF_NO_ACL_FOUND,
     AUTHORIZER_LOG_FORMAT,
     SUPER_USERS,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.authorizer.kafka_log_line import Form
 
 POLICY_DEFAULTS: Final[Mapping[str, str]] = {
     key.name: key.default or "" for key in (SUPER_USERS, ALLOW_EVERYONE_IF_NO_ACL_FOUND)

@@ -11,14 +11,12 @@ Source: ``KafkaDockerWrapper`` of Kafka 4.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from doorkeeper.server.config.naming import declaration_of, find_key
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-_PREFIX: Final = "KAFKA_"
+PREFIX: Final = "KAFKA_"
 _OPTIONS: Final = "KAFKA_OPTS"
 _LOGIN: Final = "java.security.auth.login.config"
 _SERVICE: Final = "tcp://"
@@ -33,9 +31,9 @@ def ignored_variables(environment: Mapping[str, str]) -> str | None:
     keys = {
         name: key
         for name in sorted(environment)
-        if name.startswith(_PREFIX)
+        if name.startswith(PREFIX)
         and not environment[name].startswith(_SERVICE)
-        and _is_key(key := _key_of(name))
+        and _is_key(key := key_of_variable(name))
     }
     shown = [f"{name} ({key})" for name, key in keys.items()]
     if _LOGIN in environment.get(_OPTIONS, ""):
@@ -50,12 +48,11 @@ def ignored_variables(environment: Mapping[str, str]) -> str | None:
     )
 
 
-def _key_of(name: str) -> str:
+def key_of_variable(name: str) -> str:
     """Return the key of a variable: three underscores are a hyphen, two an underscore."""
-    text = name.removeprefix(_PREFIX).lower()
-    return "-".join(
-        "_".join(part.replace("_", ".") for part in word.split("__")) for word in text.split("___")
-    )
+    text = name.removeprefix(PREFIX).lower()
+    hyphens = text.replace("___", "\0").replace("__", "\1")
+    return hyphens.replace("_", ".").replace("\0", "-").replace("\1", "_")
 
 
 def _is_key(key: str) -> bool:

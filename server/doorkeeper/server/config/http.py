@@ -40,7 +40,6 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def is_encrypted(self) -> bool:
-        """Return whether the port uses https."""
         return self.certificate_file is not None
 
     @property
@@ -50,7 +49,6 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def url(self) -> str:
-        """Return the URL with the configured port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.is_encrypted else 'http'}://{host}:{self.port}"
 

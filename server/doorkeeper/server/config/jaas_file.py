@@ -106,7 +106,6 @@ class _JaasFileParser:
         return self._tokens.line
 
     def section(self) -> tuple[str | None, tuple[LoginModule, ...]]:
-        """Parse one section."""
         name = None if self.token is None else self.token.text
         self.token = self._tokens.next()
         self._sign("{", "{ after the name of a section")

@@ -8,12 +8,12 @@ PLAINTEXT, it is the first advertised one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from msgspec import Struct
-
-from doorkeeper.base.key import KeyValues
+from doorkeeper.base.key import Key, KeyValues
 from doorkeeper.base.values import INT_MAX, trim
+from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.keys import (
     ADVERTISED_LISTENERS,
     CONTROLLER_LISTENER_NAMES,
@@ -24,16 +24,10 @@ from doorkeeper.server.config.keys import (
     MAX_CONNECTIONS,
     SECURITY_INTER_BROKER_PROTOCOL,
 )
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl import mechanisms_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.key import Key
-    from doorkeeper.server.config.jaas_file import JaasFile
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.config.raw_config import RawConfig
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -67,21 +61,30 @@ class Listener(KeyValues, frozen=True, kw_only=True):
 
     @property
     def authenticates(self) -> bool:
-        """Return whether clients must authenticate."""
         return self.security_protocol.startswith("SASL_")
 
     @property
     def encrypts(self) -> bool:
-        """Return whether connections use TLS."""
         return self.security_protocol.endswith("SSL")
 
 
-class ListenerAddress(Struct, frozen=True):
+class ListenerAddress(NamedTuple):
     """An element of ``listeners`` or ``advertised.listeners``; the name is in upper case."""
 
     name: str
     host: str
     port: int
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether only this machine can reach the address."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def address_of(text: str) -> ListenerAddress | None:
+    """Return the address that a text is, None if it is malformed."""
+    match = _ADDRESS.fullmatch(text)
+    return None if match is None else ListenerAddress(match[1].upper(), match[2], int(match[3]))
 
 
 def listeners_of(raw: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
@@ -144,11 +147,11 @@ def _addresses(raw: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddres
     addresses = []
     # A repeated element counts once, as in Kafka (KIP-1161).
     for text in dict.fromkeys(raw[key]):
-        match = _ADDRESS.fullmatch(text)
-        if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
+        address = address_of(text)
+        if not (address and _NAME.fullmatch(address.name) and 0 <= address.port <= _PORT_MAX):
             raw.problem(key, f"found {text!r}; allowed: NAME://host:port")
         else:
-            addresses.append(ListenerAddress(match[1].upper(), match[2], int(match[3])))
+            addresses.append(address)
     if not addresses and not raw.problems:
         raw.problem(key, "no listener is given; allowed: NAME://host:port, ...")
     return addresses
@@ -214,7 +217,6 @@ def _advertised_addresses(
 def _protocols(
     raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
-    """Return the protocol of each listener that has one."""
     key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
     for text in raw[key].split(","):

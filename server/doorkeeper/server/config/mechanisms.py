@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from doorkeeper.base.jaas import LoginModule
 from doorkeeper.base.key import NOTHING, KeyValues
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.base.jaas import LoginModule
 
 
 class MechanismSettings(KeyValues, frozen=True, kw_only=True):

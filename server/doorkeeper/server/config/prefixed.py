@@ -6,19 +6,15 @@ A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.key import Scope
 from doorkeeper.base.values import trim
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.config.raw_config import RawConfig
 
 
 def values_of(

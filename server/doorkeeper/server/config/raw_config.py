@@ -46,7 +46,6 @@ class RawConfig:
         self._entries[key, listener, mechanism] = (entry, value)
 
     def problem_at(self, entry: Entry, text: str) -> None:
-        """Record a problem of an entry."""
         self.problems.append(Problem(entry.source, entry.key, text))
 
     def problem(

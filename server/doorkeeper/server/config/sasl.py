@@ -10,27 +10,24 @@ Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base import jaas
+from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl_keys import (
     SASL_ENABLED_MECHANISMS,
     SASL_JAAS_CONFIG,
     SASL_PLAIN_USERS_FILE,
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.base.jaas import LoginModule
-    from doorkeeper.server.config.jaas_file import JaasFile
-    from doorkeeper.server.config.raw_config import RawConfig
 
 _SCRAM = ("org.apache.kafka.common.security.scram.ScramLoginModule",)
 # The mechanisms, and the login modules that Kafka documents for each.

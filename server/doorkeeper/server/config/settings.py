@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.base.key import Applies
+from doorkeeper.base.entry import Entry
+from doorkeeper.base.key import Applies, Key
 from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
@@ -26,10 +28,6 @@ from doorkeeper.server.config.keys import (
 from doorkeeper.server.config.naming import declaration_of, find_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.base.key import Key
     from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.shared_store import SharedStore

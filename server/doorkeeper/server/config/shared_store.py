@@ -90,7 +90,6 @@ def shared_store_of(raw: RawConfig) -> SharedStore | None:
 
 
 def _parse(text: str, raw: RawConfig) -> SharedStore:
-    """Parse the URL."""
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in _SCHEMES:
         raise ValueError(f"allowed: {_ALLOWED}")

@@ -10,14 +10,11 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.slices import run_in_turns
+from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.runtime.threads import OnLoop
-
-if TYPE_CHECKING:
-    from doorkeeper.server.net.protocol.large_request import LargeRequest
 
 
 class LargeRequests:

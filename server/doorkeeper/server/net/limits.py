@@ -7,7 +7,7 @@ there: they are Kafka's rules on requests, not on load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -26,9 +26,7 @@ from doorkeeper.server.config.sasl_keys import (
     CONNECTION_FAILED_AUTHENTICATION_DELAY_MS,
     SASL_SERVER_MAX_RECEIVE_SIZE,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.settings import Settings
 
 
 class Reason(Struct, frozen=True):
@@ -206,7 +204,6 @@ SWEEP_INTERVAL_S_MAX: Final = 5.0
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the limits with the values of their keys."""
     keys = {name: reason.key for name, reason in REASONS.items()}
     values: dict[str, Any] = {name: settings[key] for name, key in keys.items() if key is not None}
     return Limits(**values)

@@ -100,7 +100,6 @@ class Listener:
 
     @property
     def is_open(self) -> bool:
-        """Return whether connections are accepted."""
         return self._accepting is not None and not self._accepting.done()
 
     async def close(self) -> None:

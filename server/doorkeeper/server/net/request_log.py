@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.node import Response
+from doorkeeper.server.authorizer.authorizer_log import Threshold
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import CompletedRequest
 from doorkeeper.server.net.protocol.responses import items_of
@@ -24,17 +25,11 @@ DEBUG: Final = 10
 _NAMES: Final = {int(code): code.name for code in ErrorCode}
 
 
-class LogThreshold(Protocol):
-    """The lowest level that a logger writes."""
-
-    level: int
-
-
 class RequestLogger(Protocol):
     """A structured logger with a threshold."""
 
     @property
-    def threshold(self) -> LogThreshold:
+    def threshold(self) -> Threshold:
         """Return the lowest level that is written: one object, whose ``level`` may change."""
         ...
 

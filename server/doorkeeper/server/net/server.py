@@ -4,40 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable, Iterable, Mapping
+from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
 
+from doorkeeper.acls.model import Principal
+from doorkeeper.server.api.node import Node, Services
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.context import ServerContext, UpdatesInFlight
+from doorkeeper.server.net.context import Accepted, AuditLog, ServerContext, UpdatesInFlight
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
-from doorkeeper.server.net.limits import SWEEP_INTERVAL_S_MAX
+from doorkeeper.server.net.limits import SWEEP_INTERVAL_S_MAX, Limits
 from doorkeeper.server.net.listener import Listener, attach
-from doorkeeper.server.net.options import ENCRYPTED, UNAUTHENTICATED, ListenerSpec
+from doorkeeper.server.net.options import (
+    ENCRYPTED,
+    UNAUTHENTICATED,
+    ConnectionSecurity,
+    ListenerSpec,
+)
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
+from doorkeeper.server.net.request_log import RequestLog
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.request_context import OPERATOR
+from doorkeeper.server.security.contract import AuthenticationContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from ssl import SSLContext
-
-    from doorkeeper.acls.model import Principal
-    from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.api.registry import ApiTable
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.net.context import Accepted, AuditLog
-    from doorkeeper.server.net.limits import Limits
-    from doorkeeper.server.net.options import ConnectionSecurity
-    from doorkeeper.server.net.request_log import RequestLog
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.requests import RequestMeter
-    from doorkeeper.server.security.contract import AuthenticationContext
 
 OPERATOR_LISTENER: Final = ""
 """The listener name of connections inside the process: no configuration can give it."""

@@ -9,21 +9,18 @@ Those of all connections are ``net.context.UpdatesInFlight``.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.node import UpdateOperation
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.net.context import ServerContext
+from doorkeeper.server.net.protocol.exchange import PendingUpdate
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.state.outcome import Results
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+OnDone = Callable[[Any, BaseException | None, Waited], None]
 
-    from doorkeeper.server.api.node import Update
-    from doorkeeper.server.net.context import ServerContext
-    from doorkeeper.server.net.protocol.exchange import PendingUpdate
-
-    OnDone = Callable[[Any, BaseException | None, Waited], None]
 
 GRACE_S: Final = 1.0
 """Added to the time-out of ACL updates: the authorizer's guard times out each item first. As long

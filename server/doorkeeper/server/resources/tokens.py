@@ -11,19 +11,16 @@ KIP-373.
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
 from hashlib import pbkdf2_hmac
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 
 USER: Final = "User"
 """The only type of principals that may renew a token."""
@@ -154,9 +151,7 @@ class TokenReads(Protocol):
     """The part of the tokens that handlers use."""
 
     @property
-    def is_enabled(self) -> bool:
-        """Return whether a secret is configured."""
-        ...
+    def is_enabled(self) -> bool: ...
 
     def signed_tokens(self) -> Iterable[SignedToken]:
         """Return all tokens of the current secret with their HMACs."""

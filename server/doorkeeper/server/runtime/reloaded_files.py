@@ -6,13 +6,11 @@ once, and is not read again: clients that have not authenticated may cause the c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.logger import Logger
 
 T = TypeVar("T")
 

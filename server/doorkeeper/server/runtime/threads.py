@@ -1,4 +1,4 @@
-"""Threads: work beside the loop, and threads that an authorizer left behind."""
+"""Threads: work beside the loop, and threads that an authorizer left behind; cancelled tasks."""
 
 from __future__ import annotations
 
@@ -95,3 +95,9 @@ async def beside(work: Callable[[], T], name: str) -> T:
     done.set_running_or_notify_cancel()
     threading.Thread(target=_complete, args=(done, work, ()), name=name, daemon=True).start()
     return await asyncio.wrap_future(done)
+
+
+def is_cancelled() -> bool:
+    """Return whether the present task is being cancelled; what it calls may say so by itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -146,7 +146,6 @@ class BindingIds:
         self._last = int.from_bytes(random_bytes(_ID_BYTES))
 
     def __call__(self, count: int) -> list[str]:
-        """Return new ids."""
         ids: list[str] = []
         while len(ids) < count:
             first = (self._last + 1) % _NUMBERS

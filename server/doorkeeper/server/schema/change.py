@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -10,8 +10,6 @@ from msgspec import Struct
 from doorkeeper.server.schema.kind import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 

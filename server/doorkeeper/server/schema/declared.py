@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 from doorkeeper.server.schema.acls import CODEC as ACL_CODEC
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.kind import Column, Kind, Row
+from doorkeeper.server.schema.kind import Kind, Row
 
 
 class StoredConfig(Row, frozen=True):
@@ -44,12 +44,7 @@ class StoredCredential(Row, frozen=True):
     server_key: bytes
     iterations: int
 
-    def __repr__(self) -> str:
-        """Leave out the secret columns."""
-        return (
-            f"StoredCredential(user={self.user!r}, mechanism={self.mechanism!r}, "
-            f"iterations={self.iterations!r})"
-        )
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"salt", "stored_key", "server_key"})
 
 
 class StoredFeature(Row, frozen=True):
@@ -179,17 +174,7 @@ ACL: Final = Kind(
     field="acls",
     subject="acls",
     row=StoredBinding,
-    key=1,
-    columns=(
-        Column("binding_id", "string"),
-        Column("resource_type", "int"),
-        Column("name", "string"),
-        Column("pattern_type", "int"),
-        Column("principal", "string"),
-        Column("host", "string"),
-        Column("operation", "int"),
-        Column("permission_type", "int"),
-    ),
+    key=("binding_id",),
     audit_name="binding_id",
     codec=ACL_CODEC,
 )
@@ -199,11 +184,9 @@ CONFIG: Final = Kind(
     field="configs",
     subject="configs",
     row=StoredConfig,
-    key=2,
-    columns=(
-        Column("broker", "string"),
-        Column("name", "string"),
-        Column("value", "string"),
+    key=(
+        "broker",
+        "name",
     ),
     audit_name="name",
     audit_detail="broker",
@@ -214,14 +197,9 @@ CREDENTIAL: Final = Kind(
     field="credentials",
     subject="users",
     row=StoredCredential,
-    key=2,
-    columns=(
-        Column("user", "string"),
-        Column("mechanism", "string"),
-        Column("salt", "bytes", secret=True),
-        Column("stored_key", "bytes", secret=True),
-        Column("server_key", "bytes", secret=True),
-        Column("iterations", "int"),
+    key=(
+        "user",
+        "mechanism",
     ),
     audit_name="user",
     audit_detail="mechanism",
@@ -232,11 +210,7 @@ FEATURE: Final = Kind(
     field="features",
     subject="features",
     row=StoredFeature,
-    key=1,
-    columns=(
-        Column("name", "string"),
-        Column("level", "int"),
-    ),
+    key=("name",),
     audit_name="name",
 )
 
@@ -245,14 +219,9 @@ OFFSET: Final = Kind(
     field="offsets",
     subject="offsets",
     row=StoredOffset,
-    key=2,
-    columns=(
-        Column("group_id", "string"),
-        Column("partition", "string"),
-        Column("topic_id", "bytes"),
-        Column("offset", "int"),
-        Column("leader_epoch", "int"),
-        Column("metadata", "string"),
+    key=(
+        "group_id",
+        "partition",
     ),
     audit_name="group_id",
     audit_detail="partition",
@@ -263,11 +232,9 @@ QUOTA: Final = Kind(
     field="quotas",
     subject="quotas",
     row=StoredQuota,
-    key=2,
-    columns=(
-        Column("entity", "string"),
-        Column("name", "string"),
-        Column("value", "float"),
+    key=(
+        "entity",
+        "name",
     ),
     audit_name="entity",
     audit_detail="name",
@@ -278,12 +245,10 @@ RESOURCE_CONFIG: Final = Kind(
     field="resource_configs",
     subject="configs",
     row=StoredResourceConfig,
-    key=3,
-    columns=(
-        Column("resource_type", "string"),
-        Column("resource", "string"),
-        Column("name", "string"),
-        Column("value", "string"),
+    key=(
+        "resource_type",
+        "resource",
+        "name",
     ),
     audit_name="name",
     audit_detail="resource",
@@ -294,11 +259,9 @@ SETTING: Final = Kind(
     field="settings",
     subject="settings",
     row=StoredSetting,
-    key=2,
-    columns=(
-        Column("node", "string"),
-        Column("name", "string"),
-        Column("value", "string"),
+    key=(
+        "node",
+        "name",
     ),
     audit_name="name",
     audit_detail="node",
@@ -309,17 +272,7 @@ TOKEN: Final = Kind(
     field="tokens",
     subject="tokens",
     row=StoredToken,
-    key=1,
-    columns=(
-        Column("token_id", "string"),
-        Column("owner", "string"),
-        Column("requester", "string"),
-        Column("renewers", "strings"),
-        Column("issue_ms", "int"),
-        Column("expiry_ms", "int"),
-        Column("max_ms", "int"),
-        Column("fingerprint", "bytes"),
-    ),
+    key=("token_id",),
     audit_name="token_id",
     audit_detail="owner",
 )
@@ -329,15 +282,7 @@ TOPIC: Final = Kind(
     field="topics",
     subject="topics",
     row=StoredTopic,
-    key=1,
-    columns=(
-        Column("name", "string"),
-        Column("topic_id", "bytes"),
-        Column("partitions", "int"),
-        Column("replication_factor", "int"),
-        Column("configs", "map"),
-        Column("assignments", "strings"),
-    ),
+    key=("name",),
     audit_name="name",
 )
 

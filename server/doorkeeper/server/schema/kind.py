@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from msgspec import Struct, convert, to_builtins
 
@@ -21,19 +21,24 @@ _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enco
 _loads: Final = json.JSONDecoder().decode
 
 
-_EMPTY: Final[dict[str, object]] = {
-    "string": "",
-    "int": 0,
-    "float": 0,
-    "bytes": "",
-    "strings": [],
-    "map": {},
-}
-"""What JSON has of an empty value of each type."""
+_EMPTY: Final[dict[str, object]] = {"str": "", "bytes": "", "int": 0, "float": 0}
+"""What JSON has of an empty value of each type that a secret may have; of others, an empty list."""
 
 
 class Row(Struct, frozen=True, order=True, array_like=True, gc=False):
     """A row of a kind: its columns in their declared order, the key first."""
+
+    SECRETS: ClassVar[frozenset[str]] = frozenset()
+    """The columns that repr and the change log leave out."""
+
+    def shown(self) -> dict[str, Any]:
+        """Return the other columns, by name."""
+        names = (name for name in self.__struct_fields__ if name not in self.SECRETS)
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name}={value!r}" for name, value in self.shown().items())
+        return f"{type(self).__name__}({columns})"
 
 
 # Unpacked where rows are read and written, thousands in a request.
@@ -46,14 +51,6 @@ class Item(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Item({self.key!r}, {self.value!r})"
-
-
-class Column(Struct, frozen=True):
-    """A column of a kind. ``type`` is string, int, float, bytes, strings or map."""
-
-    name: str
-    type: str
-    secret: bool = False
 
 
 class Codec(Struct, frozen=True):
@@ -70,51 +67,46 @@ class Kind:
     """One kind of state.
 
     ``name`` is its name in stores, ``field`` the attribute of ``State``, ``subject`` its name in
-    audit events. ``row`` is the class of its rows, ``key_of`` the key of one. ``audit_name``
-    and ``audit_detail`` are the columns that identify a row in the audit log.
+    audit events. ``row`` is the class of its rows; ``key`` names the columns of their key, and
+    ``key_of`` returns that of one. ``audit_name`` and ``audit_detail`` are the columns that
+    identify a row in the audit log.
     """
 
     __slots__ = (
         "audit_detail",
         "audit_name",
         "codec",
-        "columns",
         "field",
-        "key_columns",
+        "has_secrets",
+        "key",
         "key_of",
         "name",
         "row",
         "subject",
     )
 
-    def __init__(  # noqa: PLR0913 - one argument for each key of the declaration
+    def __init__(
         self,
         name: str,
         *,
         field: str,
         subject: str,
         row: type[Any],
-        key: int,
-        columns: Sequence[Column],
+        key: Sequence[str],
         audit_name: str,
         audit_detail: str = "",
         codec: Codec | None = None,
     ) -> None:
-        """The first ``key`` columns are the key."""
         self.name = name
         self.field = field
         self.subject = subject
         self.row = row
-        self.columns = tuple(columns)
-        self.key_columns = key
-        self.key_of = _key_getter([column.name for column in columns[:key]])
+        self.key = tuple(key)
+        self.key_of = _key_getter(self.key)
         self.audit_name = audit_name
         self.audit_detail = audit_detail
-        self.codec = _row_codec(row, self.columns, key) if codec is None else codec
-
-    @property
-    def has_secrets(self) -> bool:
-        return any(column.secret for column in self.columns)
+        self.codec = _row_codec(row, len(key)) if codec is None else codec
+        self.has_secrets = bool(getattr(row, "SECRETS", ()))
 
     def encode(self, row: object) -> Item:
         return self.codec.encode(row)
@@ -144,9 +136,10 @@ def _key_getter(names: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
     return (lambda row: (cells(row),)) if len(names) == 1 else cells
 
 
-def _row_codec(row: type[Row], columns: tuple[Column, ...], key: int) -> Codec:
-    """Return the codec of rows that are structs of the columns."""
-    secrets = [at for at, column in enumerate(columns) if column.secret]
+def _row_codec(row: type[Row], key: int) -> Codec:
+    """Return the codec of rows whose first ``key`` columns are the key."""
+    columns = row.__struct_fields__
+    secrets = [at for at, name in enumerate(columns) if name in row.SECRETS]
 
     def encode(row: Row) -> Item:
         # JSON by json, not msgspec: texts may have lone surrogates, and stores have its numbers.
@@ -167,7 +160,8 @@ def _row_codec(row: type[Row], columns: tuple[Column, ...], key: int) -> Codec:
         for at in secrets:
             if at < len(cells):
                 # Without secrets, as in the change log, their columns are empty.
-                cells[at] = _EMPTY[columns[at].type] if hidden is None else next(hidden, None)
+                empty = _EMPTY.get(row.__annotations__[columns[at]], [])
+                cells[at] = empty if hidden is None else next(hidden, None)
         return convert(cells, row)
 
     return Codec(encode, decode)

@@ -14,7 +14,6 @@ kerberos_rules  user names from Kerberos names
 rule_trials  one rule tried on one name
 prefixes     the keys that a plug-in gets: all, and those of its listener without the prefix
 principals   the principal of an authenticated connection
-name_derivation  the principal of a credential, rule by rule, without a connection
 tls          TLS of listeners, from the configuration to the context of new connections
 
 ssl_rules            ssl.principal.mapping.rules

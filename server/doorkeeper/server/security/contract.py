@@ -9,14 +9,12 @@ Source: ``SaslServer`` of Java; Kafka's ``AuthenticationContext`` and ``KafkaPri
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from doorkeeper.acls.model import Principal
 
 

@@ -16,30 +16,31 @@ Source: ``SaslServerAuthenticator``, ``SaslServerCallbackHandler``, ``KerberosLo
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsBytes
+from typing import Any, Final, Protocol, SupportsBytes
 
 from msgspec import Struct
 
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
-from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.contract import (
+    AuthenticationContext,
+    Challenge,
+    Failure,
+    Step,
+    Success,
+)
 from doorkeeper.server.security.kerberos_setup import (
     acceptor,
     bindings,
     minor_text,
     use_configuration,
 )
-from doorkeeper.server.security.provider import Provider
+from doorkeeper.server.security.provider import Provider, Sources
 from doorkeeper_wire.java_text import JAVA
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.security.contract import AuthenticationContext
-    from doorkeeper.server.security.provider import Sources
 
 LOGIN_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
 

@@ -8,23 +8,19 @@ that contains the secret that was to be checked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.server.config.plug_ins import called, one_line
 from doorkeeper.server.runtime.fair_queues import FairSemaphore
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper.server.security.handlers_contract import (
     CallbackHandler,
     TokenRefused,
     ValidatedToken,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.security.contract import AuthenticationContext
 
 # Shorter parts of a token (between its dots) occur in any text.
 PART_CHARACTERS_MIN: Final = 8

@@ -15,13 +15,13 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_CHECKS_MAX,
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.guarded_handler import GuardedHandler
 from doorkeeper.server.security.handlers_contract import CallbackHandler
 from doorkeeper.server.security.prefixes import configs_of
 
 if TYPE_CHECKING:
     from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.runtime.logger import Logger
 
 ENTRY_POINT_GROUP: Final = "doorkeeper.callback_handlers"
 

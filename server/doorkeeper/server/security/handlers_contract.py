@@ -16,11 +16,10 @@ Source: ``AuthenticateCallbackHandler`` and the callbacks of kafka-clients 4.3.1
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.server.security.contract import AuthenticationContext
 

@@ -31,7 +31,6 @@ class PatternReader:
         return self._text[self._at : self._at + 1]
 
     def next(self) -> str:
-        """Consume and return the next character."""
         if self.at_end:
             self.fail("the pattern ends too early")
         self._at += 1

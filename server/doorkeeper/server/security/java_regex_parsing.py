@@ -56,7 +56,6 @@ class Translation(Struct, frozen=True):
 
 
 def translate(text: str) -> Translation:
-    """Translate a pattern."""
     parser = _PatternParser(text)
     translation = parser.alternatives(frozenset())
     if not parser.source.at_end:

@@ -14,6 +14,7 @@ Source: ``KerberosShortNamer``, ``KerberosRule`` and ``KerberosName`` of kafka-c
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -21,8 +22,6 @@ from msgspec import Struct
 from doorkeeper.server.security.rule_trials import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from doorkeeper.server.security.java_regex import JavaPattern
 
 _NAME = re.compile(r"([^/@]*)(?:/([^/@]*))?@([^/@]*)")

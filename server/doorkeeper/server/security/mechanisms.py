@@ -5,14 +5,12 @@ A module is imported when a listener first offers its mechanism: most servers ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.security.provider import Provider, Sources
+from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.security.provider import Provider, Sources
 
 # Each module has a function ``provider``.
 MODULES: Final = {

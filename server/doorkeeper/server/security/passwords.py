@@ -14,21 +14,17 @@ import asyncio
 import hmac
 import os
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from doorkeeper.server.runtime.fair_queues import FairSemaphore
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
+from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault
+from doorkeeper.server.security.handlers_contract import PlainPasswords
 from doorkeeper.server.security.password_records import as_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
-    from doorkeeper.server.security.contract import AuthenticationContext
-    from doorkeeper.server.security.handlers_contract import PlainPasswords
-    from doorkeeper.server.security.users_file import HashedUsers
+from doorkeeper.server.security.users_file import HashedUsers
 
 # Each check needs 16 MiB or more, and every thread may run one.
 HASHING_THREADS_MAX: Final = 4

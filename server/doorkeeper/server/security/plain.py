@@ -7,34 +7,28 @@ Source: ``PlainSaslServer`` and ``PlainServerCallbackHandler`` of kafka-clients 
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
     SASL_PLAIN_USERS_FILE,
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
-from doorkeeper.server.security.contract import Failure, Step, Success
+from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
 from doorkeeper.server.security.handler_loading import handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from doorkeeper.server.security.passwords import (
     FilePasswords,
     HandlerPasswords,
     NotVerified,
+    Passwords,
     PlainUsers,
 )
-from doorkeeper.server.security.provider import Provider
+from doorkeeper.server.security.provider import Provider, Sources
 from doorkeeper.server.security.users_file import users_file
 from doorkeeper_wire.java_text import JAVA
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.security.contract import AuthenticationContext
-    from doorkeeper.server.security.passwords import Passwords
-    from doorkeeper.server.security.provider import Sources
 
 _USER_PREFIX = "user_"
 

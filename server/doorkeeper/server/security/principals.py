@@ -12,6 +12,7 @@ Source: ``DefaultKafkaPrincipalBuilder`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, runtime_checkable
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
@@ -21,8 +22,6 @@ from doorkeeper.server.config.plug_ins import PlugIn, class_of, made, one_line
 from doorkeeper.server.security.prefixes import configs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from doorkeeper.server.security.contract import AuthenticationContext, PrincipalBuilder
     from doorkeeper.server.security.kerberos_rules import ShortNamer
     from doorkeeper.server.security.ssl_rules import SslRules

@@ -7,13 +7,12 @@ ValueError whose text begins with the key.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from doorkeeper.acls.model import Principal
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.server.runtime.logger import Logger

@@ -23,11 +23,13 @@ import hmac
 import os
 from base64 import b64encode
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
+from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import (
     DIGESTS,
     ITERATIONS_MIN,
@@ -36,6 +38,7 @@ from doorkeeper.base.credentials import (
     credential_of,
 )
 from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.provider import Sources, TokenLogin
 from doorkeeper.server.security.scram_messages import (
     ClientFirst,
     Malformed,
@@ -45,14 +48,8 @@ from doorkeeper.server.security.scram_messages import (
     server_first,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from doorkeeper.acls.model import Principal
-    from doorkeeper.server.security.provider import Sources, TokenLogin
-
-    Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
-    """Returns the credential of a user, at once or later; None for an unknown one."""
+Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
+"""Returns the credential of a user, at once or later; None for an unknown one."""
 
 # Half a kilobyte for each token; computing one again takes 4 ms of a thread.
 TOKENS_KEPT_MAX: Final = 4096

@@ -69,7 +69,6 @@ class ClientFinal(Struct, frozen=True):
 
 
 def client_first(token: bytes) -> ClientFirst:
-    """Parse the first message."""
     match = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
         raise Malformed("the first message of the client is malformed")

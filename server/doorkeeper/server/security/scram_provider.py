@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 from types import NoneType
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential, base_36
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
+from doorkeeper.server.security.contract import AuthenticationContext
+from doorkeeper.server.security.guarded_handler import GuardedHandler
 from doorkeeper.server.security.handler_loading import handler_of
 from doorkeeper.server.security.handlers_contract import ScramCredentials
-from doorkeeper.server.security.provider import Provider
-from doorkeeper.server.security.scram import ScramMechanism, accounts_of
-
-if TYPE_CHECKING:
-    from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.security.contract import AuthenticationContext
-    from doorkeeper.server.security.guarded_handler import GuardedHandler
-    from doorkeeper.server.security.provider import Sources
-    from doorkeeper.server.security.scram import Accounts
+from doorkeeper.server.security.provider import Provider, Sources
+from doorkeeper.server.security.scram import Accounts, ScramMechanism, accounts_of
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:

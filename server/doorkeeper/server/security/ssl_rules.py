@@ -76,7 +76,6 @@ class SslRules:
     __slots__ = ("rules",)
 
     def __init__(self, text: str) -> None:
-        """Parse the rules."""
         self.rules = tuple(_rules_of(text))
 
     def __str__(self) -> str:

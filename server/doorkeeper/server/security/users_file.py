@@ -13,11 +13,13 @@ from __future__ import annotations
 import hmac
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from doorkeeper.base.encodings import not_utf8
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.password_records import (
     BLOCK_SIZE,
@@ -28,12 +30,6 @@ from doorkeeper.server.security.password_records import (
     as_bytes,
     parse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from doorkeeper.server.runtime.logger import Logger
 
 PROBLEMS_MAX = 10
 """The number of faulty lines that an error text lists."""
@@ -77,7 +73,6 @@ class HashedUsers:
 
 
 def users_file(path: Path, logger: Logger) -> ReloadedFiles[HashedUsers]:
-    """Return the users of a file."""
     return ReloadedFiles(lambda: HashedUsers(read(path)), logger, path)
 
 
@@ -102,7 +97,6 @@ def read(path: Path) -> dict[str, PasswordRecord]:
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file."""
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:

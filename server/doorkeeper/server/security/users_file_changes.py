@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from doorkeeper.server.security.password_records import record_of
 from doorkeeper.server.security.users_file import is_user_name, lines_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PRIVATE = 0o600
 
@@ -44,7 +41,6 @@ def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
 
 
 def delete_user(path: Path, name: str) -> None:
-    """Delete a user."""
     lines = lines_of(path)
     others = [line for line in lines if _name_in(line) != name]
     if len(others) == len(lines):

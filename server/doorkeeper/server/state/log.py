@@ -21,22 +21,28 @@ import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from msgspec.structs import replace
 
-from doorkeeper.base.slices import run_in_turns
-from doorkeeper.server.runtime.logger import NO_LOG
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.base.slices import Slices, run_in_turns
+from doorkeeper.server.runtime.logger import NO_LOG, Logger
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
-from doorkeeper.server.runtime.request_context import OPERATOR
+from doorkeeper.server.runtime.request_context import OPERATOR, AuthorizableRequestContext
+from doorkeeper.server.runtime.threads import is_cancelled
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.server.state.state import State, apply
 from doorkeeper.server.state.store import (
+    Lease,
     LogEntry,
+    LogReader,
     OutcomeUnknown,
     StorageError,
+    Store,
     StoreReplaced,
     StoreUnavailable,
 )
@@ -48,14 +54,6 @@ from doorkeeper.server.state.submissions import (
     Submission,
     Submissions,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.store import Lease, LogReader, Store
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -105,12 +103,6 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
 def _final_state(batch: Batch) -> State | Slices[State]:
     last = batch.last
     return batch.state if last is None else apply(batch.state, last.change, last.revision)
-
-
-def _is_cancelled() -> bool:
-    """Return whether the present task is being cancelled, as ``aclose`` does."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _error_of_plan(error: BaseException) -> Exception:
@@ -327,7 +319,7 @@ class StateLog:
                 self._submissions.fail_all(error)
             except BaseException as error:
                 # A store may raise CancelledError itself, which does not end this task.
-                if _is_cancelled():
+                if is_cancelled():
                     raise
                 # The state may be behind the store: with a shared one, reload it before the next
                 # change.
@@ -401,7 +393,7 @@ class StateLog:
                 planned: tuple[Change, Any] = await self._slices(submission.plan(state), lease)
                 submission.change, submission.result = planned
             except BaseException as error:
-                if _is_cancelled():
+                if is_cancelled():
                     raise
                 submission.error = _error_of_plan(error)
             last = None
@@ -448,7 +440,7 @@ class StateLog:
                 subscriber(committed)
             except BaseException as error:
                 # The other subscribers still run, and the task of the log goes on.
-                if _is_cancelled() or isinstance(error, KeyboardInterrupt):
+                if is_cancelled() or isinstance(error, KeyboardInterrupt):
                     raise
                 self._loop.call_exception_handler(
                     {"message": "a subscriber of the state log failed", "exception": error}

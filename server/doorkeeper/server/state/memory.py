@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from uuid import UUID
 
-from doorkeeper.server.state.store import Lease, Store, StoreIdentity, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
-    from uuid import UUID
-
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.store import LogEntry, Logged, StoredState
+from doorkeeper.server.schema.change import Change
+from doorkeeper.server.schema.kind import Kind
+from doorkeeper.server.state.store import (
+    Lease,
+    LogEntry,
+    Store,
+    StoreIdentity,
+    StoreUnavailable,
+)
 
 MEMORY_STORE_ID: Final = "memory-store-of-a-test"
 """The id of every store in memory: a test of clusters names it before its server is there."""
@@ -70,12 +72,3 @@ class _MemoryLease(Lease):
     async def head(self) -> int:
         entries = self._store.entries
         return entries[-1].revision if entries else 0
-
-    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
-        return (None,)
-
-    async def changes(self, after: int, rows_max: int) -> list[Logged]:
-        return []
-
-    async def load(self) -> StoredState:
-        raise AssertionError("an in-memory store allows only one writer")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.state.log import StateLog, origin_of
 from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.submissions import Plan
+from doorkeeper.server.state.submissions import Plan
 
 R = TypeVar("R")
 

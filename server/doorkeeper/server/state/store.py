@@ -11,21 +11,20 @@ other nodes, plans, and commits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.change import Author, Change, Edit
+from doorkeeper.server.schema.kind import Kind
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
     from uuid import UUID
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.server.schema.change import Author, Change
-    from doorkeeper.server.schema.kind import Kind
 
 
 class StorageError(Exception):
@@ -103,7 +102,7 @@ class StoredState(Struct, frozen=True):
 
 
 class LogReader(ABC):
-    """A connection that reads a shared store."""
+    """A connection that reads a shared store; of any other one, only ``head`` is asked for."""
 
     is_checked: bool = True
     """False on a new connection until its history was compared with the node's."""
@@ -111,20 +110,21 @@ class LogReader(ABC):
     @abstractmethod
     async def head(self) -> int: ...
 
-    @abstractmethod
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
         """Return a tuple with the id of the commit that wrote a revision; None if it was pruned."""
+        del revision  # of this process, which has no id
+        return (None,)
 
-    @abstractmethod
     async def changes(self, after: int, rows_max: int) -> list[Logged]:
         """Return about ``rows_max`` rows of the revisions after ``after``, in order.
 
         The last revision is complete. If the log was pruned, the first is not ``after`` + 1.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     async def load(self) -> StoredState:
         """Read all rows in one consistent snapshot."""
+        raise NotImplementedError
 
 
 class Lease(LogReader):

@@ -13,19 +13,21 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+from uuid import UUID
 
 from msgspec import Struct
 
+from doorkeeper.base.slices import Slices
 from doorkeeper.server.schema.change import Change, Origin
 from doorkeeper.server.state.state import State
-from doorkeeper.server.state.store import LogEntry, OutcomeUnknown, StorageError, StoreUnavailable
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.state.store import Store
+from doorkeeper.server.state.store import (
+    LogEntry,
+    OutcomeUnknown,
+    StorageError,
+    Store,
+    StoreUnavailable,
+)
 
 R = TypeVar("R")
 

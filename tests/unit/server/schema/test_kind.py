@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -28,32 +28,32 @@ from doorkeeper.server.schema.declared import (
     StoredCredential,
     StoredTopic,
 )
-from doorkeeper.server.schema.kind import Column, Item, Kind, Row, key_text
+from doorkeeper.server.schema.kind import Item, Kind, Row, key_text
 from testkit.acl import READ, allow, topic
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
 """Texts with NUL, lone surrogates and characters beyond the first plane."""
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "string": st.one_of(ANY_TEXT, st.integers(1, 32_767).map(lambda size: "\u00e9" * size)),
+    "str": st.one_of(ANY_TEXT, st.integers(1, 32_767).map(lambda size: "\u00e9" * size)),
     "int": st.integers(-(2**63), 2**63 - 1),
     "float": st.floats(allow_nan=False),
     "bytes": st.binary(max_size=64),
-    "strings": st.lists(ANY_TEXT, max_size=4).map(tuple),
-    "map": st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=4),
+    "tuple[str, ...]": st.lists(ANY_TEXT, max_size=4).map(tuple),
+    "Mapping[str, str]": st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=4),
 }
 BINDINGS = st.builds(
     AclBinding,
     st.builds(
         ResourcePattern,
         st.sampled_from(ResourceType),
-        VALUES["string"],
+        VALUES["str"],
         st.sampled_from(PatternType),
     ),
     st.builds(
         AccessControlEntry,
-        VALUES["string"],
-        VALUES["string"],
+        VALUES["str"],
+        VALUES["str"],
         st.sampled_from(AclOperation),
         st.sampled_from(AclPermissionType),
     ),
@@ -63,9 +63,8 @@ BINDINGS = st.builds(
 def rows_of(kind: Kind) -> st.SearchStrategy[Any]:
     if kind is ACL:
         return st.builds(StoredBinding, ANY_TEXT, BINDINGS)
-    columns = kind.columns
-    keys = [VALUES[column.type] for column in columns[: kind.key_columns]]
-    return st.builds(kind.row, *keys, *[VALUES[c.type] for c in columns[kind.key_columns :]])
+    types = kind.row.__annotations__
+    return st.builds(kind.row, *[VALUES[types[name]] for name in kind.row.__struct_fields__])
 
 
 class Painted(Row, frozen=True):
@@ -73,6 +72,8 @@ class Painted(Row, frozen=True):
     weight: float
     color: str = "red"
     pin: bytes = b""
+
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"pin"})
 
 
 class Older(Row, frozen=True):
@@ -84,25 +85,22 @@ class Pinned(Row, frozen=True):
     name: str
     pin: bytes
 
-
-NAME, WEIGHT, COLOR = Column("name", "string"), Column("weight", "float"), Column("color", "string")
-PIN = Column("pin", "bytes", secret=True)
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"pin"})
 
 
-def kind_of(row: type[Any], *columns: Column, key: int = 1) -> Kind:
+def kind_of(row: type[Any]) -> Kind:
     return Kind(
         "odd",
         field="odds",
         subject="odds",
         row=row,
-        key=key,
-        columns=columns,
+        key=("name",),
         audit_name="name",
     )
 
 
-ODD = kind_of(Painted, NAME, WEIGHT, COLOR, PIN)
-OLDER = kind_of(Older, NAME, WEIGHT)
+ODD = kind_of(Painted)
+OLDER = kind_of(Older)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=str)
@@ -153,7 +151,7 @@ def test_rows_of_other_versions_are_read() -> None:
     assert ODD.decode(item) == Painted("a", 1.0, "red", b"")
     assert ODD.decode(item._replace(secret="[]")) == Painted("a", 1.0, "red", b"")
     assert OLDER.decode(ODD.encode(Painted("a", 1.0, "blue", b"1234"))) == Older("a", 1.0)
-    assert kind_of(Pinned, NAME, PIN).decode(newer) == Pinned("a", b"1234")
+    assert kind_of(Pinned).decode(newer) == Pinned("a", b"1234")
 
 
 def test_binding_of_a_newer_version_is_read() -> None:

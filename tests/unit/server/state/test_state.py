@@ -64,8 +64,7 @@ def test_each_kind_has_its_table(field: str) -> None:
         field=field,
         subject="odd",
         row=StoredFeature,
-        key=1,
-        columns=FEATURE.columns,
+        key=FEATURE.key,
         audit_name="name",
     )
     check_fields(KINDS.values(), EMPTY)

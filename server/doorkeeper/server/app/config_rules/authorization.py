@@ -7,17 +7,13 @@ upgrade notes of 4.0.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from doorkeeper.acls.super_users import remark_on
 from doorkeeper.server.app.config_rules.findings import Hit
-from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER
+from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.app.config_rules.node import Node
 
 AUTHORIZER: Final = "authorizer.class.name"
 SUPER: Final = "super.users"
@@ -32,19 +28,8 @@ _PRINCIPAL: Final = re.compile(r"([^:]+):(.*)", re.DOTALL)
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z]+=")
 ANONYMOUS: Final = "User:ANONYMOUS"
 
-_OPEN_CONTROLLER: Final = "super.users=User:admin;User:ANONYMOUS"
 
-
-@rule(
-    "C501",
-    ERROR,
-    "An authorizer that was removed with ZooKeeper",
-    "AclAuthorizer and SimpleAclAuthorizer stored ACLs in ZooKeeper and were removed in Kafka"
-    " 4.0. StandardAuthorizer has the same rules and stores its ACLs in the KRaft metadata.",
-    wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
-    right=f"authorizer.class.name={STANDARD}",
-    since=(4, 0),
-)
+@rule("C501", ERROR, since=(4, 0))
 def removed_authorizer(node: Node) -> Iterator[Hit]:
     if node.text(AUTHORIZER) in REMOVED:
         yield node.at(
@@ -54,16 +39,7 @@ def removed_authorizer(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C502",
-    WARNING,
-    "An authorizer that was removed with ZooKeeper, replaced here",
-    "Doorkeeper accepts the names of Kafka's older authorizers and uses StandardAuthorizer for"
-    " them.",
-    wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
-    right=f"authorizer.class.name={STANDARD}",
-    products=DOORKEEPER,
-)
+@rule("C502", WARNING, products=DOORKEEPER)
 def removed_authorizer_here(node: Node) -> Iterator[Hit]:
     if node.text(AUTHORIZER) in REMOVED:
         yield node.at(
@@ -73,15 +49,7 @@ def removed_authorizer_here(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C503",
-    WARNING,
-    "A third-party authorizer",
-    "The class must be on the class path of every node, and has its own configuration."
-    " super.users and allow.everyone.if.no.acl.found are read only by Kafka's authorizer.",
-    wrong="authorizer.class.name=io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer",
-    right=f"authorizer.class.name={STANDARD}",
-)
+@rule("C503", WARNING)
 def foreign_authorizer(node: Node) -> Iterator[Hit]:
     name = node.text(AUTHORIZER)
     if not name or name == STANDARD or name in REMOVED:
@@ -92,14 +60,7 @@ def foreign_authorizer(node: Node) -> Iterator[Hit]:
     yield node.at(AUTHORIZER, text)
 
 
-@rule(
-    "C504",
-    ERROR,
-    "A Kafka authorizer class that does not exist",
-    f"The class is loaded when the node starts. Kafka's is {STANDARD}.",
-    wrong="authorizer.class.name=org.apache.kafka.metadata.StandardAuthorizer",
-    right=f"authorizer.class.name={STANDARD}",
-)
+@rule("C504", ERROR)
 def misspelled_authorizer(node: Node) -> Iterator[Hit]:
     name = node.text(AUTHORIZER)
     short = name.rpartition(".")[2].lower() == "standardauthorizer"
@@ -108,15 +69,7 @@ def misspelled_authorizer(node: Node) -> Iterator[Hit]:
         yield node.at(AUTHORIZER, f"no class {name}; did you mean {STANDARD}?")
 
 
-@rule(
-    "C505",
-    ERROR,
-    "A super user without a type",
-    "A principal is Type:name, and the type of users is User. Kafka's authorizer refuses to start:"
-    " expected a string in format principalType:principalName.",
-    wrong="super.users=User:ANONYMOUS;admin",
-    right="super.users=User:ANONYMOUS;User:admin",
-)
+@rule("C505", ERROR)
 def super_user_without_type(node: Node) -> Iterator[Hit]:
     if node.text(AUTHORIZER) != STANDARD:
         return
@@ -130,16 +83,7 @@ def _is_open(text: str) -> bool:
     return CONFIG_PROVIDER.search(text) is not None or "${" in text
 
 
-@rule(
-    "C506",
-    WARNING,
-    "Super users with commas",
-    "super.users is split only at semicolons, because distinguished names contain commas."
-    " User:a,User:b is one user with this name.",
-    wrong="super.users=User:admin,User:ops",
-    right="super.users=User:ANONYMOUS;User:admin;User:ops",
-    products=BOTH,
-)
+@rule("C506", WARNING, products=BOTH)
 def super_users_with_commas(node: Node) -> Iterator[Hit]:
     for user in node.super_users:
         remark = remark_on(user)
@@ -147,30 +91,14 @@ def super_users_with_commas(node: Node) -> Iterator[Hit]:
             yield node.at(SUPER, remark)
 
 
-@rule(
-    "C507",
-    WARNING,
-    "A star as a super user",
-    "Super users are compared as exact strings: User:* is the user named *, not every user.",
-    wrong="super.users=User:ANONYMOUS;User:*",
-    right="super.users=User:ANONYMOUS;User:admin",
-    products=BOTH,
-)
+@rule("C507", WARNING, products=BOTH)
 def star_as_super_user(node: Node) -> Iterator[Hit]:
     for user in node.super_users:
         if user.endswith(":*"):
             yield node.at(SUPER, remark_on(user))
 
 
-@rule(
-    "C508",
-    WARNING,
-    "A super user of another type",
-    "Kafka's built-in principals have the type User, with this capitalization.",
-    wrong="super.users=User:ANONYMOUS;user:admin",
-    right="super.users=User:ANONYMOUS;User:admin",
-    products=BOTH,
-)
+@rule("C508", WARNING, products=BOTH)
 def super_user_of_another_type(node: Node) -> Iterator[Hit]:
     if node.has("principal.builder.class"):
         return
@@ -185,51 +113,21 @@ def super_user_of_another_type(node: Node) -> Iterator[Hit]:
         yield node.at(SUPER, remark_on(user) or other)
 
 
-@rule(
-    "C509",
-    WARNING,
-    "Super users without an authorizer",
-    "The authorizer reads super.users. Without authorizer.class.name it has no effect, and everyone"
-    " may do everything.",
-    wrong="authorizer.class.name=\nsuper.users=User:admin",
-    right="super.users=User:admin;User:ANONYMOUS",
-)
+@rule("C509", WARNING)
 def super_users_without_authorizer(node: Node) -> Iterator[Hit]:
     for key in (SUPER, EVERYONE):
         if node.has(key) and not node.has_authorizer:
             yield node.at(key, f"has no effect without an authorizer: set {AUTHORIZER}={STANDARD}")
 
 
-@rule(
-    "C510",
-    WARNING,
-    "Authentication without an authorizer",
-    "Clients must log in, but no authorizer restricts them and no super.users shows that one was"
-    " meant: every login may read and delete all topics.",
-    wrong="authorizer.class.name=\nsuper.users=",
-    right=_OPEN_CONTROLLER,
-)
+@rule("C510", WARNING)
 def logins_without_authorizer(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer and not node.has(SUPER) and node.sasl_listeners:
         text = f"every authenticated client may do everything: set {AUTHORIZER}={STANDARD}"
         yield node.at(AUTHORIZER, text)
 
 
-@rule(
-    "C511",
-    WARNING,
-    "Everything is allowed",
-    "Without an authorizer every client may do everything. Every file without one is reported, also"
-    " next to C509 or C510.",
-    wrong="authorizer.class.name=",
-    right="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
-    "listener.name.controller.plain.sasl.jaas.config="
-    "org.apache.kafka.common.security.plain.PlainLoginModule required"
-    ' username="admin" password="a" user_admin="a";\n'
-    "sasl.mechanism.controller.protocol=PLAIN\n"
-    f"super.users=User:admin\nauthorizer.class.name={STANDARD}",
-    products=BOTH,
-)
+@rule("C511", WARNING, products=BOTH)
 def everything_allowed(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer:
         yield node.at(
@@ -239,29 +137,13 @@ def everything_allowed(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C512",
-    WARNING,
-    "Everyone may use a resource without ACLs",
-    "A resource without any ACL is open to everyone, also the cluster; its first ACL closes it to"
-    " all others. It is safer to grant access.",
-    wrong=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=true",
-    right=_OPEN_CONTROLLER,
-    products=BOTH,
-)
+@rule("C512", WARNING, products=BOTH)
 def everyone_allowed(node: Node) -> Iterator[Hit]:
     if node.has_authorizer and node.text(EVERYONE).lower() == "true":
         yield node.at(EVERYONE, "everyone may do everything with a resource without ACLs")
 
 
-@rule(
-    "C513",
-    WARNING,
-    "A value that means false",
-    "The authorizer accepts true in any capitalization, and reads everything else as false.",
-    wrong=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=yes",
-    right=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=false",
-)
+@rule("C513", WARNING)
 def not_a_boolean(node: Node) -> Iterator[Hit]:
     value = node.text(EVERYONE)
     if value and value.lower() not in ("true", "false") and not _is_open(value):
@@ -288,17 +170,7 @@ def _lacks(node: Node, principal: str) -> bool:
     return standard and not open_to_all and not is_open and principal not in node.super_users
 
 
-@rule(
-    "C514",
-    ERROR,
-    "A node that its controllers reject",
-    "A broker registers with the controllers as the principal of its connection, which needs"
-    " CLUSTER_ACTION on the cluster. In a new cluster only super users have it: PLAINTEXT"
-    " connections are User:ANONYMOUS. Without it, the broker shuts down after its registration"
-    " timeout.",
-    wrong="super.users=User:admin",
-    right=_OPEN_CONTROLLER,
-)
+@rule("C514", ERROR)
 def refused_by_controllers(node: Node) -> Iterator[Hit]:
     if not {"broker", "controller"} <= node.roles or not node.controllers:
         return
@@ -311,17 +183,7 @@ def refused_by_controllers(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C515",
-    WARNING,
-    "The broker's own principal is not a super user",
-    "Brokers fetch from each other and register with the controllers as the principal of their"
-    " connection, which needs CLUSTER_ACTION on the cluster, as a super user or by an ACL.",
-    wrong="process.roles=broker\nlisteners=SASL://localhost:9092\n"
-    "controller.quorum.voters=9@localhost:9093\nsuper.users=User:ops;User:ANONYMOUS",
-    right="process.roles=broker\nlisteners=SASL://localhost:9092\n"
-    "controller.quorum.voters=9@localhost:9093\nsuper.users=User:admin;User:ANONYMOUS",
-)
+@rule("C515", WARNING)
 def broker_is_not_super_user(node: Node) -> Iterator[Hit]:
     for listener, principal in own_principals(node):
         combined = listener in node.controllers and "controller" in node.roles
@@ -335,16 +197,7 @@ def broker_is_not_super_user(node: Node) -> Iterator[Hit]:
             yield node.at(SUPER, f"{text}{hint}")
 
 
-@rule(
-    "C516",
-    WARNING,
-    "A distinguished name with spaces after its commas",
-    "The principal of a certificate is CN=x,OU=y without spaces, as Java prints it, in reverse"
-    " order of the certificate. Names are compared as exact strings.",
-    wrong="super.users=User:ANONYMOUS;User:CN=admin, OU=ops",
-    right="super.users=User:ANONYMOUS;User:CN=admin,OU=ops",
-    products=BOTH,
-)
+@rule("C516", WARNING, products=BOTH)
 def blanks_in_distinguished_name(node: Node) -> Iterator[Hit]:
     for user in node.super_users:
         if re.search(r"=[^,]*, +[A-Za-z]+=", user):
@@ -352,18 +205,7 @@ def blanks_in_distinguished_name(node: Node) -> Iterator[Hit]:
             yield node.at(SUPER, f"certificate names have no space after a comma: {right}")
 
 
-@rule(
-    "C517",
-    WARNING,
-    "A super user that the mapping rules never produce",
-    "ssl.principal.mapping.rules is applied before names are compared with super.users, which"
-    " must therefore contain the mapped name.",
-    wrong="super.users=User:ANONYMOUS;User:CN=admin,OU=ops\n"
-    "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-    right="super.users=User:ANONYMOUS;User:admin\n"
-    "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-    products=BOTH,
-)
+@rule("C517", WARNING, products=BOTH)
 def super_user_is_mapped(node: Node) -> Iterator[Hit]:
     key = "ssl.principal.mapping.rules"
     texts = {entry.value for entry in node.entries.values() if entry.key.endswith(key)}
@@ -385,15 +227,7 @@ def super_user_is_mapped(node: Node) -> Iterator[Hit]:
                 yield node.at(SUPER, f"the mapping rules change {name} to {mapped}")
 
 
-@rule(
-    "C518",
-    WARNING,
-    "A super user and a login that differ in case",
-    "Principals are case-sensitive. A super user that differs from a PLAIN user only in case"
-    " matches no login.",
-    wrong="super.users=User:ANONYMOUS;User:Admin",
-    right="super.users=User:ANONYMOUS;User:admin",
-)
+@rule("C518", WARNING)
 def super_user_in_another_case(node: Node) -> Iterator[Hit]:
     users = set()
     for listener, mechanism in node.logins:
@@ -407,26 +241,7 @@ def super_user_in_another_case(node: Node) -> Iterator[Hit]:
             yield node.at(SUPER, f"{user} matches no login: the PLAIN user is {near[0]}")
 
 
-@rule(
-    "C519",
-    WARNING,
-    "Denied requests are not logged",
-    "kafka.authorizer.logger writes denials at INFO and everything at DEBUG. At WARN or OFF,"
-    " nothing shows why a client was denied.",
-    wrong={
-        "compose.yaml": "services: {kafka: {image: apache/kafka, environment: {"
-        "KAFKA_PROCESS_ROLES: broker,\n  KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER,\n"
-        f"  KAFKA_AUTHORIZER_CLASS_NAME: {STANDARD},\n"
-        "  KAFKA_LOG4J_LOGGERS: kafka.authorizer.logger=WARN}}}\n"
-    },
-    right={
-        "compose.yaml": "services: {kafka: {image: apache/kafka, environment: {"
-        "KAFKA_PROCESS_ROLES: broker,\n  KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER,\n"
-        f"  KAFKA_AUTHORIZER_CLASS_NAME: {STANDARD},\n"
-        "  KAFKA_LOG4J_LOGGERS: kafka.authorizer.logger=DEBUG}}}\n"
-    },
-    products=BOTH,
-)
+@rule("C519", WARNING, products=BOTH)
 def denials_not_logged(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer:
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from doorkeeper.server.app.config_rules import (
     authorization,
@@ -17,12 +18,7 @@ from doorkeeper.server.app.config_rules import (
 )
 from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
 from doorkeeper.server.app.config_rules.node import ConfigFile, Node
-from doorkeeper.server.app.config_rules.rule import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from doorkeeper.server.app.config_rules.rule import Rule
+from doorkeeper.server.app.config_rules.rule import RULES, Rule
 
 MODULES: Final = (
     reading,

@@ -11,7 +11,8 @@ Compose for ``$``.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -20,15 +21,10 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
-from doorkeeper.server.app.config_rules.node import ConfigFile, addresses_in
+from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import WARNING, rule
+from doorkeeper.server.config.environment import PREFIX, key_of_variable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.app.config_rules.node import Node
-
-_PREFIX: Final = "KAFKA_"
 _BITNAMI: Final = "KAFKA_CFG_"
 _IMAGES: Final = re.compile(r"(^|/)(kafka|kafka-native|cp-kafka|cp-server|confluent-local)([:@]|$)")
 _NO_KEYS: Final = frozenset(
@@ -45,24 +41,16 @@ _DEFAULT: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
 _EATEN: Final = re.compile(r"(?<!\$)(?:\$\$)*\$(?![{$])(\w*)")
 _SECRETS: Final = "/etc/kafka/secrets/"
 _FILLED: Final = "${a file of the container}"
-_STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 class NotCompose(ValueError):
     """The text is not a Compose file with a service of Kafka."""
 
 
-def key_of_variable(name: str) -> str:
-    """Return the key that the images make of a variable."""
-    bare = name.removeprefix(_BITNAMI if name.startswith(_BITNAMI) else _PREFIX).lower()
-    hyphens = bare.replace("___", "\0").replace("__", "\1")
-    return hyphens.replace("_", ".").replace("\0", "-").replace("\1", "_")
-
-
 def variable_of_key(key: str) -> str:
     """Return the variable that the images turn into a key."""
     text = key.replace("_", "\1").replace("-", "___").replace(".", "_").replace("\1", "__")
-    return _PREFIX + text.upper()
+    return PREFIX + text.upper()
 
 
 def files_of(text: str, name: str) -> list[ConfigFile]:
@@ -94,7 +82,7 @@ def _is_kafka(image: str, names: list[str]) -> bool:
     telling = {"KAFKA_PROCESS_ROLES", "KAFKA_LISTENERS", "KAFKA_ADVERTISED_LISTENERS"}
     telling |= {"KAFKA_CFG_PROCESS_ROLES", "KAFKA_CFG_LISTENERS", "KAFKA_ZOOKEEPER_CONNECT"}
     return bool(telling & set(names)) or (
-        _IMAGES.search(image) is not None and any(name.startswith(_PREFIX) for name in names)
+        _IMAGES.search(image) is not None and any(name.startswith(PREFIX) for name in names)
     )
 
 
@@ -138,12 +126,12 @@ def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
     entries, more = [], []
     for entry in dict((entry.key, entry) for entry in variables).values():  # noqa: C402
         eaten = _EATEN.search(entry.value)
-        if eaten is not None and entry.key.startswith(_PREFIX):
+        if eaten is not None and entry.key.startswith(PREFIX):
             hits.append(("C801", Hit(entry.source, entry.key, _eaten_text(eaten[0]))))
         value = _DEFAULT.sub(lambda match: match[2] or match[0], entry.value).replace("$$", "$")
-        is_key = entry.key.startswith(_PREFIX) and entry.key not in _NO_KEYS
+        is_key = entry.key.startswith(PREFIX) and entry.key not in _NO_KEYS
         if is_key and (entry.key.startswith(_BITNAMI) or "bitnami" not in image):
-            key = key_of_variable(entry.key)
+            key = key_of_variable(re.sub(f"^{_BITNAMI}", PREFIX, entry.key))
             entries.append(Entry(key, _as_written(key, value), entry.source))
         else:
             more.append(replace(entry, value=value))
@@ -183,40 +171,12 @@ def _completed(entries: list[Entry]) -> list[Entry]:
     return [*made, *entries]
 
 
-_COMPOSE: Final = "services:\n  kafka:\n    image: apache/kafka:4.3.1\n    environment:\n"
-_ROLES: Final = (
-    "      KAFKA_PROCESS_ROLES: broker\n      KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER\n"
-)
-_AUTHORIZER: Final = f"      KAFKA_AUTHORIZER_CLASS_NAME: {_STANDARD}\n"
-
-
-def _compose(*lines: str) -> dict[str, str]:
-    text = "".join(f"      {line}\n" for line in lines)
-    return {"compose.yaml": f"{_COMPOSE}{_ROLES}{_AUTHORIZER}{text}"}
-
-
-@rule(
-    "C801",
-    WARNING,
-    "A dollar sign that Compose interpolates",
-    "Compose replaces $1 and $NAME with environment variables, which are empty. Write $$ for a"
-    " literal dollar sign.",
-    wrong=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$1/"),
-    right=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$$1/"),
-)
+@rule("C801", WARNING)
 def dollar_sign(node: Node) -> Iterator[Hit]:
     return (hit for code, hit in node.file.hits if code == "C801")
 
 
-@rule(
-    "C802",
-    WARNING,
-    "A variable that does not map to a key",
-    "The images map _ to a dot, __ to _ and ___ to a hyphen. A misspelled variable becomes an"
-    " unknown key.",
-    wrong=_compose("KAFKA_LISTENER_NAME_SASL_SCRAM_SHA_512_SASL_JAAS_CONFIG: x required;"),
-    right=_compose("KAFKA_LISTENER_NAME_SASL_SCRAM___SHA___512_SASL_JAAS_CONFIG: x required;"),
-)
+@rule("C802", WARNING)
 def variable_of_no_key(node: Node) -> Iterator[Hit]:
     if not node.file.is_image:
         return
@@ -248,39 +208,19 @@ def _likely(key: str) -> str:
     return ""
 
 
-@rule(
-    "C803",
-    WARNING,
-    "A variable without its prefix",
-    "The images read variables that begin with KAFKA_; KAFKA_CFG_ is Bitnami's prefix.",
-    wrong=_compose("SUPER_USERS: User:admin"),
-    right=_compose("KAFKA_SUPER_USERS: User:admin"),
-)
+@rule("C803", WARNING)
 def variable_without_prefix(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
-        key = key_of_variable(_PREFIX + entry.key)
+        key = key_of_variable(PREFIX + entry.key)
         if "_" in entry.key and (is_known(key) and is_security_key(key)):
-            yield Hit(entry.source, entry.key, f"does not map to a key: write {_PREFIX}{entry.key}")
+            yield Hit(entry.source, entry.key, f"does not map to a key: write {PREFIX}{entry.key}")
     for entry in node.entries.values():
         if entry.key.startswith("cfg."):
             right = variable_of_key(entry.key.removeprefix("cfg."))
             yield Hit(entry.source, entry.key, f"KAFKA_CFG_ is Bitnami's prefix: write {right}")
 
 
-@rule(
-    "C804",
-    WARNING,
-    "A JAAS file that was not checked",
-    "KAFKA_OPTS refers to a JAAS file in the container. Pass it with --jaas-file.",
-    wrong=_compose(
-        "KAFKA_OPTS: -Djava.security.auth.login.config=/etc/kafka/jaas.conf",
-    ),
-    right={
-        **_compose("KAFKA_OPTS: -Djava.security.auth.login.config=/etc/kafka/jaas.conf"),
-        "jaas.conf": "KafkaServer { org.apache.kafka.common.security.scram.ScramLoginModule"
-        " required; };",
-    },
-)
+@rule("C804", WARNING)
 def unchecked_jaas_file(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
         if "java.security.auth.login.config" in entry.value and node.file.jaas is None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from doorkeeper.base.key import Key
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.config.kafka_keys import rows, without_effect
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-
-if TYPE_CHECKING:
-    from doorkeeper.base.key import Key
-    from doorkeeper.server.app.config_rules.node import Node
 
 _SECURITY: Final = (
     *("ssl.", "sasl.", "listener", "advertised.listeners", "controller.listener.names"),

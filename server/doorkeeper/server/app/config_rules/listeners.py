@@ -6,26 +6,19 @@ Source: ``KafkaConfig.validateValues``, ``SocketServerConfigs.listenerListToEndP
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.key import Scope
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import (
-    PROTOCOLS,
-    Node,
-    addresses_in,
-    malformed_addresses,
-)
+from doorkeeper.server.app.config_rules.node import Node, addresses_in, malformed_addresses
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.listeners import PROTOCOLS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import similar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
 
 MAP: Final = "listener.security.protocol.map"
 NAMES: Final = "controller.listener.names"
@@ -33,16 +26,7 @@ ADVERTISED: Final = "advertised.listeners"
 ZOOKEEPER: Final = "zookeeper.connect"
 
 
-@rule(
-    "C201",
-    ERROR,
-    "A file without process.roles",
-    "Since Kafka 4.0, each node is a KRaft broker, controller or both, and the key is required."
-    " ZooKeeper keys are ignored.",
-    wrong="broker.id=1\nprocess.roles=\nzookeeper.connect=zk:2181",
-    right="node.id=1\nprocess.roles=broker,controller",
-    since=(4, 0),
-)
+@rule("C201", ERROR, since=(4, 0))
 def without_roles(node: Node) -> Iterator[Hit]:
     if not node.is_kraft and not node.file.is_image:
         text = "not set; Kafka 4.0 and later require broker, controller or both"
@@ -51,19 +35,7 @@ def without_roles(node: Node) -> Iterator[Hit]:
         yield node.at("process.roles", text)
 
 
-@rule(
-    "C202",
-    ERROR,
-    "A listener without a protocol",
-    "A listener whose name is not a protocol requires an entry in listener.security.protocol.map;"
-    " so do controller listeners if the map is set.",
-    wrong="listeners=CLIENTS://localhost:9092,CONTROLLER://localhost:9093\n"
-    "inter.broker.listener.name=CLIENTS\n"
-    "listener.security.protocol.map=CONTROLLER:PLAINTEXT",
-    right="listeners=CLIENTS://localhost:9092,CONTROLLER://localhost:9093\n"
-    "inter.broker.listener.name=CLIENTS\n"
-    "listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT",
-)
+@rule("C202", ERROR)
 def listener_without_protocol(node: Node) -> Iterator[Hit]:
     if node.is_open(NAMES, required=("listeners", MAP)):
         return
@@ -75,14 +47,7 @@ def listener_without_protocol(node: Node) -> Iterator[Hit]:
             yield node.at(MAP, f"no entry for listener {name}{hint}")
 
 
-@rule(
-    "C203",
-    ERROR,
-    "A protocol that does not exist",
-    f"The protocols are {', '.join(PROTOCOLS)}.",
-    wrong="listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_TLS",
-    right="listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
-)
+@rule("C203", ERROR)
 def unknown_protocol(node: Node) -> Iterator[Hit]:
     entry = node.entries.get(MAP)
     if entry is None or node.is_template(entry):
@@ -93,14 +58,7 @@ def unknown_protocol(node: Node) -> Iterator[Hit]:
             yield node.at(MAP, f"{found}; allowed: NAME:PROTOCOL with {', '.join(PROTOCOLS)}")
 
 
-@rule(
-    "C204",
-    ERROR,
-    "A malformed address",
-    "An address has the form NAME://host:port. The host may be empty; the port is required.",
-    wrong="listeners=SASL://localhost,CONTROLLER://localhost:9093",
-    right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
-)
+@rule("C204", ERROR)
 def malformed_address(node: Node) -> Iterator[Hit]:
     for key in ("listeners", ADVERTISED):
         entry = node.entries.get(key)
@@ -112,15 +70,7 @@ def malformed_address(node: Node) -> Iterator[Hit]:
             yield node.at(key, "found nothing; allowed: NAME://host:port, ...")
 
 
-@rule(
-    "C205",
-    ERROR,
-    "Two listeners with one name or port",
-    "Each listener requires a unique name and port; only an IPv4 and an IPv6 address may share a"
-    " port.",
-    wrong="listeners=SASL://localhost:9092,CONTROLLER://localhost:9092",
-    right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
-)
+@rule("C205", ERROR)
 def same_name_or_port(node: Node) -> Iterator[Hit]:
     for key in ("listeners", ADVERTISED):
         if node.is_open(key):
@@ -139,15 +89,7 @@ def same_name_or_port(node: Node) -> Iterator[Hit]:
             ports[port] = host
 
 
-@rule(
-    "C206",
-    ERROR,
-    "Two keys that select the inter-broker listener",
-    "inter.broker.listener.name selects a listener, security.inter.broker.protocol a protocol;"
-    " only one of them may be set.",
-    wrong="inter.broker.listener.name=SASL\nsecurity.inter.broker.protocol=SASL_PLAINTEXT",
-    right="inter.broker.listener.name=SASL",
-)
+@rule("C206", ERROR)
 def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
     keys = ("inter.broker.listener.name", "security.inter.broker.protocol")
     if set(keys) <= set(node.entries) and not node.is_open(*keys):
@@ -157,16 +99,7 @@ def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C207",
-    ERROR,
-    "An inter-broker listener that is not advertised",
-    "The brokers connect to each other by the advertised address of this listener. Without"
-    " inter.broker.listener.name, it is the listener named like security.inter.broker.protocol,"
-    " by default PLAINTEXT.",
-    wrong="inter.broker.listener.name=INTERNAL",
-    right="inter.broker.listener.name=SASL",
-)
+@rule("C207", ERROR)
 def inter_broker_not_advertised(node: Node) -> Iterator[Hit]:
     if node.is_open("listeners", ADVERTISED, "inter.broker.listener.name", required=(MAP,)):
         return
@@ -194,17 +127,7 @@ def _advertised(node: Node) -> list[str]:
     return [name for name in names if name not in node.controllers]
 
 
-@rule(
-    "C208",
-    ERROR,
-    "Controller listeners that do not match the roles",
-    "A controller listens on each listener in controller.listener.names. A controller-only node"
-    " has no other listeners; a broker-only node has none of these, but must name the one used to"
-    " reach the controllers.",
-    wrong="process.roles=broker\ncontroller.quorum.voters=9@localhost:9093",
-    right="process.roles=broker\ncontroller.quorum.voters=9@localhost:9093\n"
-    "listeners=SASL://localhost:9092",
-)
+@rule("C208", ERROR)
 def controllers_and_roles(node: Node) -> Iterator[Hit]:
     if not node.is_kraft or not node.addresses or node.is_open("listeners", required=(NAMES,)):
         return
@@ -228,14 +151,7 @@ def controllers_and_roles(node: Node) -> Iterator[Hit]:
         yield node.at("listeners", "all listeners are controller listeners: clients cannot connect")
 
 
-@rule(
-    "C209",
-    ERROR,
-    "An advertised listener that does not exist",
-    "advertised.listeners gives addresses to listeners of this node, by name.",
-    wrong="advertised.listeners=SASL://localhost:9092,EXTERNAL://kafka.example.com:9094",
-    right="advertised.listeners=SASL://localhost:9092",
-)
+@rule("C209", ERROR)
 def advertised_without_listener(node: Node) -> Iterator[Hit]:
     if "broker" not in node.roles or node.is_open(ADVERTISED, required=("listeners",)):
         return
@@ -247,18 +163,7 @@ def advertised_without_listener(node: Node) -> Iterator[Hit]:
             yield node.at(ADVERTISED, f"clients cannot connect to {host}")
 
 
-@rule(
-    "C210",
-    WARNING,
-    "A prefix that matches no listener",
-    "Keys with the prefix listener.name.NAME. have an effect on the listener of this name, and on"
-    " no other.",
-    wrong="listener.name.sals.plain.sasl.jaas.config="
-    'org.apache.kafka.common.security.plain.PlainLoginModule required user_bob="b";',
-    right="listener.name.sasl.plain.sasl.jaas.config="
-    'org.apache.kafka.common.security.plain.PlainLoginModule required user_bob="b";',
-    products=BOTH,
-)
+@rule("C210", WARNING, products=BOTH)
 def prefix_of_no_listener(node: Node) -> Iterator[Hit]:
     names = [name.lower() for name in node.known_listeners]
     for entry, listener in _prefixed(node):
@@ -299,15 +204,7 @@ def _meant_prefix(key: str, names: list[str]) -> str:
 _SEPARATORS: Final = str.maketrans("._-", "___")
 
 
-@rule(
-    "C211",
-    WARNING,
-    "A listener prefix before a node-wide key",
-    "Only keys for TLS, SASL, principals and connections may have a listener prefix; other keys"
-    " are ignored with it.",
-    wrong="listener.name.sasl.super.users=User:bob",
-    right="super.users=User:ANONYMOUS;User:admin;User:bob",
-)
+@rule("C211", WARNING)
 def prefix_before_key_of_node(node: Node) -> Iterator[Hit]:
     for entry, _ in _prefixed(node):
         bare = bare_name(entry.key)
@@ -316,19 +213,7 @@ def prefix_before_key_of_node(node: Node) -> Iterator[Hit]:
             yield node.at(entry, f"has no effect with a listener prefix: write {bare}")
 
 
-@rule(
-    "C212",
-    WARNING,
-    "Anonymous clients with broad access",
-    "Clients of a PLAINTEXT listener are User:ANONYMOUS, and so are those of an SSL listener that"
-    " asks for no certificate. If ANONYMOUS is a super user, or resources without ACLs are open"
-    " to everyone, they may do everything without authentication.",
-    wrong="listeners=SASL://localhost:9092,OPEN://0.0.0.0:9094,CONTROLLER://localhost:9093\n"
-    "listener.security.protocol.map=SASL:SASL_PLAINTEXT,OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
-    "super.users=User:admin;User:ANONYMOUS",
-    right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093\n"
-    "super.users=User:admin;User:ANONYMOUS",
-)
+@rule("C212", WARNING)
 def anonymous_super_user(node: Node) -> Iterator[Hit]:
     if "User:ANONYMOUS" not in node.super_users or not node.has_authorizer:
         return
@@ -341,17 +226,7 @@ def anonymous_super_user(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C213",
-    WARNING,
-    "Passwords in clear text on the network",
-    "PLAIN sends the password itself; on SASL_PLAINTEXT anyone on the network can read it.",
-    wrong="listeners=SASL://0.0.0.0:9092,CONTROLLER://localhost:9093",
-    right="listeners=SASL://0.0.0.0:9092,CONTROLLER://localhost:9093\n"
-    "listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_SSL\n"
-    "ssl.keystore.location=/etc/kafka/kafka.p12\nssl.keystore.type=PKCS12\n"
-    "ssl.keystore.password=secret",
-)
+@rule("C213", WARNING)
 def password_in_clear(node: Node) -> Iterator[Hit]:
     for address in node.addresses:
         if node.protocol(address.name) != "SASL_PLAINTEXT" or address.is_local:
@@ -363,14 +238,7 @@ def password_in_clear(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C214",
-    ERROR,
-    "An early start listener that does not exist",
-    "early.start.listeners names listeners of this node.",
-    wrong="early.start.listeners=ADMIN",
-    right="early.start.listeners=CONTROLLER",
-)
+@rule("C214", ERROR)
 def early_without_listener(node: Node) -> Iterator[Hit]:
     if node.is_open("listeners"):
         return

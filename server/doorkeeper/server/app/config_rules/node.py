@@ -7,10 +7,12 @@ Source: ``KafkaConfig``, ``AbstractConfig.valuesWithPrefixOverride``, ``Listener
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base import jaas
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
@@ -18,18 +20,12 @@ from doorkeeper.server.app.config_rules.findings import Hit, Product
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.listeners import PROTOCOLS, ListenerAddress, address_of
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.base.entry import Entry
-
-PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 JAAS_CONFIG: Final = "sasl.jaas.config"
 CONFIG_PROVIDER: Final = re.compile(r"\$\{[^}:]*:[^}]*\}")
 
-_ADDRESS: Final = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
 _PLACEHOLDER: Final = re.compile(
     r"\$\{|\$\(|\{\{|\{[A-Za-z_]+\}|\$[A-Z_]{2,}|<[A-Za-z_. -]+>|@[A-Z_]+@|%[a-z_]+%"
 )
@@ -54,19 +50,6 @@ class ConfigFile(NamedTuple):
     """Faults by the code of their rule, found where the file was made from another format."""
     files: Mapping[str, bytes | None] = NOTHING
     """Content of the stores that are on this machine; None where only their folder is."""
-
-
-class Address(NamedTuple):
-    """An element of ``listeners``; the name is in upper case."""
-
-    name: str
-    host: str
-    port: int
-
-    @property
-    def is_local(self) -> bool:
-        """Return whether only this machine can reach the address."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 
 class Module(NamedTuple):
@@ -137,7 +120,7 @@ class Node:
         return self.has("process.roles")
 
     @cached_property
-    def addresses(self) -> tuple[Address, ...]:
+    def addresses(self) -> tuple[ListenerAddress, ...]:
         """Return the well-formed elements of ``listeners``."""
         return tuple(addresses_in(self.of("listeners")))
 
@@ -201,7 +184,6 @@ class Node:
 
     @cached_property
     def inter_broker(self) -> str:
-        """Return the name of the inter-broker listener."""
         named = self.text("inter.broker.listener.name").upper()
         return named or (self.text("security.inter.broker.protocol").upper() or "PLAINTEXT")
 
@@ -282,18 +264,10 @@ def default_of(key: str) -> str:
     return "" if row is None else row[1] or ""
 
 
-def addresses_in(text: str) -> Iterator[Address]:
+def addresses_in(text: str) -> Iterator[ListenerAddress]:
     """Yield the well-formed addresses of a list."""
-    for word in text.split(","):
-        match = _ADDRESS.fullmatch(trim(word))
-        if match is not None:
-            yield Address(match[1].upper(), match[2], int(match[3]))
+    return filter(None, map(address_of, map(trim, text.split(","))))
 
 
 def malformed_addresses(text: str) -> list[str]:
-    """Return the elements of a list that are not addresses."""
-    return [
-        trim(word)
-        for word in text.split(",")
-        if trim(word) and _ADDRESS.fullmatch(trim(word)) is None
-    ]
+    return [word for word in map(trim, text.split(",")) if word and address_of(word) is None]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from doorkeeper.server.app.config_rules.authorization import ANONYMOUS
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import is_security_key
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, WARNING, rule
 from doorkeeper.server.config.keys import TEST_BROKER, TEST_BROKER_KEYS
 from doorkeeper.server.config.loading import NO_FILE
 from doorkeeper.server.config.naming import find_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.app.config_rules.node import Node
 
 EXAMPLE_PASSWORDS: Final = frozenset(
     {
@@ -29,15 +26,7 @@ EXAMPLE_PASSWORDS: Final = frozenset(
 _WORDS: Final = re.compile(r'[^\s"\';=]+')
 
 
-@rule(
-    "C901",
-    WARNING,
-    "A password from the examples",
-    "The passwords of pages and samples are public, and attackers try them first.",
-    wrong="ssl.key.password=changeit",
-    right="ssl.key.password=Ahth1eiZo0ku",
-    products=BOTH,
-)
+@rule("C901", WARNING, products=BOTH)
 def example_password(node: Node) -> Iterator[Hit]:
     texts = [
         (f"{entry.source}: {entry.key}", entry.value)
@@ -58,16 +47,7 @@ def example_password(node: Node) -> Iterator[Hit]:
         yield Hit("", "", f"{place} is a password from the examples, which is publicly known")
 
 
-@rule(
-    "C902",
-    WARNING,
-    "Keys of Kafka that have no effect in Doorkeeper",
-    "The file of a broker starts unchanged. Doorkeeper has no records and no replication, so their"
-    " keys have no effect.",
-    wrong="log.retention.hours=24",
-    right="",
-    products=DOORKEEPER,
-)
+@rule("C902", WARNING, products=DOORKEEPER)
 def keys_without_effect(node: Node) -> Iterator[Hit]:
     test_broker = node.entries.get(TEST_BROKER.name)
     is_test_broker = test_broker is not None and test_broker.value.strip().lower() == "true"
@@ -80,15 +60,7 @@ def keys_without_effect(node: Node) -> Iterator[Hit]:
         yield Hit("", "", f"Kafka keys that have no effect here: {', '.join(names)}")
 
 
-@rule(
-    "C903",
-    WARNING,
-    "Keys that only plug-ins may read",
-    "A key that neither Kafka nor Doorkeeper defines is passed to your authorizers and handlers.",
-    wrong="com.example.region=eu",
-    right="",
-    products=DOORKEEPER,
-)
+@rule("C903", WARNING, products=DOORKEEPER)
 def unknown_keys(node: Node) -> Iterator[Hit]:
     names = []
     for key in node.entries:
@@ -100,15 +72,7 @@ def unknown_keys(node: Node) -> Iterator[Hit]:
         yield Hit("", "", f"unknown keys, which only plug-ins may read: {', '.join(names)}")
 
 
-@rule(
-    "C904",
-    WARNING,
-    "An empty file",
-    "All keys have their defaults. ACLs are off by default, so everything is allowed.",
-    wrong={"server.properties": "# nothing yet\n", "base": ""},
-    right="super.users=User:admin",
-    products=DOORKEEPER,
-)
+@rule("C904", WARNING, products=DOORKEEPER)
 def empty_file(node: Node) -> Iterator[Hit]:
     in_file = any(entry.source.startswith(f"{node.name} line ") for entry in node.file.entries)
     if node.file.data is not None and not in_file:
@@ -116,15 +80,7 @@ def empty_file(node: Node) -> Iterator[Hit]:
         yield Hit("", "", text)
 
 
-@rule(
-    "C905",
-    WARNING,
-    "No configuration file",
-    "Without a file, Doorkeeper runs in a demo mode in which every client is a super user.",
-    wrong={NO_FILE: "listeners=PLAINTEXT://localhost:9092\nsuper.users=User:ANONYMOUS"},
-    right="listeners=PLAINTEXT://localhost:9092",
-    products=DOORKEEPER,
-)
+@rule("C905", WARNING, products=DOORKEEPER)
 def without_a_file(node: Node) -> Iterator[Hit]:
     if node.name != NO_FILE:
         return

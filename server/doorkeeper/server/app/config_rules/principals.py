@@ -6,38 +6,24 @@ Source: ``SslPrincipalMapper``, ``KerberosShortNamer``, ``ChannelBuilders`` (4.3
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import astuple
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Node
     from doorkeeper.server.security.ssl_rules import Rule
 
 MAPPING: Final = "ssl.principal.mapping.rules"
 KERBEROS: Final = "sasl.kerberos.principal.to.local.rules"
 BUILDER: Final = PRINCIPAL_BUILDER_CLASS.name
 
-_SSL: Final = (
-    "listeners=SSL://localhost:9092,CONTROLLER://localhost:9093\n"
-    "listener.security.protocol.map=SSL:SSL,CONTROLLER:PLAINTEXT\n"
-    "inter.broker.listener.name=SSL\nssl.client.auth=required\n"
-    "ssl.keystore.location=/etc/kafka/kafka.p12\nssl.keystore.password=secret\n"
-    "ssl.truststore.location=/etc/kafka/trust.p12\n"
-)
-_GSSAPI: Final = (
-    "sasl.enabled.mechanisms=PLAIN,GSSAPI\nsasl.kerberos.service.name=kafka\n"
-    "listener.name.sasl.gssapi.sasl.jaas.config=com.sun.security.auth.module.Krb5LoginModule"
-    ' required useKeyTab=true keyTab="/etc/kafka/kafka.keytab"'
-    ' principal="kafka/localhost@EXAMPLE.COM";\n'
-)
 _WHOLE: Final = (".*", "^.*$", "(.*)", "^(.*)$")
 """Patterns that match every name."""
 
@@ -62,31 +48,14 @@ def _mappings(node: Node) -> Iterator[tuple[Entry, tuple[Rule, ...] | str]]:
             yield entry, str(error)
 
 
-@rule(
-    "C601",
-    ERROR,
-    "A malformed mapping rule",
-    "A rule is DEFAULT or RULE:PATTERN/REPLACEMENT/, optionally with L or U at the end. Escape a"
-    " slash in the pattern with a backslash, doubled in a properties file.",
-    wrong=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1",
-    right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/",
-)
+@rule("C601", ERROR)
 def malformed_mapping(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
         if isinstance(rules, str) and not node.is_template(entry):
             yield node.at(entry, rules)
 
 
-@rule(
-    "C602",
-    WARNING,
-    "A mapping rule that never applies",
-    "The first rule whose pattern matches the whole name applies. Rules after DEFAULT, or after a"
-    " pattern that matches every name, are never reached.",
-    wrong=f"{_SSL}ssl.principal.mapping.rules=DEFAULT,RULE:^CN=(.*?),.*$/$1/",
-    right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-    products=BOTH,
-)
+@rule("C602", WARNING, products=BOTH)
 def shadowed_mapping(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
         if isinstance(rules, str):
@@ -111,16 +80,7 @@ def _matches_all(rule: Rule) -> bool:
         return False
 
 
-@rule(
-    "C603",
-    WARNING,
-    "A mapping rule for names with spaces",
-    "In principals, distinguished names have no space after a comma: CN=x,OU=y. OpenSSL and"
-    " keytool print one.",
-    wrong=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?), OU=.*$/$1/,DEFAULT",
-    right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),OU=.*$/$1/,DEFAULT",
-    products=BOTH,
-)
+@rule("C603", WARNING, products=BOTH)
 def mapping_with_blanks(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
         for each in () if isinstance(rules, str) else rules:
@@ -129,16 +89,7 @@ def mapping_with_blanks(node: Node) -> Iterator[Hit]:
                 yield node.at(entry, f"{each}: {text}")
 
 
-@rule(
-    "C604",
-    WARNING,
-    "A replacement that refers to a missing group",
-    "$1 is the first group in the pattern. A reference to a missing group is kept in the name"
-    " literally.",
-    wrong=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$2/",
-    right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/",
-    products=BOTH,
-)
+@rule("C604", WARNING, products=BOTH)
 def missing_group(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
         for each in () if isinstance(rules, str) else rules:
@@ -148,15 +99,7 @@ def missing_group(node: Node) -> Iterator[Hit]:
                     yield node.at(entry, f"{each}: the pattern has {groups} groups, not {number}")
 
 
-@rule(
-    "C605",
-    ERROR,
-    "A principal builder that does not exist",
-    "The class is loaded when the node starts. DefaultPrincipalBuilder was removed after Kafka"
-    " 1.0; without the key, the default builder is used.",
-    wrong="principal.builder.class=org.apache.kafka.common.security.auth.DefaultPrincipalBuilder",
-    right="",
-)
+@rule("C605", ERROR)
 def unknown_builder(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         name = entry.value.strip()
@@ -166,15 +109,7 @@ def unknown_builder(node: Node) -> Iterator[Hit]:
             yield node.at(entry, f"no class {name}: remove the key")
 
 
-@rule(
-    "C606",
-    WARNING,
-    "Mapping rules with a custom principal builder",
-    "ssl.principal.mapping.rules and the Kerberos rules are used by the default builder only.",
-    wrong=f"{_SSL}principal.builder.class=com.example.Names\n"
-    "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-    right=f"{_SSL}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-)
+@rule("C606", WARNING)
 def rules_and_builder(node: Node) -> Iterator[Hit]:
     builder = node.text(BUILDER)
     if not builder or builder == PRINCIPAL_BUILDER_CLASS.default:
@@ -184,15 +119,7 @@ def rules_and_builder(node: Node) -> Iterator[Hit]:
             yield node.at(key, f"{builder} determines the name: Kafka's rules may have no effect")
 
 
-@rule(
-    "C607",
-    ERROR,
-    "A malformed Kerberos rule",
-    "A rule is DEFAULT or `RULE:[n:FORM](PATTERN)s/PATTERN/REPLACEMENT/g/L`. The list is split at"
-    " every comma, including commas within a rule.",
-    wrong=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules=RULE:[1:$1@$0](.*)s/@.*,DEFAULT",
-    right=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules=RULE:[1:$1@$0](.*)s/@.*//,DEFAULT",
-)
+@rule("C607", ERROR)
 def malformed_kerberos(node: Node) -> Iterator[Hit]:
     for entry, rules in _kerberos(node):
         from doorkeeper.server.security.kerberos_rules import ShortNamer
@@ -211,18 +138,7 @@ def _kerberos(node: Node) -> Iterator[tuple[Entry, list[str]]]:
             yield entry, [word.strip() for word in entry.value.split(",") if word.strip()]
 
 
-@rule(
-    "C608",
-    WARNING,
-    "A Kerberos rule that never applies",
-    "Of the rules for the number of components, the first whose pattern matches applies. A rule"
-    " without a pattern matches all names with this number.",
-    wrong=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules="
-    "RULE:[1:$1],RULE:[1:$1@$0](.*@EXAMPLE.COM)s/@.*//",
-    right=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules="
-    "RULE:[1:$1@$0](.*@EXAMPLE.COM)s/@.*//,RULE:[1:$1]",
-    products=BOTH,
-)
+@rule("C608", WARNING, products=BOTH)
 def shadowed_kerberos(node: Node) -> Iterator[Hit]:
     for entry, rules in _kerberos(node):
         for at, hiding in enumerate(rules):

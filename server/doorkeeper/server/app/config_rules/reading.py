@@ -6,8 +6,10 @@ Source: ``java.util.Properties.load(InputStream)``, ``ConfigDef.parseType`` (4.3
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import (
     bare_name,
@@ -17,14 +19,9 @@ from doorkeeper.server.app.config_rules.keys import (
     is_security_key,
     key_of,
 )
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, rule
 from doorkeeper.server.config.naming import resembling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Node
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BLANKS: Final = " \t\f"
@@ -75,17 +72,7 @@ def _security_lines(node: Node) -> Iterator[tuple[str, int, str]]:
                 yield line.key, number, text
 
 
-@rule(
-    "C101",
-    WARNING,
-    "A backslash that is removed when reading the file",
-    "Properties files are read by java.util.Properties: it removes a backslash before an unknown"
-    " letter, and \\t, \\n, \\r and \\f become whitespace. Double the backslashes in patterns and"
-    " names.",
-    wrong=r"ssl.principal.mapping.rules=RULE:^CN=([\w.]+),.*$/$1/, DEFAULT",
-    right=r"ssl.principal.mapping.rules=RULE:^CN=([\\w.]+),.*$/$1/, DEFAULT",
-    products=BOTH,
-)
+@rule("C101", WARNING, products=BOTH)
 def removed_backslash(node: Node) -> Iterator[Hit]:
     for key, number, text in _security_lines(node):
         for letter in dict.fromkeys(_ESCAPE.findall(text)):
@@ -102,16 +89,7 @@ def removed_backslash(node: Node) -> Iterator[Hit]:
             yield Hit(f"{node.name} line {number}", key, f"{happens}: write {written}")
 
 
-@rule(
-    "C102",
-    WARNING,
-    "A backslash followed by a space at the end of a line",
-    "A line is continued only if the backslash is its last character. With a trailing space, the"
-    " value ends there and the next line is a separate key.",
-    wrong="super.users=User:admin;\\ \n  User:ops\n",
-    right="super.users=User:ANONYMOUS;User:admin;\\\n  User:ops\n",
-    products=BOTH,
-)
+@rule("C102", WARNING, products=BOTH)
 def blank_after_backslash(node: Node) -> Iterator[Hit]:
     for line in _logical_lines(node):
         for number, text in line.lines:
@@ -124,16 +102,7 @@ def blank_after_backslash(node: Node) -> Iterator[Hit]:
                 )
 
 
-@rule(
-    "C103",
-    WARNING,
-    "A comment within a continued value",
-    "After a line that ends with a backslash, the next line belongs to the value even if it"
-    " begins with #.",
-    wrong="super.users=User:admin;\\\n# for the weekend\\\nUser:ops\n",
-    right="# User:ops for the weekend\nsuper.users=User:ANONYMOUS;User:admin;\\\nUser:ops\n",
-    products=BOTH,
-)
+@rule("C103", WARNING, products=BOTH)
 def comment_in_value(node: Node) -> Iterator[Hit]:
     for line in _logical_lines(node):
         for number, text in line.lines[1:]:
@@ -146,15 +115,7 @@ def comment_in_value(node: Node) -> Iterator[Hit]:
                 )
 
 
-@rule(
-    "C104",
-    ERROR,
-    "A \\u without four hexadecimal digits",
-    "java.util.Properties rejects the whole file: Malformed \\uxxxx encoding. Double the"
-    " backslash in Windows paths and passwords with \\u.",
-    wrong="ssl.keystore.location=C:\\users\\kafka.p12",
-    right="ssl.keystore.location=C:/users/kafka.p12",
-)
+@rule("C104", ERROR)
 def bad_unicode(node: Node) -> Iterator[Hit]:
     for line in _logical_lines(node):
         for number, text in line.lines:
@@ -163,17 +124,7 @@ def bad_unicode(node: Node) -> Iterator[Hit]:
                 yield Hit(source, line.key, "a \\u is not followed by four hex digits")
 
 
-@rule(
-    "C105",
-    WARNING,
-    "Non-ASCII characters",
-    "Properties files are read as ISO 8859-1. A non-ASCII character in UTF-8 becomes two other"
-    " characters, so that the principal or password matches no user. Write \\u and four hex"
-    " digits.",
-    wrong="super.users=User:jörg",
-    right="super.users=User:ANONYMOUS;User:j\\u00f6rg",
-    products=BOTH,
-)
+@rule("C105", WARNING, products=BOTH)
 def not_ascii(node: Node) -> Iterator[Hit]:
     for key, number, text in _security_lines(node):
         if not text.isascii():
@@ -184,15 +135,7 @@ def not_ascii(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C106",
-    WARNING,
-    "A duplicate key",
-    "The last entry of a key applies; the others have no effect.",
-    wrong="super.users=User:admin\nsuper.users=User:ops",
-    right="super.users=User:ANONYMOUS;User:admin;User:ops",
-    products=BOTH,
-)
+@rule("C106", WARNING, products=BOTH)
 def repeated_key(node: Node) -> Iterator[Hit]:
     before: dict[str, Entry] = {}
     for entry in node.file.entries:
@@ -203,16 +146,7 @@ def repeated_key(node: Node) -> Iterator[Hit]:
         before[entry.key] = entry
 
 
-@rule(
-    "C107",
-    WARNING,
-    "Quotation marks around a value",
-    "Quotation marks in a properties file are part of the value. Only the options of a login"
-    " module are quoted.",
-    wrong='super.users="User:admin"',
-    right="super.users=User:ANONYMOUS;User:admin",
-    products=BOTH,
-)
+@rule("C107", WARNING, products=BOTH)
 def quoted_value(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         value = entry.value.strip()
@@ -220,29 +154,14 @@ def quoted_value(node: Node) -> Iterator[Hit]:
             yield node.at(entry, "the quotation marks are part of the value: remove them")
 
 
-@rule(
-    "C108",
-    WARNING,
-    "A comment after a value",
-    "A # begins a comment only at the beginning of a line. After a value it is part of the value.",
-    wrong="super.users=User:admin # the operators",
-    right="# the operators\nsuper.users=User:ANONYMOUS;User:admin",
-    products=BOTH,
-)
+@rule("C108", WARNING, products=BOTH)
 def comment_after_value(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         if is_security_key(entry.key) and not is_secret(entry.key) and " #" in entry.value:
             yield node.at(entry, "the text after # is part of the value, not a comment")
 
 
-@rule(
-    "C109",
-    ERROR,
-    "A value of the wrong type",
-    "Numbers and booleans are parsed when the node starts: Invalid value ... for configuration.",
-    wrong="connections.max.reauth.ms=1h",
-    right="connections.max.reauth.ms=3600000",
-)
+@rule("C109", ERROR)
 def wrong_type(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         key = key_of(entry.key, node)
@@ -256,18 +175,7 @@ def wrong_type(node: Node) -> Iterator[Hit]:
             yield node.at(entry, f"{found}allowed: {error}")
 
 
-@rule(
-    "C110",
-    WARNING,
-    "A reference without its config provider",
-    "A reference such as ${file:/etc/kafka/secrets:password} is replaced only if config.providers"
-    " contains the provider. Otherwise the reference itself is the value.",
-    wrong="ssl.key.password=${file:/etc/kafka/secrets.properties:key}",
-    right="config.providers=file\n"
-    "config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider\n"
-    "ssl.key.password=${file:/etc/kafka/secrets.properties:key}",
-    products=KAFKA,
-)
+@rule("C110", WARNING, products=KAFKA)
 def reference_without_provider(node: Node) -> Iterator[Hit]:
     if node.file.is_image:
         return
@@ -281,15 +189,7 @@ def reference_without_provider(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C111",
-    WARNING,
-    "An unknown key",
-    "Kafka silently ignores unknown keys, and plug-ins may read them. This one differs from a"
-    " Kafka key in one or two letters.",
-    wrong="super.user=User:admin",
-    right="super.users=User:ANONYMOUS;User:admin",
-)
+@rule("C111", WARNING)
 def mistyped_key(node: Node) -> Iterator[Hit]:
     for entry in node.entries.values():
         bare = bare_name(entry.key)
@@ -301,16 +201,7 @@ def mistyped_key(node: Node) -> Iterator[Hit]:
             yield node.at(entry, f"unknown key; did you mean {full}?")
 
 
-@rule(
-    "C112",
-    WARNING,
-    "A byte order mark",
-    "The three bytes that some editors write at the beginning become part of the first key, which"
-    " is then unknown.",
-    wrong="\ufeff# the operators\nsuper.users=User:admin",
-    right="# the operators\nsuper.users=User:ANONYMOUS;User:admin",
-    products=BOTH,
-)
+@rule("C112", WARNING, products=BOTH)
 def byte_order_mark(node: Node) -> Iterator[Hit]:
     if (node.file.data or b"").startswith(_BYTE_ORDER_MARK):
         text = "the file begins with a byte order mark, which is part of its first key"

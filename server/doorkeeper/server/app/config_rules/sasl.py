@@ -6,20 +6,16 @@ Source: ``JaasContext.loadServerContext``, ``ChannelBuilders``, ``SaslChannelBui
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import JAAS_CONFIG
+from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Module, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Module, Node
 
 ENABLED: Final = "sasl.enabled.mechanisms"
 HANDLER: Final = "sasl.server.callback.handler.class"
@@ -29,10 +25,6 @@ SERVICE: Final = "sasl.kerberos.service.name"
 BETWEEN_BROKERS: Final = "sasl.mechanism.inter.broker.protocol"
 TO_CONTROLLERS: Final = "sasl.mechanism.controller.protocol"
 
-_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
-_OAUTH: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
-_KERBEROS: Final = "com.sun.security.auth.module.Krb5LoginModule"
 _CLASSES: Final = frozenset(name for names in MODULES.values() for name in names)
 _OF_MECHANISMS: Final = (HANDLER, LOGIN_HANDLER, LOGIN_CLASS)
 
@@ -46,17 +38,7 @@ def _missing(node: Node, listener: str, mechanism: str) -> str:
     return f"write {right}, or a section KafkaServer in the JAAS file (--jaas-file)"
 
 
-@rule(
-    "C301",
-    ERROR,
-    "A mechanism without a login module",
-    "Each enabled mechanism of a listener requires a login module, including SCRAM and"
-    " OAUTHBEARER: in listener.name.NAME.MECHANISM.sasl.jaas.config (both in lower case) or in"
-    " the section KafkaServer of the JAAS file. The default of sasl.enabled.mechanisms is GSSAPI.",
-    wrong="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512",
-    right="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
-    f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
-)
+@rule("C301", ERROR)
 def no_login_module(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.logins:
         entry = node.entry(ENABLED, listener)
@@ -81,17 +63,7 @@ def _is_missing(node: Node, listener: str, mechanism: str) -> bool:
     return misspelled(node.entries, listener, mechanism) != ""
 
 
-@rule(
-    "C302",
-    WARNING,
-    "An unknown mechanism",
-    "Mechanism names are in upper case, with hyphens: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512,"
-    " OAUTHBEARER, GSSAPI. Any other name is offered to clients, but no client supports it.",
-    wrong="listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA512\n"
-    f"listener.name.sasl.scram-sha512.sasl.jaas.config={_SCRAM} required;",
-    right="listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
-    f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
-)
+@rule("C302", WARNING)
 def unknown_mechanism(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.logins:
         if mechanism in MODULES:
@@ -102,15 +74,7 @@ def unknown_mechanism(node: Node) -> Iterator[Hit]:
         yield node.at(where, f"unknown mechanism {mechanism} (listener {listener}){hint}")
 
 
-@rule(
-    "C303",
-    ERROR,
-    "The mechanism between brokers is not enabled",
-    "Brokers authenticate to each other with sasl.mechanism.inter.broker.protocol, by default"
-    " GSSAPI, which the inter-broker listener must enable.",
-    wrong="sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512",
-    right="sasl.mechanism.inter.broker.protocol=PLAIN",
-)
+@rule("C303", ERROR)
 def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
     if not node.protocol(node.inter_broker).startswith("SASL"):
         return
@@ -127,17 +91,7 @@ def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C304",
-    WARNING,
-    "sasl.jaas.config without listener and mechanism",
-    "A node ignores sasl.jaas.config without the prefix of listener and mechanism. Only clients"
-    " read the plain key.",
-    wrong=f"sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\nsasl.jaas.config={_SCRAM} required;",
-    right="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
-    f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
-    products=BOTH,
-)
+@rule("C304", WARNING, products=BOTH)
 def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.logins:
         right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{JAAS_CONFIG}"
@@ -152,16 +106,7 @@ def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
                 yield node.at(wider, f"has no effect: the key requires its mechanism, as {right}")
 
 
-@rule(
-    "C305",
-    WARNING,
-    "A prefix without a mechanism",
-    "The prefix of a SASL key is the listener and the mechanism in lower case, as in"
-    " sasl.enabled.mechanisms. With any other prefix the key is ignored.",
-    wrong=f'listener.name.sasl.PLAIN.sasl.jaas.config={_PLAIN} required user_a="b";',
-    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
-    products=BOTH,
-)
+@rule("C305", WARNING, products=BOTH)
 def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
     names = {name.lower(): name for name in node.known_listeners}
     for entry in node.entries.values():
@@ -187,15 +132,7 @@ def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C306",
-    ERROR,
-    "A login module that cannot be parsed",
-    "The value is a class, a flag, options as name=value, and a semicolon; values that are not a"
-    " single word must be in double quotes. The key accepts one module.",
-    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b"',
-    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
-)
+@rule("C306", ERROR)
 def malformed_jaas(node: Node) -> Iterator[Hit]:
     for _, module in _modules(node):
         if module.entry is None or node.is_template(module.entry):
@@ -217,16 +154,7 @@ def _modules(node: Node) -> Iterator[tuple[str, Module]]:
             yield mechanism, module
 
 
-@rule(
-    "C307",
-    ERROR,
-    "A login module that does not exist",
-    "The class is loaded when the node starts. Those of Kafka are PlainLoginModule,"
-    " ScramLoginModule and OAuthBearerLoginModule; GSSAPI uses Java's Krb5LoginModule.",
-    wrong="listener.name.sasl.plain.sasl.jaas.config="
-    'org.apache.kafka.common.security.PlainLoginModule required user_a="b";',
-    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
-)
+@rule("C307", ERROR)
 def unknown_module(node: Node) -> Iterator[Hit]:
     for _, module in _modules(node):
         for login in module.modules:
@@ -244,16 +172,7 @@ def _near(name: str) -> bool:
     return name.startswith("org.apache.kafka.common.security.") and "LoginModule" in name
 
 
-@rule(
-    "C308",
-    WARNING,
-    "A login module of another mechanism",
-    "A mechanism reads only the options of its own login module class. With another class it"
-    " starts and rejects every user.",
-    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_SCRAM} required username="a" password="b";',
-    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="a" password="b"'
-    ' user_a="b";',
-)
+@rule("C308", WARNING)
 def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
     for mechanism, module in _modules(node):
         names = MODULES.get(mechanism, ())
@@ -265,16 +184,7 @@ def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C309",
-    WARNING,
-    "An inter-node login without a user name",
-    "The node authenticates to other nodes with username and password of its login module. The"
-    " options user_NAME are the users that it accepts.",
-    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_admin="a";',
-    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
-    ' password="a" user_admin="a";',
-)
+@rule("C309", WARNING)
 def login_without_name(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.outgoing:
         module = node.module(listener, mechanism) if mechanism else None
@@ -291,17 +201,7 @@ def login_without_name(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C310",
-    WARNING,
-    "An inter-node login that would be rejected",
-    "With PLAIN the user of username must be among the options user_NAME, with the same password;"
-    " the other nodes usually have the same file.",
-    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
-    ' password="a" user_admin="b";',
-    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
-    ' password="a" user_admin="a";',
-)
+@rule("C310", WARNING)
 def login_that_is_refused(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.outgoing:
         if mechanism != "PLAIN" or listener not in node.listeners:
@@ -322,20 +222,7 @@ def login_that_is_refused(node: Node) -> Iterator[Hit]:
             yield node.at(where, f"password differs from user_{name}")
 
 
-@rule(
-    "C311",
-    ERROR,
-    "No login for the controllers",
-    "A node connects to the controllers with sasl.mechanism.controller.protocol, by default"
-    " GSSAPI, and requires a login module for it under the controller listener.",
-    wrong="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
-    f'listener.name.controller.plain.sasl.jaas.config={_PLAIN} required username="a"'
-    ' password="b" user_a="b";',
-    right="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
-    f'listener.name.controller.plain.sasl.jaas.config={_PLAIN} required username="a"'
-    ' password="b" user_a="b";\nsasl.mechanism.controller.protocol=PLAIN\n'
-    "super.users=User:admin;User:a",
-)
+@rule("C311", ERROR)
 def login_to_controllers(node: Node) -> Iterator[Hit]:
     if not node.is_kraft or not node.controllers:
         return
@@ -361,15 +248,7 @@ def login_to_controllers(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C312",
-    WARNING,
-    "A key of a mechanism without its mechanism",
-    "Callback handlers and the login class are read as listener.name.NAME.MECHANISM.KEY. Without"
-    " the mechanism they are ignored, and Kafka's default handler is used.",
-    wrong=f"listener.name.sasl.{HANDLER}=com.example.Passwords",
-    right=f"listener.name.sasl.plain.{HANDLER}=com.example.Passwords",
-)
+@rule("C312", WARNING)
 def handler_without_mechanism(node: Node) -> Iterator[Hit]:
     for listener in node.sasl_listeners:
         for key in _OF_MECHANISMS:
@@ -384,21 +263,7 @@ def handler_without_mechanism(node: Node) -> Iterator[Hit]:
                     )
 
 
-@rule(
-    "C313",
-    WARNING,
-    "OAUTHBEARER accepts unsigned tokens",
-    "Without a callback handler, Kafka's default handler is for development only: it accepts"
-    " unsigned tokens with any name.",
-    wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
-    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;",
-    right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
-    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
-    f"listener.name.sasl.oauthbearer.{HANDLER}="
-    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler\n"
-    "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys\n"
-    "sasl.oauthbearer.expected.audience=kafka\nsasl.oauthbearer.expected.issuer=idp",
-)
+@rule("C313", WARNING)
 def unsigned_tokens(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.logins:
         right = f"{LISTENER_PREFIX}{listener.lower()}.oauthbearer.{HANDLER}"
@@ -410,21 +275,7 @@ def unsigned_tokens(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C314",
-    WARNING,
-    "Tokens for other services are accepted",
-    "Set sasl.oauthbearer.expected.audience: without it every token that has an aud is refused, and"
-    " any token of this provider without aud is accepted, also one for another service. Without the"
-    " expected issuer, the iss of a token is not checked.",
-    wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
-    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
-    "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys",
-    right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
-    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
-    "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys\n"
-    "sasl.oauthbearer.expected.audience=kafka\nsasl.oauthbearer.expected.issuer=idp",
-)
+@rule("C314", WARNING)
 def tokens_for_others(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.logins:
         if mechanism != "OAUTHBEARER":
@@ -437,19 +288,7 @@ def tokens_for_others(node: Node) -> Iterator[Hit]:
                 yield node.at(key, f"not set: listener {listener} does not check the {name}")
 
 
-@rule(
-    "C315",
-    ERROR,
-    "GSSAPI without a service name",
-    "The node takes the first part of its Kerberos name from sasl.kerberos.service.name, or from"
-    " serviceName in the login module; if both are set, they must be equal.",
-    wrong="sasl.enabled.mechanisms=PLAIN,GSSAPI\n"
-    f"listener.name.sasl.gssapi.sasl.jaas.config={_KERBEROS} required useKeyTab=true"
-    ' keyTab="/etc/kafka/kafka.keytab" principal="kafka/localhost@EXAMPLE.COM";',
-    right="sasl.enabled.mechanisms=PLAIN,GSSAPI\nsasl.kerberos.service.name=kafka\n"
-    f"listener.name.sasl.gssapi.sasl.jaas.config={_KERBEROS} required useKeyTab=true"
-    ' keyTab="/etc/kafka/kafka.keytab" principal="kafka/localhost@EXAMPLE.COM";',
-)
+@rule("C315", ERROR)
 def kerberos_service(node: Node) -> Iterator[Hit]:
     for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
         module = node.module(listener, mechanism) if mechanism == "GSSAPI" else None
@@ -470,16 +309,7 @@ def kerberos_service(node: Node) -> Iterator[Hit]:
             yield node.at(SERVICE, f"found {named}, and serviceName={in_module} in the module")
 
 
-@rule(
-    "C316",
-    WARNING,
-    "An unused section of the JAAS file",
-    "A node reads the section KafkaServer, and before it NAME.KafkaServer with the listener's name"
-    " in lower case. KafkaClient is for clients.",
-    wrong={"server.properties": "", "jaas.conf": f"SASL.KafkaServer {{ {_PLAIN} required; }};"},
-    right={"server.properties": "", "jaas.conf": f"sasl.KafkaServer {{ {_PLAIN} required; }};"},
-    products=BOTH,
-)
+@rule("C316", WARNING, products=BOTH)
 def unread_section(node: Node) -> Iterator[Hit]:
     if node.file.jaas is None:
         return
@@ -493,16 +323,7 @@ def unread_section(node: Node) -> Iterator[Hit]:
         yield Hit(node.file.jaas.path, "", f"the section {section} is not used{hint}")
 
 
-@rule(
-    "C317",
-    WARNING,
-    "Delegation tokens that cannot be used",
-    "Clients authenticate with a delegation token over SCRAM only.",
-    wrong="delegation.token.secret.key=0123456789",
-    right="delegation.token.secret.key=0123456789\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
-    f"listener.name.sasl.scram-sha-256.sasl.jaas.config={_SCRAM} required;",
-    products=BOTH,
-)
+@rule("C317", WARNING, products=BOTH)
 def tokens_without_scram(node: Node) -> Iterator[Hit]:
     keys = ("delegation.token.secret.key", "delegation.token.master.key")
     key = next((name for name in keys if node.has(name)), "")
@@ -516,32 +337,14 @@ def tokens_without_scram(node: Node) -> Iterator[Hit]:
         )
 
 
-@rule(
-    "C318",
-    WARNING,
-    "The old name of the delegation token secret",
-    "delegation.token.master.key was renamed in 3.0, and Kafka 4.0 and later do not read it.",
-    wrong="delegation.token.master.key=0123456789",
-    right="",
-    products=DOORKEEPER,
-)
+@rule("C318", WARNING, products=DOORKEEPER)
 def older_secret(node: Node) -> Iterator[Hit]:
     key = "delegation.token.master.key"
     if key in node.entries:
         yield node.at(key, "is deprecated: use delegation.token.secret.key")
 
 
-@rule(
-    "C319",
-    WARNING,
-    "PLAIN without a user",
-    "The users of PLAIN are the options user_NAME of its login module, unless a callback handler"
-    " provides them. Without users, every login is rejected.",
-    wrong=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
-    ' username="admin" password="a";',
-    right=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
-    ' username="admin" password="a" user_admin="a";',
-)
+@rule("C319", WARNING)
 def plain_without_users(node: Node) -> Iterator[Hit]:
     for listener, mechanism in node.logins:
         module = node.module(listener, mechanism) if mechanism == "PLAIN" else None
@@ -556,16 +359,7 @@ def plain_without_users(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C320",
-    WARNING,
-    "An unknown login module option",
-    'A user of PLAIN is user_NAME="PASSWORD". Other options that begin with user are ignored.',
-    wrong=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
-    ' username="admin" password="a" user_admin="a" user.bob="b";',
-    right=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
-    ' username="admin" password="a" user_admin="a" user_bob="b";',
-)
+@rule("C320", WARNING)
 def unread_option(node: Node) -> Iterator[Hit]:
     for mechanism, module in _modules(node):
         login = module.of_class(".PlainLoginModule")
@@ -579,19 +373,7 @@ def unread_option(node: Node) -> Iterator[Hit]:
             yield node.at(where, f"PLAIN does not read the option {name}{hint}")
 
 
-@rule(
-    "C321",
-    ERROR,
-    "A development token without a name",
-    "Kafka's default login handler creates a token from the options unsecuredLogin...;"
-    " unsecuredLoginStringClaim_sub, the name, is required.",
-    wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
-    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required"
-    ' unsecuredLoginLifetimeSeconds="3600";',
-    right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
-    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required"
-    ' unsecuredLoginLifetimeSeconds="3600" unsecuredLoginStringClaim_sub="kafka";',
-)
+@rule("C321", ERROR)
 def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
     for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
         module = node.module(listener, mechanism) if mechanism == "OAUTHBEARER" else None
@@ -604,18 +386,7 @@ def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
             yield node.at(module.entry or module.where, "unsecuredLoginStringClaim_sub is missing")
 
 
-@rule(
-    "C322",
-    WARNING,
-    "Login modules that were not checked",
-    "With SASL but without sasl.jaas.config, the login modules must be in the JAAS file of the"
-    " JVM, or the node does not start. Pass the file with --jaas-file, or give --no-jaas-file.",
-    wrong={"server.properties": "listener.name.sasl.plain.sasl.jaas.config=", "jaas.conf": ""},
-    right={
-        "server.properties": "listener.name.sasl.plain.sasl.jaas.config=",
-        "jaas.conf": f'KafkaServer {{ {_PLAIN} required username="a" password="b" user_a="b"; }};',
-    },
-)
+@rule("C322", WARNING)
 def unchecked_modules(node: Node) -> Iterator[Hit]:
     if node.file.jaas is not None or node.file.is_image:
         return

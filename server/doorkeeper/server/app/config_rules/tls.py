@@ -6,18 +6,15 @@ Source: ``DefaultSslEngineFactory``, ``SslFactory``, ``ChannelBuilders`` (4.3.1)
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules import stores
 from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.app.config_rules.node import Node
 
 CLIENT_AUTH: Final = "ssl.client.auth"
 _STORES: Final = (("keystore", "key store"), ("truststore", "trust store"))
@@ -25,21 +22,6 @@ _PROTOCOLS: Final = ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1", "SSLv3", "SSLv2He
 _CONTEXTS: Final = (*_PROTOCOLS, "TLS", "SSL", "SSLv2", "DTLS", "DTLSv1.0", "DTLSv1.2", "Default")
 _OLD: Final = frozenset({"TLSv1.1", "TLSv1", "SSLv3", "SSLv2Hello"})
 _SUITE: Final = re.compile(r"(TLS|SSL)_[A-Z0-9_]+")
-
-_SSL: Final = (
-    "listeners=SSL://localhost:9092,CONTROLLER://localhost:9093\n"
-    "listener.security.protocol.map=SSL:SSL,CONTROLLER:PLAINTEXT\n"
-    "inter.broker.listener.name=SSL\n"
-)
-_KEYS: Final = (
-    "ssl.keystore.type=PKCS12\nssl.keystore.location=/etc/kafka/kafka.p12\n"
-    "ssl.keystore.password=secret\n"
-)
-_TRUST: Final = (
-    "ssl.truststore.type=PKCS12\nssl.truststore.location=/etc/kafka/trust.p12\n"
-    "ssl.truststore.password=secret\n"
-)
-_SECURE: Final = f"{_SSL}{_KEYS}{_TRUST}ssl.client.auth=required\n"
 
 
 def _tls(node: Node) -> list[str]:
@@ -56,14 +38,7 @@ def _is_pem(node: Node, kind: str, listener: str) -> bool:
     return node.of(f"ssl.{kind}.type", listener) == "PEM"
 
 
-@rule(
-    "C401",
-    ERROR,
-    "A key store without a password",
-    "The password of the key store is required, except for PEM.",
-    wrong=_SECURE.replace("ssl.keystore.password=secret\n", ""),
-    right=_SECURE,
-)
+@rule("C401", ERROR)
 def store_without_password(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         has_store = node.of("ssl.keystore.location", name)
@@ -73,15 +48,7 @@ def store_without_password(node: Node) -> Iterator[Hit]:
             yield node.at(key, f"not set, but listener {name} has a key store")
 
 
-@rule(
-    "C402",
-    ERROR,
-    "A password without a store",
-    "A password without a location is rejected. The location may be misspelled or have another"
-    " prefix.",
-    wrong=_SECURE.replace("ssl.truststore.location=/etc/kafka/trust.p12\n", ""),
-    right=_SECURE,
-)
+@rule("C402", ERROR)
 def password_without_store(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         for kind, text in _STORES:
@@ -92,16 +59,7 @@ def password_without_store(node: Node) -> Iterator[Hit]:
                 yield node.at(password, f"listener {name} has no ssl.{kind}.location: no {text}")
 
 
-@rule(
-    "C403",
-    ERROR,
-    "A PEM store with settings of other store types",
-    "A PEM store has no store password, only ssl.key.password for an encrypted key. A key and"
-    " certificates in the configuration itself require the type PEM and each other, and exclude a"
-    " location.",
-    wrong=_SECURE.replace("keystore.type=PKCS12", "keystore.type=PEM"),
-    right=_SECURE,
-)
+@rule("C403", ERROR)
 def pem_and_others(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         for kind, text in _STORES:
@@ -118,15 +76,7 @@ def pem_and_others(node: Node) -> Iterator[Hit]:
                 yield node.at(password, f"a {text} of the type PEM has no password")
 
 
-@rule(
-    "C404",
-    ERROR,
-    "A key without a certificate",
-    "ssl.keystore.key and ssl.keystore.certificate.chain are given together.",
-    wrong=f"{_SSL}ssl.keystore.type=PEM\nssl.keystore.key=KEY\n",
-    right=f"{_SSL}ssl.keystore.type=PEM\nssl.keystore.key=KEY\n"
-    "ssl.keystore.certificate.chain=CERTIFICATE\n",
-)
+@rule("C404", ERROR)
 def key_without_certificate(node: Node) -> Iterator[Hit]:
     names = ("ssl.keystore.key", "ssl.keystore.certificate.chain")
     for name in _tls(node):
@@ -138,14 +88,7 @@ def key_without_certificate(node: Node) -> Iterator[Hit]:
                 yield node.at(key, f"not set, but {other.key} is set")
 
 
-@rule(
-    "C405",
-    ERROR,
-    "An unknown store type",
-    f"The types are {', '.join(stores.TYPES)}; PEM must be in upper case.",
-    wrong=_SECURE.replace("keystore.type=PKCS12", "keystore.type=P12"),
-    right=_SECURE,
-)
+@rule("C405", ERROR)
 def unknown_store_type(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         for kind, _ in _STORES:
@@ -160,22 +103,7 @@ def unknown_store_type(node: Node) -> Iterator[Hit]:
                 yield node.at(entry, f"found {found!r}; allowed: {', '.join(stores.TYPES)}")
 
 
-@rule(
-    "C406",
-    ERROR,
-    "A store that cannot be opened",
-    "The files are opened when the node starts. This is checked only if the file, or at least its"
-    " folder, exists on this machine. The content must match the type; the file extension is not"
-    " used.",
-    wrong={
-        "server.properties": f"{_SSL}ssl.keystore.location=kafka.pem\nssl.keystore.password=x\n",
-        "kafka.pem": "-----BEGIN CERTIFICATE-----\n",
-    },
-    right={
-        "server.properties": f"{_SSL}ssl.keystore.location=kafka.pem\nssl.keystore.type=PEM\n",
-        "kafka.pem": "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n",
-    },
-)
+@rule("C406", ERROR)
 def store_cannot_be_opened(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         for kind, _ in _STORES:
@@ -199,15 +127,7 @@ def store_cannot_be_opened(node: Node) -> Iterator[Hit]:
                 yield node.at(entry, f"{entry.value.strip()} {fault}")
 
 
-@rule(
-    "C407",
-    ERROR,
-    "TLS between brokers without a key store",
-    "The inter-broker listener performs a handshake with itself at startup, which requires a"
-    " certificate.",
-    wrong=f"{_SSL}{_TRUST}",
-    right=_SECURE,
-)
+@rule("C407", ERROR)
 def inter_broker_without_store(node: Node) -> Iterator[Hit]:
     if node.inter_broker in _tls(node) and not _has_identity(node, node.inter_broker):
         yield node.at("ssl.keystore.location", f"not set, but {node.inter_broker} uses TLS")
@@ -218,31 +138,14 @@ def _has_identity(node: Node, listener: str) -> bool:
     return node.file.is_image or any(node.entry(key, listener) for key in keys)
 
 
-@rule(
-    "C408",
-    WARNING,
-    "TLS without a key store",
-    "Without a certificate the listener starts, but every handshake fails: no cipher suites in"
-    " common.",
-    wrong="listeners=SASL://localhost:9092,WEB://localhost:9094,CONTROLLER://localhost:9093\n"
-    "listener.security.protocol.map=SASL:SASL_PLAINTEXT,WEB:SSL,CONTROLLER:PLAINTEXT\n",
-    right="listeners=SASL://localhost:9092,WEB://localhost:9094,CONTROLLER://localhost:9093\n"
-    f"listener.security.protocol.map=SASL:SASL_PLAINTEXT,WEB:SSL,CONTROLLER:PLAINTEXT\n{_KEYS}",
-)
+@rule("C408", WARNING)
 def listener_without_store(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         if name in node.listeners and name != node.inter_broker and not _has_identity(node, name):
             yield node.at("ssl.keystore.location", f"not set, but listener {name} uses TLS")
 
 
-@rule(
-    "C409",
-    ERROR,
-    "An unknown TLS version",
-    "ssl.protocol and ssl.enabled.protocols use Java's names: TLSv1.3, TLSv1.2.",
-    wrong=f"{_SECURE}ssl.enabled.protocols=TLS1.2\n",
-    right=f"{_SECURE}ssl.enabled.protocols=TLSv1.2\n",
-)
+@rule("C409", ERROR)
 def unknown_version(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         found = node.of("ssl.protocol", name)
@@ -257,15 +160,7 @@ def unknown_version(node: Node) -> Iterator[Hit]:
                 yield node.at(where, f"found {word.strip()!r}; allowed: TLSv1.2, TLSv1.3")
 
 
-@rule(
-    "C410",
-    WARNING,
-    "A TLS version that is too old",
-    "TLS 1.1 and earlier are disabled in Java 17. On listeners other than the inter-broker"
-    " listener, an unknown name makes every connection fail.",
-    wrong=f"{_SECURE}ssl.enabled.protocols=TLSv1.1,TLSv1.2\n",
-    right=f"{_SECURE}ssl.enabled.protocols=TLSv1.2,TLSv1.3\n",
-)
+@rule("C410", WARNING)
 def old_version(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
         where = _where(node, "ssl.enabled.protocols", name)
@@ -277,15 +172,7 @@ def old_version(node: Node) -> Iterator[Hit]:
                 yield node.at(where, f"found {version!r}; allowed: TLSv1.2, TLSv1.3")
 
 
-@rule(
-    "C411",
-    ERROR,
-    "An unknown cipher suite",
-    "The names are Java's, such as TLS_AES_256_GCM_SHA384; OpenSSL's have hyphens. The inter-broker"
-    " listener refuses them when it starts.",
-    wrong=f"{_SECURE}ssl.cipher.suites=ECDHE-RSA-AES256-GCM-SHA384\n",
-    right=f"{_SECURE}ssl.cipher.suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384\n",
-)
+@rule("C411", ERROR)
 def foreign_suite(node: Node) -> Iterator[Hit]:
     if node.inter_broker not in _tls(node):
         return
@@ -295,15 +182,7 @@ def foreign_suite(node: Node) -> Iterator[Hit]:
             yield node.at(where, f"found {word.strip()!r}; expected: Java's names, TLS_...")
 
 
-@rule(
-    "C412",
-    WARNING,
-    "A certificate that clients may omit",
-    "With ssl.client.auth=requested a client without a certificate is User:ANONYMOUS, to which ACLs"
-    " for names in certificates do not apply.",
-    wrong=_SECURE.replace("auth=required", "auth=requested"),
-    right=_SECURE,
-)
+@rule("C412", WARNING)
 def certificate_requested(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer:
         return
@@ -313,15 +192,7 @@ def certificate_requested(node: Node) -> Iterator[Hit]:
             yield node.at(where, f"listener {name}: a client without one is User:ANONYMOUS")
 
 
-@rule(
-    "C413",
-    WARNING,
-    "TLS without names",
-    "On an SSL listener that does not request certificates, every client is User:ANONYMOUS, to"
-    " whom ACLs for user names do not apply.",
-    wrong=_SECURE.replace("ssl.client.auth=required\n", ""),
-    right=_SECURE,
-)
+@rule("C413", WARNING)
 def no_certificate_asked(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer:
         return
@@ -331,16 +202,7 @@ def no_certificate_asked(node: Node) -> Iterator[Hit]:
             yield node.at(where, f"every client of listener {name} is User:ANONYMOUS")
 
 
-@rule(
-    "C414",
-    WARNING,
-    "ssl.client.auth for SASL_SSL without a prefix",
-    "On SASL_SSL listeners only the value with the listener's prefix applies.",
-    wrong="listener.security.protocol.map=SASL:SASL_SSL,CONTROLLER:PLAINTEXT\n"
-    f"{_KEYS}{_TRUST}ssl.client.auth=required\n",
-    right="listener.security.protocol.map=SASL:SASL_SSL,CONTROLLER:PLAINTEXT\n"
-    f"{_KEYS}{_TRUST}listener.name.sasl.ssl.client.auth=required\n",
-)
+@rule("C414", WARNING)
 def client_auth_without_prefix(node: Node) -> Iterator[Hit]:
     if node.text(CLIENT_AUTH).lower() not in ("required", "requested"):
         return
@@ -352,15 +214,7 @@ def client_auth_without_prefix(node: Node) -> Iterator[Hit]:
             yield node.at(CLIENT_AUTH, f"has no effect on SASL_SSL: write {right}")
 
 
-@rule(
-    "C415",
-    WARNING,
-    "Every public authority is trusted",
-    "Without a trust store, Java's list of public authorities is used. A client can authenticate"
-    " with any certificate signed by one of them.",
-    wrong=_SECURE.replace(_TRUST, ""),
-    right=_SECURE,
-)
+@rule("C415", WARNING)
 def no_trust_store(node: Node) -> Iterator[Hit]:
     for name in node.tls_listeners:
         asks = node.of(CLIENT_AUTH, name).lower() in ("required", "requested")
@@ -376,15 +230,7 @@ def no_trust_store(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C416",
-    WARNING,
-    "Host names of other nodes are not verified",
-    "With an empty ssl.endpoint.identification.algorithm, a node accepts any trusted certificate"
-    " from another node, whatever host it was issued for.",
-    wrong=f"{_SECURE}ssl.endpoint.identification.algorithm=\n",
-    right=_SECURE,
-)
+@rule("C416", WARNING)
 def names_not_checked(node: Node) -> Iterator[Hit]:
     key = "ssl.endpoint.identification.algorithm"
     for name in dict.fromkeys(name for name, _ in node.outgoing):
@@ -395,15 +241,7 @@ def names_not_checked(node: Node) -> Iterator[Hit]:
             )
 
 
-@rule(
-    "C417",
-    WARNING,
-    "Mapping rules without certificates",
-    "ssl.principal.mapping.rules maps the names of client certificates, on SSL listeners only. On"
-    " SASL_SSL the name comes from SASL.",
-    wrong="ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-    right=f"{_SECURE}ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
-)
+@rule("C417", WARNING)
 def rules_without_certificates(node: Node) -> Iterator[Hit]:
     key = "ssl.principal.mapping.rules"
     entries = [entry for entry in node.entries.values() if entry.key.endswith(key)]

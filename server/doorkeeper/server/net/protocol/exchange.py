@@ -14,26 +14,25 @@ Counts            counters of all connections
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from doorkeeper.acls.model import Principal
+from doorkeeper.base.slices import Slices
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import Response, Update
+from doorkeeper.server.authorizer.contract import DecisionPending
+from doorkeeper.server.authorizer.guard import QuietDecisions
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.security.contract import Step
+from doorkeeper.server.state.state import State
+from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
-
-    from doorkeeper.acls.model import Principal
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.api.acl_rows import Description
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.api.node import Response, Update
-    from doorkeeper.server.authorizer.contract import DecisionPending
-    from doorkeeper.server.authorizer.guard import QuietDecisions
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.security.contract import Step
-    from doorkeeper.server.state.state import State
-    from doorkeeper_wire.framing import RequestHeader
 
 
 class Peer(Struct, frozen=True):

@@ -11,18 +11,16 @@ request is only decoded in the thread.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from doorkeeper.base.slices import SLICE_ITEMS, free
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, free
+from doorkeeper.server.authorizer.one_request import RequestAuthorizer
+from doorkeeper_wire.framing import RequestHeader
+from doorkeeper_wire.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
-    from doorkeeper_wire.framing import RequestHeader
-    from doorkeeper_wire.message import Message
 
 
 class Handles(Protocol):

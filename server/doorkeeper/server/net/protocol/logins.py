@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.plug_ins import one_line
+from doorkeeper.server.net.protocol.conversation import Conversation
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
     Body,
@@ -21,11 +22,10 @@ from doorkeeper.server.net.protocol.exchange import (
 )
 from doorkeeper.server.net.protocol.session import Reply, SessionAction, SessionState
 from doorkeeper_wire.api_keys import ApiKey
+from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.conversation import Conversation
-    from doorkeeper_wire.framing import RequestHeader
 
 NO_PRINCIPAL: Final = "cannot build the principal"
 

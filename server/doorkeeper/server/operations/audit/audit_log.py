@@ -11,7 +11,9 @@ All methods are for the event loop's thread; only ``open`` and ``close`` block.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -23,29 +25,23 @@ from doorkeeper.server.config.audit_keys import (
     Recorded,
     Sync,
 )
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.operations.audit import files
 from doorkeeper.server.operations.audit.event_builder import change_events, change_from_results
-from doorkeeper.server.operations.audit.events import Cluster, Recovered, Reload, Start, Stop
+from doorkeeper.server.operations.audit.events import Cluster, Event, Recovered, Reload, Start, Stop
 from doorkeeper.server.operations.audit.files import AuditFolder, AuditLogError
-from doorkeeper.server.operations.audit.merging import Merging
+from doorkeeper.server.operations.audit.merging import Basis, Merging
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
-from doorkeeper.server.operations.audit.writer import Writer
+from doorkeeper.server.operations.audit.writer import Clocks, Writer
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.schema.change import Change, Committed, Origin
 from doorkeeper.server.state.log import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
-    from doorkeeper.server.operations.audit import files
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
-    from doorkeeper.server.operations.audit.events import Event
-    from doorkeeper.server.operations.audit.merging import Basis
-    from doorkeeper.server.operations.audit.writer import Clocks
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.change import Change, Committed, Origin
 
 CLOSE_TIMEOUT_S: Final = 10.0
 """How long the end of the process waits for an unresponsive disk."""
@@ -168,7 +164,6 @@ class AuditLog:
     def record_start(
         self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
     ) -> None:
-        """Record the start of the server."""
         self._put(
             Start(
                 cluster_id=cluster_id,

@@ -6,33 +6,28 @@ the event loop nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from doorkeeper.acls.decision import Question, explain
-from doorkeeper.server.authorizer.contract import AclDeleteResult
-from doorkeeper.server.operations.audit.events import Binding, Decision, Item, Login
+from doorkeeper.acls.decision import Policy, Question, explain
+from doorkeeper.acls.model import AclBinding
+from doorkeeper.server.authorizer.contract import AclDeleteResult, Action
+from doorkeeper.server.operations.audit.events import Binding, Decision, Event, Item, Login
 from doorkeeper.server.operations.audit.events import Change as ChangeEvent
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.change import Change, Edit, Origin, edit
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.net.protocol.exchange import Login as ConnectionLogin
-    from doorkeeper.server.operations.audit.events import Event
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.change import Change, Edit, Origin
-    from doorkeeper.server.schema.kind import Kind
 
 SET, DELETED = "set", "deleted"
 

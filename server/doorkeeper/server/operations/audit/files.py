@@ -14,7 +14,8 @@ import errno
 import fcntl
 import json
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -31,9 +32,6 @@ from doorkeeper.server.state.storage.files import (
     sync_file,
     sync_folder,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A tenth of the size or less, at about 250 MB a second.
 COMPRESSION_LEVEL: Final = 3
@@ -90,7 +88,6 @@ class AuditFolder:
             raise AuditLogError(f"{path}: the audit log cannot be written: {reason}") from error
 
     def release(self) -> None:
-        """Release the lock."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from doorkeeper.server.operations.audit.queue import QueuedEvents
 
-    from doorkeeper.server.operations.audit.queue import QueuedEvents
-
-    Fault = tuple[QueuedEvents, Exception]
+Fault = tuple[QueuedEvents, Exception]
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000

@@ -19,13 +19,16 @@ recorded: a single Metadata request has thousands of them.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
-from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.config.audit_keys import (
     AUDIT_DECISIONS,
     AUDIT_MERGE_MS,
@@ -38,17 +41,11 @@ from doorkeeper.server.operations.audit.event_builder import (
     SeenLogin,
     window_events,
 )
-from doorkeeper.server.operations.audit.queue import QueuedEvents
+from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Sequence
-
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
-    from doorkeeper.server.operations.audit.queue import Queue
     from doorkeeper.server.runtime.metrics.hooks import AuditMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -72,9 +69,7 @@ class Basis(Protocol):
     """Super users, and the default without ACLs."""
 
     @property
-    def snapshot(self) -> Snapshot:
-        """Return the current ACLs."""
-        ...
+    def snapshot(self) -> Snapshot: ...
 
     @property
     def stale(self) -> bool:

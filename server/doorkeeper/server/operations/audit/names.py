@@ -11,13 +11,11 @@ A closed file keeps its name. The sorted names of one node are in the order of e
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 OPEN: Final = ".jsonl.open"
 PLAIN: Final = ".jsonl"

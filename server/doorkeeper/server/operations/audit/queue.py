@@ -9,17 +9,13 @@ full.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from asyncio import Future
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from doorkeeper.server.operations.audit.events import Event
 from doorkeeper.server.runtime.bounded_queue import BoundedQueue
-
-if TYPE_CHECKING:
-    from asyncio import Future
-    from collections.abc import Callable, Iterable
-
-    from doorkeeper.server.operations.audit.events import Event
 
 
 class QueuedEvents(Struct, frozen=True):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.operations.audit.names import AuditFile
+from doorkeeper.server.operations.audit.names import AuditFile
 
 # A longer line is invalid: a change has at most 10,000 ACLs, about 30 MB at worst.
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024

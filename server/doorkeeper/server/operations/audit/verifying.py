@@ -16,19 +16,15 @@ listing and the reading are listed again and are not problems.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
-from doorkeeper.server.operations.audit.names import files_in
+from doorkeeper.server.operations.audit.names import AuditFile, files_in
 from doorkeeper.server.operations.audit.reading import GoneFile, UnreadableFile, event_of, lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from doorkeeper.server.operations.audit.names import AuditFile
 
 GAP, ORDER, TORN, UNREADABLE, CLOCK = "gap", "order", "torn", "unreadable", "clock"
 
@@ -92,7 +88,6 @@ class Verdict:
 
 
 def verify_log(folder: Path) -> Verdict:
-    """Verify an audit log."""
     verdict = Verdict()
     for node in sorted({file.node for file in files_in(folder)}):
         _verify_node(folder, _Node(node, verdict))
@@ -149,7 +144,6 @@ class _Node:
         self._wrong(UNREADABLE, file, None, text)
 
     def take(self, file: AuditFile) -> None:
-        """Verify the next file."""
         seqs = []
         try:
             for line, event in self._events(file):

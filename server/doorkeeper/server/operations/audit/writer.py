@@ -15,9 +15,12 @@ line, and
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -29,24 +32,17 @@ from doorkeeper.server.config.audit_keys import (
     AUDIT_SYNC,
     Sync,
 )
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.audit.events import Dropped
-from doorkeeper.server.operations.audit.files import NO_SPACE
+from doorkeeper.server.operations.audit.files import NO_SPACE, AuditFolder
 from doorkeeper.server.operations.audit.lines import Lines
-from doorkeeper.server.operations.audit.queue import Loss, QueuedEvents
+from doorkeeper.server.operations.audit.queue import Loss, Queue, QueuedEvents
+from doorkeeper.server.runtime.bounded_queue import Batch
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+Waiter = asyncio.Future["str | None"]
 
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.operations.audit.files import AuditFolder
-    from doorkeeper.server.operations.audit.queue import Queue
-    from doorkeeper.server.runtime.bounded_queue import Batch
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
-
-    Waiter = asyncio.Future["str | None"]
 
 # About half a megabyte of lines.
 CHUNK_EVENTS: Final = 1000
@@ -239,7 +235,6 @@ class Writer:
         )
 
     def _sync(self) -> None:
-        """Sync the open file."""
         self._unsynced_since_s = None
         if self._file is None:
             return

@@ -7,13 +7,11 @@ software.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiohttp import web
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"

@@ -10,11 +10,9 @@ import base64
 import binascii
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
 TOKEN_CHARACTERS_MIN: Final = 16
 """Shorter tokens could be guessed."""

@@ -7,7 +7,7 @@ rendered in a worker thread, in tens of milliseconds, one at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from prometheus_client import GCCollector, ProcessCollector
@@ -15,8 +15,6 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prometheus_client.core import Metric
 
     from doorkeeper.server.runtime.metrics.series import Meters

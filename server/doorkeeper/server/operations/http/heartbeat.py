@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import asyncio
+import asyncio
+from typing import Final
 
 BEAT_S: Final = 0.5
 

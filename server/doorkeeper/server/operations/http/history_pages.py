@@ -13,27 +13,23 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from aiohttp import web
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.server.operations.http.answers import JSON, Answer, Stream
 from doorkeeper.server.state.history.moments import parse_moment
 from doorkeeper.server.state.history.reading import BeforeHistory
-from doorkeeper.server.state.history.revisions import RevisionFilter, read_page
+from doorkeeper.server.state.history.revisions import Revision, RevisionFilter, read_page
 from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.storage.portable import Portable
 from doorkeeper.server.state.store import StorageError
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from aiohttp import web
-
-    from doorkeeper.server.state.history.revisions import Revision
-    from doorkeeper.server.state.storage.portable import Portable
-
-    ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
+ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
 
 EVENTS: Final = "text/event-stream"
 

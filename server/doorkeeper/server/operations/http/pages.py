@@ -14,23 +14,19 @@ to them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiohttp import web
 from msgspec import to_builtins
 
 from doorkeeper.server.operations.http.answers import Answer, Stream, json_answer, status_answer
-from doorkeeper.server.operations.http.checks import results_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from doorkeeper.server.operations.http.checks import Check
-    from doorkeeper.server.operations.http.credentials import Credentials
-    from doorkeeper.server.operations.http.exposition import Exposition
-    from doorkeeper.server.operations.http.heartbeat import Heartbeat
-    from doorkeeper.server.operations.http.history_pages import HistoryPages
+from doorkeeper.server.operations.http.checks import Check, results_of
+from doorkeeper.server.operations.http.credentials import Credentials
+from doorkeeper.server.operations.http.exposition import Exposition
+from doorkeeper.server.operations.http.heartbeat import Heartbeat
+from doorkeeper.server.operations.http.history_pages import HistoryPages
 
 LAG_MAX_S: Final = 5.0
 """With more lag the loop serves no client in time; half the usual time-out of probes."""

@@ -11,13 +11,14 @@ import asyncio
 import logging
 import socket
 import ssl
+from collections.abc import Callable
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from aiohttp import web
 
-from doorkeeper.server.config.http import is_loopback
+from doorkeeper.server.config.http import HttpSettings, is_loopback
 from doorkeeper.server.config.http_keys import HTTP_LISTENER
 from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
@@ -27,17 +28,11 @@ from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.listener import Listener
 from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.operations.http.answers import Stream, status_answer
-from doorkeeper.server.operations.http.credentials import read_credentials
+from doorkeeper.server.operations.http.credentials import Credentials, read_credentials
+from doorkeeper.server.operations.http.pages import Pages
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.tls.https import https_context
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.config.http import HttpSettings
-    from doorkeeper.server.operations.http.credentials import Credentials
-    from doorkeeper.server.operations.http.pages import Pages
-    from doorkeeper.server.runtime.logger import Logger
 
 LIMITS: Final = Limits(
     # Probes and scrapers are few; each connection is gone after one request, or ten seconds.

@@ -19,29 +19,16 @@ Source: ``config/log4j.properties`` and ``config/log4j2.yaml`` of the releases.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
 
-from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
+from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME, Threshold
 from doorkeeper.server.operations.logs.pipeline import QUEUED_BYTES_MAX, write_all
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, NS_PER_S, as_kafka
-from doorkeeper.server.runtime.bounded_queue import BoundedQueue
+from doorkeeper.server.runtime.bounded_queue import Batch, BoundedQueue
 from doorkeeper.server.state.storage.files import unused_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from doorkeeper.server.authorizer.authorizer_log import Threshold
-    from doorkeeper.server.runtime.bounded_queue import Batch
-
-
-class Levels(Protocol):
-    """The threshold of the authorizer's logger."""
-
-    @property
-    def threshold(self) -> Threshold: ...
 
 
 class AuthorizerFile:
@@ -50,7 +37,7 @@ class AuthorizerFile:
     def __init__(
         self,
         path: Path,
-        levels: Levels,
+        threshold: Threshold,
         *,
         now_ns: Callable[[], int],
         failed: Callable[[OSError], None],
@@ -58,7 +45,7 @@ class AuthorizerFile:
     ) -> None:
         """``failed`` is called in the thread at the first write that fails."""
         self._path = path
-        self.threshold = levels.threshold
+        self.threshold = threshold
         self._now_ns = now_ns
         self._failed: Callable[[OSError], None] | None = failed
         self._is_new = not path.exists()

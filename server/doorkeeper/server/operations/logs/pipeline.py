@@ -11,21 +11,19 @@ from __future__ import annotations
 
 import os
 import select
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
 from doorkeeper.server.operations.logs.levels import Levels, LoggerThreshold
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, hide, renderer_of
-from doorkeeper.server.runtime.bounded_queue import BoundedQueue
+from doorkeeper.server.runtime.bounded_queue import Batch, BoundedQueue
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import NO_FIELDS, LeveledLogger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-    from doorkeeper.server.runtime.bounded_queue import Batch
 
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
 """About 40,000 authorizer log lines: a second of denials at full speed."""
@@ -120,7 +118,6 @@ class Logs:
         return Logger(self._output(name), self._processors, {})
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
-        """Replace the levels of all loggers."""
         self._levels.replace(levels)
 
     def close(self) -> None:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.config.keys import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from structlog.typing import EventDict, WrappedLogger
 
     Renderer = Callable[[WrappedLogger, str, EventDict], bytes]

@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.plug_ins import SlowCalls, closed, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.resources.policies.contract import (
-        AlterConfigPolicy,
-        ConfigAlteration,
-        CreateTopicPolicy,
-        TopicCreation,
-    )
+from doorkeeper.server.resources.policies.contract import (
+    AlterConfigPolicy,
+    ConfigAlteration,
+    CreateTopicPolicy,
+    TopicCreation,
+)
 
 _LOG = logging.getLogger("doorkeeper.policies")
 

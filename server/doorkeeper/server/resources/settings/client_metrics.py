@@ -6,16 +6,18 @@ Source: the broker's ``ClientMetricsConfigs`` (4.3.1); the texts of errors are i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.settings.topic import InvalidConfig, checked_values, settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.server.resources.settings.topic import TopicConfig, Value
+from doorkeeper.server.resources.settings.topic import (
+    InvalidConfig,
+    TopicConfig,
+    Value,
+    checked_values,
+    settings_of,
+)
 
 
 def _check_items(name: str, value: Value) -> None:

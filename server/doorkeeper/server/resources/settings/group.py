@@ -6,17 +6,19 @@ Source: the broker's ``GroupConfig`` (4.3.1); the texts of errors are its own.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.server.resources.settings.topic import InvalidConfig, checked_values, settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from doorkeeper.server.resources.settings.topic import TopicConfig, Value
+from doorkeeper.server.resources.settings.topic import (
+    InvalidConfig,
+    TopicConfig,
+    Value,
+    checked_values,
+    settings_of,
+)
 
 # The numbers of a duration of Java's; each may have a sign of its own.
 _DURATION: Final = re.compile(

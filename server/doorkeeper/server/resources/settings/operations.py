@@ -5,17 +5,14 @@ Source: ``ConfigurationControlManager.incrementalAlterConfigResource`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from doorkeeper.server.config.dynamic_values import DynamicValues
+from doorkeeper.server.config.dynamic_values import DynamicValues
 
 
 class ConfigOperation(IntEnum):

@@ -15,6 +15,7 @@ import immutables
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
 from doorkeeper.server.resources.settings.group import check_group
 from doorkeeper.server.resources.settings.operations import (
@@ -26,7 +27,6 @@ from doorkeeper.server.resources.settings.operations import (
     not_a_list,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig
-from doorkeeper.server.resources.topics.alteration import ConfigPolicy
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 
@@ -114,7 +114,7 @@ def plan_alteration(
     configs: ResourceConfigs,
     resource: AlteredResource,
     number: Callable[[str], int],
-    policy: ConfigPolicy,
+    policy: Policies,
 ) -> Change:
     """Return the change of the values of a resource; an empty one if they are the same.
 

@@ -12,20 +12,18 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from doorkeeper.base.values import BOUNDS, KeyType, trim
 from doorkeeper.server.config.settings import ConfigSource, Synonym
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    Value = bool | int | float | str | tuple[str, ...]
-    Check = Callable[[str, Value], None]
+Value = bool | int | float | str | tuple[str, ...]
+Check = Callable[[str, Value], None]
 
 
 class InvalidConfig(ValueError):

@@ -14,16 +14,17 @@ from msgspec import Struct
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.keys import DEFAULT_REPLICATION_FACTOR, NUM_PARTITIONS
 from doorkeeper.server.config.settings import Settings
-from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.policies.contract import (
     ConfigAlteration,
     ConfigResourceType,
     TopicCreation,
 )
+from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, reason_invalid
 from doorkeeper.server.resources.topics.placement import assignments
-from doorkeeper.server.resources.topics.table import text_of
+from doorkeeper.server.resources.topics.table import Topics, text_of
 from doorkeeper.server.schema.declared import StoredTopic
 
 # A request for more partitions is rejected as a whole.
@@ -44,28 +45,12 @@ class CreatingNode(Protocol):
     def settings(self) -> Settings: ...
 
     @property
-    def topics(self) -> ExistingTopics: ...
+    def topics(self) -> Topics: ...
 
     @property
-    def policies(self) -> TopicPolicies: ...
+    def policies(self) -> Policies: ...
 
     def new_topic_id(self) -> bytes: ...
-
-
-class TopicPolicies(Protocol):
-    """The policies that may refuse a new topic."""
-
-    def check_creation(self, creation: TopicCreation) -> None: ...
-
-    def check_alteration(self, alteration: ConfigAlteration) -> None: ...
-
-
-class ExistingTopics(Protocol):
-    """The topics with which a new one may conflict."""
-
-    def get(self, name: str) -> Topic | None: ...
-
-    def colliding(self, name: str) -> str | None: ...
 
 
 class WantedTopic(Struct, frozen=True):

@@ -5,13 +5,11 @@ Source: ``ReplicaManager.getPartitionOrError``, ``Partition.checkCurrentLeaderEp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.resources.topics.placement import Places
 
 LEADER_EPOCH: Final = 0
 """The epoch of every leader: no other has led before it, as far as clients can tell."""

@@ -14,12 +14,11 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
-    ExistingTopics,
     check_any_lives,
     check_replicas,
 )
 from doorkeeper.server.resources.topics.placement import assignments
-from doorkeeper.server.resources.topics.table import row_of, text_of
+from doorkeeper.server.resources.topics.table import Topics, row_of, text_of
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
@@ -36,7 +35,7 @@ class WantedPartitions(Struct, frozen=True):
 
 
 def plan_partitions(
-    topics: ExistingTopics, desired: Sequence[WantedPartitions], brokers: Sequence[Broker]
+    topics: Topics, desired: Sequence[WantedPartitions], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that adds partitions, and for each topic why it gets none, or None."""
     errors: list[ApiError | None] = []
@@ -57,7 +56,6 @@ def plan_partitions(
 def _topic_to_grow(
     topic: Topic | None, desired: WantedPartitions, brokers: Sequence[Broker], room: int
 ) -> Topic:
-    """Return the topic."""
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if desired.total == topic.partitions:

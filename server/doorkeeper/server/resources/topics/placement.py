@@ -11,12 +11,10 @@ Source: ``StripedReplicaPlacer`` of Kafka 4.3.1, which begins at a random broker
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.cluster import Broker, Topic
 
 NO_LEADER: Final = -1
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Broker, Topic
-from doorkeeper.server.resources.topics.creation import ExistingTopics, check_replicas
-from doorkeeper.server.resources.topics.table import row_of, text_of
+from doorkeeper.server.resources.topics.creation import check_replicas
+from doorkeeper.server.resources.topics.table import Topics, row_of, text_of
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
@@ -31,7 +31,7 @@ class Reassignment(Struct, frozen=True):
 
 
 def plan_reassignments(
-    topics: ExistingTopics, reassignments: Sequence[Reassignment], brokers: Sequence[Broker]
+    topics: Topics, reassignments: Sequence[Reassignment], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that moves partitions, and for each why it stays, or None."""
     rows: dict[str, StoredTopic] = {}

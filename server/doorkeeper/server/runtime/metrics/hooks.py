@@ -6,7 +6,6 @@ Without ``Meters`` their numbers are not published; counting costs next to nothi
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -26,14 +25,6 @@ class StoreStatus(Struct, frozen=True):
     revision: int
     head_revision: int
     age_s: float = 0.0
-
-
-class SightedStore(Protocol):
-    """The part of a store that readiness and metrics read."""
-
-    def status(self) -> StoreStatus:
-        """Return the current view; never blocks. Called in the loop's thread."""
-        ...
 
 
 class StoreMeter:

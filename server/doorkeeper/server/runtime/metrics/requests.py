@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter as Counted
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.series import Counter, Histogram, Meters
 from doorkeeper.server.runtime.metrics.table import FAST_S
 from doorkeeper_wire.api_keys import API_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.runtime.metrics.series import Counter, Histogram, Meters
 
 NO_ERROR: Final = "none"
 _ERRORS: Final = {int(code): code.name for code in ErrorCode} | {0: NO_ERROR}

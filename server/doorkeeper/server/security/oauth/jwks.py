@@ -7,19 +7,15 @@ jose4j; a set without any usable key is an error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
-from joserfc.jwk import JWKRegistry
+from joserfc.jwk import JWKRegistry, Key
 from msgspec import Struct
 
 from doorkeeper.server.security.oauth.json_text import InvalidJson, decode_base64url, json_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from joserfc.jwk import Key
 
 _RSA: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
 _ALGORITHMS_OF: Final = {
@@ -76,7 +72,6 @@ class KeySet(Struct, frozen=True):
 
 
 def parse(data: bytes) -> KeySet:
-    """Parse a key set."""
     if len(data) > JWKS_BYTES_MAX:
         raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes; at most {JWKS_BYTES_MAX}")
     try:

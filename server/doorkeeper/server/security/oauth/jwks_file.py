@@ -5,15 +5,11 @@ Source: ``JwksFileVerificationKeyResolver`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from doorkeeper.server.runtime.logger import Logger
 
 
 class FileKeys:
@@ -31,7 +27,6 @@ class FileKeys:
         return KeySet(()) if self._file is None else self._file.value
 
     async def start(self) -> None:
-        """Load the keys."""
         self._file = ReloadedFiles(self._load, self._logger, self._path)
 
     async def close(self) -> None:

@@ -10,21 +10,18 @@ while it fetches; here the client waits for the fetch.
 from __future__ import annotations
 
 import asyncio
+import ssl
+from collections.abc import Awaitable
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 from msgspec import Struct
 
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Awaitable
-
-    from doorkeeper.server.runtime.logger import Logger
 
 FETCH_S: Final = 10.0
 """The timeout of a fetch, for which a client with a new key may have to wait."""

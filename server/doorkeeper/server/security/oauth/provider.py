@@ -10,6 +10,7 @@ Source: ``SaslChannelBuilder``, ``OAuthBearerValidatorCallbackHandler``, ``Defau
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -28,24 +29,21 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_OAUTHBEARER_SUB_CLAIM_NAME,
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
+from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
+from doorkeeper.server.security.guarded_handler import GuardedHandler
 from doorkeeper.server.security.handler_loading import handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
 from doorkeeper.server.security.oauth.https_trust import trust_context
 from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
-from doorkeeper.server.security.provider import Provider
+from doorkeeper.server.security.provider import Provider, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
-    from doorkeeper.server.security.guarded_handler import GuardedHandler
     from doorkeeper.server.security.oauth.jwks import KeySet
     from doorkeeper.server.security.oauth.jwks_file import FileKeys
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
     from doorkeeper.server.security.oauth.signed import ClaimRules
-    from doorkeeper.server.security.provider import Sources
 
 _PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 UNSECURED_HANDLER: Final = (

@@ -8,6 +8,7 @@ of the jose4j release that it uses. Refused here and accepted there: HMAC, a cri
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -23,18 +24,15 @@ from doorkeeper.server.security.oauth.json_text import (
     decode_base64url,
     json_object,
 )
-from doorkeeper.server.security.oauth.jwks import ALGORITHMS
+from doorkeeper.server.security.oauth.jwks import ALGORITHMS, KeySet, VerificationKey
 from doorkeeper.server.security.oauth.subjects import (
     signed_subject,
     text_claim,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from joserfc._rfc7515.model import JWSAlgModel
 
-    from doorkeeper.server.security.oauth.jwks import KeySet, VerificationKey
 
 KEYS_TRIED_MAX: Final = 4
 """The number of keys tried for a token that names none; a verification costs 0.1 ms."""
@@ -48,9 +46,7 @@ class KeySource(Protocol):
     """A source of verification keys."""
 
     @property
-    def keys(self) -> KeySet:
-        """Return the present keys."""
-        ...
+    def keys(self) -> KeySet: ...
 
     def fetch_newer(self) -> Awaitable[None] | None:
         """Fetch newer keys, since a token names an unknown one.

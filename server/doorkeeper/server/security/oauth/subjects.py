@@ -5,14 +5,11 @@ Source: ``ClaimValidationUtils`` and ``OAuthBearerUnsecuredJws`` of kafka-client
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from doorkeeper.base.values import trim
 from doorkeeper.server.security.handlers_contract import TokenRefused
 from doorkeeper.server.security.oauth.json_text import is_unicode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 """The characters that Java's ``String.trim`` removes."""
 

@@ -8,6 +8,7 @@ cipher suites takes precedence.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -24,18 +25,15 @@ from doorkeeper.base.tls.keys import (
     SSL_PROTOCOL,
     SSL_TRUSTSTORE_LOCATION,
 )
+from doorkeeper.base.tls.settings import TlsSettings
 from doorkeeper.base.tls.sources import memory_file
-from doorkeeper.base.tls.stores import identity_of, trust_store_of
+from doorkeeper.base.tls.stores import ServerIdentity, identity_of, trust_store_of
 from doorkeeper.server.security.tls.alerts import AlertContext
 from doorkeeper.server.security.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from cryptography.x509 import Certificate, CertificateRevocationList
 
-    from doorkeeper.base.tls.settings import TlsSettings
-    from doorkeeper.base.tls.stores import ServerIdentity
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 """The supported protocols, oldest first."""
@@ -57,7 +55,6 @@ class BuiltContext(Struct, frozen=True):
 
 
 def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> BuiltContext:
-    """Build the context."""
     warnings: list[str] = []
     identity = identity_of(settings, files)
     trusted = trust_store_of(settings, files)

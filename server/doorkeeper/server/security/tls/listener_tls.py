@@ -7,6 +7,7 @@ use; so does a certificate for another name, unless the configuration allows it,
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,18 +17,14 @@ from doorkeeper.base.tls.keys import (
     SSL_ALLOW_SAN_CHANGES,
     SSL_KEYSTORE_LOCATION,
 )
-from doorkeeper.base.tls.settings import TlsError
+from doorkeeper.base.tls.settings import TlsError, TlsSettings
 from doorkeeper.base.tls.sources import FILES, files_of
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.tls.context import BuiltContext, build_context
 
 if TYPE_CHECKING:
-    import ssl
-
     from cryptography.x509 import Certificate
-
-    from doorkeeper.base.tls.settings import TlsSettings
-    from doorkeeper.server.runtime.logger import Logger
 
 
 class ListenerTls:
@@ -39,7 +36,6 @@ class ListenerTls:
     __slots__ = ("_files", "_used", "settings")
 
     def __init__(self, settings: TlsSettings, logger: Logger) -> None:
-        """Read the files."""
         self.settings = settings
         self._used: BuiltContext | None = None
         paths = (settings[key] for key in FILES)

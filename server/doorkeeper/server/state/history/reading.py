@@ -125,8 +125,6 @@ async def state_at(store: Portable, moment: Moment) -> State:
 
 
 def state_of(rows: Rows, revision: int) -> State:
-    """Return the state of these rows."""
-
     def decode(kind: Kind) -> Iterator[Any]:
         values = rows.get(kind.name, {})
         if kind is ACL:

@@ -37,7 +37,7 @@ class RowChange(Struct, frozen=True):
     value: str
     deleted: bool
 
-    def row(self) -> object:
+    def row(self) -> Any:  # noqa: ANN401 - a row of its kind, as Kind.decode
         """Return the row without secrets; None if this version cannot read it."""
         kind = KINDS.get(self.kind)
         if kind is None:
@@ -58,12 +58,7 @@ class RowChange(Struct, frozen=True):
         if isinstance(row, StoredBinding):
             return record | next(records([row.binding]))
         if row is not None:
-            columns = KINDS[self.kind].columns
-            record |= {
-                column.name: _plain(getattr(row, column.name))
-                for column in columns
-                if not column.secret
-            }
+            record |= {name: _plain(value) for name, value in row.shown().items()}
         return record
 
     def text(self) -> str:

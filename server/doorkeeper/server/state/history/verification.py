@@ -62,7 +62,6 @@ class Verification(Struct, frozen=True):
 
     @property
     def examined(self) -> int:
-        """Return the number of revisions."""
         return self.last - self.first + 1 if self.last else 0
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
+
+import asyncpg
 
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.base.version import __version__
-from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.state.postgres import digest
 from doorkeeper.server.state.postgres.schema import (
     SCHEMA,
@@ -19,13 +22,6 @@ from doorkeeper.server.state.postgres.triggers import TRIGGERS
 from doorkeeper.server.state.storage.cells import encode
 from doorkeeper.server.state.storage.rows import initial_items
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import asyncpg
-
-    from doorkeeper.server.schema.change import Change
 
 _LOCK: Final = 0x446F6F72
 """``Door``: the key of the advisory lock for the creation."""

@@ -5,13 +5,12 @@ The trigger ``carry`` updates it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import asyncpg
 
 from doorkeeper.server.state.storage.digest import WHAT_TO_DO
 from doorkeeper.server.state.store import StateDiffers
-
-if TYPE_CHECKING:
-    import asyncpg
 
 _ALL_ROWS_S: Final = 60.0
 """Time-out of a statement that reads all rows."""

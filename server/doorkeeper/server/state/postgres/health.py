@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.store import StoreReplaced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.runtime.logger import Logger
 
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 5.0

@@ -7,21 +7,18 @@ the time of the others, as it would with asyncpg's single limit.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import asyncpg
 
+from doorkeeper.server.config.shared_store import SharedStore
 from doorkeeper.server.state.store import StoreReplaced
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from doorkeeper.server.config.shared_store import SharedStore
-
-    Connect = Callable[..., Awaitable[asyncpg.Connection]]
-    Check = Callable[[asyncpg.Connection], Awaitable[None]]
-    """Raises ``StoreReplaced`` for a database that is not the one of this node."""
+Connect = Callable[..., Awaitable[asyncpg.Connection]]
+Check = Callable[[asyncpg.Connection], Awaitable[None]]
+"""Raises ``StoreReplaced`` for a database that is not the one of this node."""
 
 # Functions and operators must be PostgreSQL's own: the search path of a role or database may name
 # schemas such as public, where other users can create functions that match better and would run

@@ -14,24 +14,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from doorkeeper.server.resources.cluster import Member
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.postgres.connection_loss import LOST, opened
 from doorkeeper.server.state.postgres.health import BackOff, reason
 from doorkeeper.server.state.postgres.schema import VERSION
 from doorkeeper.server.state.store import StorageError, StoreReplaced
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from doorkeeper.server.runtime.logger import Logger
-
-    Connect = Callable[[], Awaitable[asyncpg.Connection]]
+Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
 CHANNEL: Final = "doorkeeper_nodes"
 
@@ -91,7 +88,6 @@ async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeou
 
 
 async def registered(connection: asyncpg.Connection) -> list[Member]:
-    """Return the registered nodes, by id."""
     return [_member_of(*row) for row in await connection.fetch(_REGISTERED)]
 
 

@@ -9,22 +9,19 @@ database does.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import asyncpg
 
 from doorkeeper.server.runtime.lean_structlog import structlog
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection
 from doorkeeper.server.state.postgres.health import reason
 from doorkeeper.server.state.store import NamedLease, StorageError
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from doorkeeper.server.runtime.logger import Logger
-
-    Connect = Callable[[], Awaitable[asyncpg.Connection]]
+Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
 _PREFIX: Final = "doorkeeper "
 _TAKE: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"

@@ -9,27 +9,22 @@ A transaction that writes:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
 
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.change import Author
 from doorkeeper.server.schema.declared import ACL, KINDS
-from doorkeeper.server.schema.kind import Item
+from doorkeeper.server.schema.kind import Item, Kind
 from doorkeeper.server.state.postgres import digest
 from doorkeeper.server.state.postgres.schema import SCHEMA
 from doorkeeper.server.state.storage.cells import decode, encode
-from doorkeeper.server.state.store import Logged, StorageError, StoredState, change_from
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from uuid import UUID
-
-    import asyncpg
-
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.store import LogEntry
+from doorkeeper.server.state.store import LogEntry, Logged, StorageError, StoredState, change_from
 
 _COLUMNS: Final = {
     "revision": "bigint",
@@ -102,7 +97,6 @@ WHERE revision <= (SELECT max(revision) FROM oldest)
 
 
 async def head(connection: asyncpg.Connection) -> int:
-    """Return the newest revision."""
     return _revision_in(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
 
 

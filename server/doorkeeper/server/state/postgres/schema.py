@@ -27,16 +27,14 @@ So the duties of all nodes are those of triggers, and all statements name their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import asyncpg
 from msgspec import Struct
 
 from doorkeeper.base.version import __version__
 from doorkeeper.server.state.storage.portable import BASE_KEYS, Base
 from doorkeeper.server.state.store import StorageError, StoreIdentity, StoreReplaced
-
-if TYPE_CHECKING:
-    import asyncpg
 
 SCHEMA: Final = "doorkeeper"
 
@@ -163,7 +161,6 @@ async def meta(connection: asyncpg.Connection) -> dict[str, str]:
 
 
 async def identity(connection: asyncpg.Connection) -> StoreIdentity:
-    """Return the identity of a store."""
     values = await meta(connection)
     try:
         return StoreIdentity(

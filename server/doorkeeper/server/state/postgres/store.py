@@ -19,15 +19,20 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+from uuid import UUID
 
 import asyncpg
 
 from doorkeeper.server.runtime.lean_structlog import structlog
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.change import NO_CHANGE, Change
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.postgres import digest, rows
 from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection, opened
 from doorkeeper.server.state.postgres.creating import prepare
@@ -49,35 +54,24 @@ from doorkeeper.server.state.storage.identity import (
 )
 from doorkeeper.server.state.store import (
     Lease,
+    LogEntry,
+    Logged,
     LogReader,
+    NamedLease,
     OutcomeUnknown,
     StateDiffers,
     StorageError,
     Store,
+    StoredState,
+    StoreIdentity,
     StoreReplaced,
     StoreUnavailable,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-    from pathlib import Path
-    from uuid import UUID
-
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.store import (
-        LogEntry,
-        Logged,
-        NamedLease,
-        StoredState,
-        StoreIdentity,
-    )
-
-    Check = Callable[[asyncpg.Connection], Awaitable[None]]
-    Connect = Callable[[Check], Awaitable[asyncpg.Connection]]
-    """Connects to the first host whose database passes the check."""
-    CatchUp = Callable[[LogReader], Awaitable[None]]
+Check = Callable[[asyncpg.Connection], Awaitable[None]]
+Connect = Callable[[Check], Awaitable[asyncpg.Connection]]
+"""Connects to the first host whose database passes the check."""
+CatchUp = Callable[[LogReader], Awaitable[None]]
 
 T = TypeVar("T")
 
@@ -521,7 +515,6 @@ class SharedReader(LogReader):
         self.connection = connection
 
     async def _read(self, reading: Awaitable[T]) -> T:
-        """Wait for an operation."""
         try:
             return await reading
         except _FAILED as error:
@@ -581,6 +574,5 @@ class SharedLease(SharedReader, Lease):
         await self._store.write(self, encoded, batch)
 
     async def end(self) -> None:
-        """Release the lease."""
         if not self.is_committed:
             await self._read(self.transaction.rollback())

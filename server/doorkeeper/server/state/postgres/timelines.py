@@ -8,15 +8,13 @@ the task of whoever promotes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import asyncpg
 from msgspec import Struct
 
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.store import StoreReplaced
-
-if TYPE_CHECKING:
-    from doorkeeper.server.runtime.logger import Logger
 
 # Not that of the last checkpoint, which a promotion does not wait for.
 _TIMELINE: Final = """

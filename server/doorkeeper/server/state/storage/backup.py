@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import apsw
 
@@ -31,9 +31,6 @@ from doorkeeper.server.state.storage.identity import IDENTITY_NAME, replace_iden
 from doorkeeper.server.state.storage.lock import DataLock
 from doorkeeper.server.state.storage.reading import expected_store_of
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Progress = Callable[[int, int], None]
 """Called with the copied pages and all pages."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+
+import apsw
 
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.base.version import __version__
-from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.rows import initial_items
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import apsw
-
-    from doorkeeper.server.schema.change import Change
 
 
 def create(

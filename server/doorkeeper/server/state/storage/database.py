@@ -10,18 +10,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import apsw
 
 from doorkeeper.server.state.storage.files import companions, create_private, narrow
 from doorkeeper.server.state.storage.schema import check_ours
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _BUSY_MS = 5_000
 """How long a change waits for another program that has locked the database."""

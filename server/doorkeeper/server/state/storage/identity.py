@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from pathlib import Path
+from typing import Final, NamedTuple, Self
 
 from doorkeeper.server.state.storage.files import open_private, sync_folder
 from doorkeeper.server.state.store import StorageError, StoreReplaced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDENTITY_NAME: Final = "doorkeeper.identity"
 

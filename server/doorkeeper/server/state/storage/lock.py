@@ -6,13 +6,11 @@ import errno
 import fcntl
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 from doorkeeper.server.state.storage.files import LOCK_NAME, open_private
 from doorkeeper.server.state.store import StorageError, StoreInUse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _HELD_ELSEWHERE = (errno.EWOULDBLOCK, errno.EACCES)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import apsw
 
@@ -31,10 +33,6 @@ from doorkeeper.server.state.storage.portable import (
 )
 from doorkeeper.server.state.storage.reading import identity_of
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
 
 _REVISION_MAX: Final = (1 << 63) - 1
 

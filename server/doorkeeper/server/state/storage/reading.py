@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+import apsw
 from msgspec import Struct
 
-from doorkeeper.server.schema.acls import bindings_from
-from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
-from doorkeeper.server.schema.kind import Item
+from doorkeeper.server.schema.acls import StoredBinding, bindings_from
+from doorkeeper.server.schema.declared import (
+    ACL,
+    CONFIG,
+    CREDENTIAL,
+    FEATURE,
+    TOPIC,
+    StoredConfig,
+    StoredFeature,
+)
+from doorkeeper.server.schema.kind import Item, Kind
 from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.server.state.storage.identity import ExpectedStore
 from doorkeeper.server.state.store import StorageError, StoreIdentity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import apsw
-
-    from doorkeeper.server.schema.acls import StoredBinding
-    from doorkeeper.server.schema.declared import StoredConfig, StoredFeature
-    from doorkeeper.server.schema.kind import Kind
 
 _ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
 _ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
@@ -64,7 +65,6 @@ def read_acls(path: Path) -> StoredRows:
 
 
 def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
-    """Read the rows of a kind."""
     try:
         if kind is ACL:
             yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
@@ -79,7 +79,6 @@ def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
 
 
 def identity_of(connection: apsw.Connection) -> StoreIdentity:
-    """Return the identity of a store."""
     return StoreIdentity(
         str(schema.meta(connection, "cluster_id")),
         str(schema.meta(connection, "store_id")),

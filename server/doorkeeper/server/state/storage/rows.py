@@ -20,7 +20,7 @@ Node and batch are not part of it, because the embedded store does not have them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from hashlib import blake2b, sha256
 from itertools import chain, repeat, starmap
@@ -29,17 +29,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
-from doorkeeper.base.slices import SLICE_ITEMS
+from doorkeeper.base.slices import SLICE_ITEMS, Slices
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.storage.cells import MARK, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import apsw
 
-    from doorkeeper.base.slices import Slices
     from doorkeeper.server.schema.change import Author, Change
     from doorkeeper.server.state.store import LogEntry
 

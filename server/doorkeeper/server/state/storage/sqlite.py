@@ -7,21 +7,28 @@ those on disk. If they differ, the store takes no more changes: see ``unavailabl
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
-from contextlib import ExitStack, closing, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, closing, nullcontext, suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
+from uuid import UUID
 
 import apsw
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.base.slices import Slices
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.runtime.lean_structlog import structlog
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.storage import creating, digest, schema
 from doorkeeper.server.state.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.server.state.storage.files import (
@@ -41,26 +48,18 @@ from doorkeeper.server.state.storage.identity import (
 )
 from doorkeeper.server.state.storage.lock import DataLock
 from doorkeeper.server.state.storage.reading import expected_store_of, identity_of, read_rows
-from doorkeeper.server.state.storage.rows import fill_digests, log_statements
+from doorkeeper.server.state.storage.rows import LogWrite, Statement, fill_digests, log_statements
 from doorkeeper.server.state.storage.upkeep import CHECKPOINT_PAGES, Upkeep
-from doorkeeper.server.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
+from doorkeeper.server.state.store import (
+    Lease,
+    LogEntry,
+    StorageError,
+    Store,
+    StoreIdentity,
+    StoreReplaced,
+)
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-    from uuid import UUID
-
-    from structlog.typing import FilteringBoundLogger
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.storage.rows import LogWrite, Statement
-    from doorkeeper.server.state.store import LogEntry, Logged, StoredState
-
-    Job = tuple[LogWrite, asyncio.Future[None]]
+Job = tuple[LogWrite, asyncio.Future[None]]
 
 NS_PER_MS: Final = 1_000_000
 
@@ -93,7 +92,6 @@ class SqliteStore(Store):
         meter: StoreMeter,
         created: _Created | None,
     ) -> None:
-        """See ``open``."""
         self._created = created
         self._lock = lock
         self._path = path
@@ -373,7 +371,7 @@ class _Writer(Lease):
         # Bounded by the state log. A put takes 16 ns, and 1.1 us with the lock and condition of
         # ``runtime.bounded_queue``; the way to the thread and back a quarter longer (medians).
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
+        self._log: Logger = structlog.get_logger("doorkeeper.store")
         self._thread: Thread | None = None
         self._stored_hash = self._chain_end = schema.last_hash(connection)
         # None where the rows differ from the log: loading them says so, before a change is written.
@@ -570,15 +568,6 @@ class _Writer(Lease):
 
     async def head(self) -> int:
         return self._identity_file.revision
-
-    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
-        return (None,)
-
-    async def changes(self, after: int, rows_max: int) -> list[Logged]:
-        return []
-
-    async def load(self) -> StoredState:
-        raise AssertionError("the embedded store is read once, at the start")
 
 
 def _check_there(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
+from doorkeeper.server.state.storage.portable import (
+    COLUMNS,
+    LOG,
+    ONLY_SHARED,
+    Header,
+    Portable,
+    Row,
+)
 from doorkeeper.server.state.store import StorageError
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from doorkeeper.server.state.storage.portable import Header, Portable, Row
-
-    Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 _DIGEST_BYTES: Final = 32
 

@@ -20,19 +20,15 @@ base_ms         the time from which that was the state
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import apsw
 
 from doorkeeper.server.runtime.lean_structlog import structlog
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.storage import schema
 from doorkeeper.server.state.storage.database import reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from structlog.typing import FilteringBoundLogger
-
 
 # Four megabytes, SQLite's own default: a start after kill -9 reads no more than that.
 CHECKPOINT_PAGES = 1_000
@@ -112,7 +108,7 @@ class Upkeep:
         self.pages = 0
         """Number of written pages at the last checkpoint."""
         self._pruned_ms: int | None = None
-        self._log: FilteringBoundLogger = structlog.get_logger(__name__)
+        self._log: Logger = structlog.get_logger(__name__)
 
     def due(self, *, is_idle: bool) -> Callable[[], bool] | None:
         """Return the work that is due; it returns whether more may be due at once.

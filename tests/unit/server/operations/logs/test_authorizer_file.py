@@ -60,7 +60,7 @@ class World:
         self.errors: list[OSError] = []
         self.file = AuthorizerFile(
             self.path,
-            self,
+            self.threshold,
             now_ns=lambda: self.now_ns,
             failed=self.errors.append,
             queued_bytes_max=queued_bytes_max,

@@ -30,10 +30,11 @@ SET, DELETE, APPEND = 0, 1, 2
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
-class Recorder:
+class Recorder(Policies):
     """A policy that records what it is asked, and refuses what it is told to."""
 
     def __init__(self, refused: str = "") -> None:
+        super().__init__()
         self.asked: list[ConfigAlteration] = []
         self._refused = refused
 
@@ -60,7 +61,7 @@ def altered(
 async def alter(
     log: StateLog,
     resource: AlteredResource,
-    policy: Recorder | Policies | None = None,
+    policy: Policies | None = None,
 ) -> None:
     await commit(
         log,

@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
-from doorkeeper.server.resources.topics.alteration import altered_topic
+from doorkeeper.server.resources.topics.plans import altered_topic
 from testkit.nodes import a_topic
 
 SET, DELETE, APPEND, SUBTRACT = range(4)

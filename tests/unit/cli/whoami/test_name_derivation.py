@@ -9,8 +9,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.server.config.loading import load_values
-from doorkeeper.server.security.name_derivation import (
+from doorkeeper.cli.whoami.name_derivation import (
     BearerToken,
     Certificate,
     Credential,
@@ -21,6 +20,7 @@ from doorkeeper.server.security.name_derivation import (
     UserName,
     derive,
 )
+from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.security.rule_trials import Trial
 
 ALICE = Certificate("CN=alice,OU=ServiceUsers,C=DE")

@@ -10,10 +10,12 @@ Source: ``DefaultKafkaPrincipalBuilder``, ``SslPrincipalMapper``, ``KerberosShor
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
+from doorkeeper.base.key import Key, KeyValues
 from doorkeeper.base.tls.keys import SSL_CLIENT_AUTH, SSL_PRINCIPAL_MAPPING_RULES
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 from doorkeeper.server.config.sasl_keys import (
@@ -29,9 +31,6 @@ from doorkeeper.server.security.kerberos_rules import KerberosName
 from doorkeeper.server.security.rule_trials import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper.base.key import Key, KeyValues
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.mechanisms import MechanismSettings
 

@@ -1,13 +1,10 @@
-"""The examples of rules as files that can be checked, on the page and in tests.
-
-An example says only what matters: for Kafka it is added to ``BASE``, where a key without a value
-removes the one of the base. Doorkeeper's examples stand alone.
-"""
+"""The examples of the rules of configurations as files that can be checked, and on their page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from doorkeeper.base import properties
@@ -15,6 +12,8 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.app.config_rules import containers
 from doorkeeper.server.app.config_rules.findings import Product
 from doorkeeper.server.app.config_rules.node import ConfigFile
+from doorkeeper.server.app.config_rules.rule import RULES
+from doorkeeper.server.app.rule_texts import FILE
 from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.server.config.loading import NO_FILE as NO_CONFIGURATION
@@ -25,22 +24,36 @@ if TYPE_CHECKING:
     from doorkeeper.base.entry import Entry
     from doorkeeper.server.app.config_rules.rule import Rule
 
-BASE: Final = """\
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@localhost:9093
-listeners=SASL://localhost:9092,CONTROLLER://localhost:9093
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT
-inter.broker.listener.name=SASL
-sasl.enabled.mechanisms=PLAIN
-sasl.mechanism.inter.broker.protocol=PLAIN
-listener.name.sasl.plain.sasl.jaas.config=\
-org.apache.kafka.common.security.plain.PlainLoginModule required \
-username="admin" password="a" user_admin="a";
-authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
-super.users=User:admin;User:ANONYMOUS
-"""
+PROPERTIES: Final = "server.properties"
+"""The file name of an example that is a single text."""
+
+_TABLES: Final = msgspec.toml.decode(FILE.read_bytes())
+_BASES: Final[Mapping[str, str]] = _TABLES["bases"]
+
+BASE: Final = _BASES["Kafka"]
+"""To which each example for Kafka is added."""
+
+
+def example(code: str, kind: str) -> Mapping[str, str]:
+    """Return an example of a rule, ``wrong`` or ``right``: its texts by file name, in full."""
+    table = _TABLES[code]
+    found = table.get(kind, "")
+    files = {PROPERTIES: found} if isinstance(found, str) else found
+    return {name: _written(text, table.get("base", name)) for name, text in files.items()}
+
+
+def _written(text: str, name: str) -> str:
+    """Return a text with the lines of its base whose keys it does not have."""
+    base = _BASES.get(name)
+    if base is None:
+        return text
+    own = {line.partition("=")[0]: line for line in text.splitlines()}
+    lines = []
+    for line in base.splitlines():
+        changed = own.pop(line.partition("=")[0], None)
+        if changed is None or not changed.endswith("="):
+            lines.append(line if changed is None else changed)
+    return "".join(f"{line}\n" for line in (*lines, *own.values()))
 
 
 def product_of(rule: Rule) -> Product:
@@ -48,30 +61,31 @@ def product_of(rule: Rule) -> Product:
     return Product.KAFKA if Product.KAFKA in rule.products else Product.DOORKEEPER
 
 
-def files_of(rule: Rule, example: Mapping[str, str]) -> list[ConfigFile]:
+def files_of(code: str, kind: str) -> list[ConfigFile]:
     """Return the files of one of a rule's examples."""
-    jaas = _jaas_of(example)
-    if "compose.yaml" in example:
-        files = containers.files_of(example["compose.yaml"], "compose.yaml")
+    texts = example(code, kind)
+    jaas = _jaas_of(texts)
+    if "compose.yaml" in texts:
+        files = containers.files_of(texts["compose.yaml"], "compose.yaml")
         return [file._replace(jaas=jaas) for file in files]
-    base = BASE if product_of(rule) is Product.KAFKA else ""
+    base = BASE if product_of(RULES[code]) is Product.KAFKA else ""
     configurations = {
         name: text
-        for name, text in example.items()
+        for name, text in texts.items()
         if name.endswith(".properties") or name == NO_CONFIGURATION
     }
-    others = {name: text.encode() for name, text in example.items() if name not in configurations}
+    others = {name: text.encode() for name, text in texts.items() if name not in configurations}
     return [
         ConfigFile(name, _with_base(text.encode(), base, name), text.encode(), jaas, files=others)
         for name, text in configurations.items()
     ]
 
 
-def _jaas_of(example: Mapping[str, str]) -> JaasFile | None:
+def _jaas_of(texts: Mapping[str, str]) -> JaasFile | None:
     """Return the JAAS file; without one a properties file has none, and a container may have."""
-    text = example.get("jaas.conf")
+    text = texts.get("jaas.conf")
     if text is None:
-        return None if "compose.yaml" in example else NO_FILE
+        return None if "compose.yaml" in texts else NO_FILE
     return JaasFile("jaas.conf", jaas_file.parse(text, {})) if text else None
 
 
