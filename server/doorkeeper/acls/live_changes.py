@@ -4,7 +4,6 @@ A change is a set of ACLs to add and one to remove. ``judge`` divides it into st
 one after the other, and into what is held back, with the reason:
 
     rule        holds back                                                  overridden by
-    OWNER       everything, where the cluster belongs to another store      (its store: ID)
     SIZE        all removals, where they are too many or too large a share  size
     NETWORKS    ACLs whose network the cluster would compare as text, and   networks
                 what grants more than a DENY of such a network would leave
@@ -68,12 +67,16 @@ if TYPE_CHECKING:
 class Rule(Enum):
     """A reason to hold changes back; the value is its word, which overrides most of them."""
 
-    OWNER = "owner"
     SIZE = "size"
     NETWORKS = "networks"
     LOCK_OUT = "lock-out"
     OPEN = "open"
     ORDER = "order"
+    # These are about the owner and the past of a cluster, which ``doorkeeper.sync`` knows.
+    OWNER = "owner"
+    FOREIGN = "foreign"
+    REFUSED = "refused"
+    RIVAL = "rival"
 
 
 OVERRIDES: Final = {
@@ -83,7 +86,7 @@ OVERRIDES: Final = {
     Rule.OPEN: "remove the last ACL of a resource, which opens it to everyone",
 }
 """What each override risks. OWNER has none, for the file of clusters names the store, and ORDER has
-none, for the end is reached without it."""
+none, for the end is reached without it. What is about the past has a key of that file, or ends."""
 
 NOTHING: Final[Bindings] = frozenset()
 
@@ -116,9 +119,6 @@ class LiveCluster(Struct, frozen=True):
 
     login_doubt: str = ""
     """Why a broker may take these logins for other principals; empty if it does not."""
-
-    other_owner: str = ""
-    """Why this store may not change it; empty where it may."""
 
 
 class RemovalLimits(Struct, frozen=True):
@@ -159,7 +159,6 @@ class LiveChange(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Say whether anything is to be sent."""
         return bool(self.stages)
 
 
@@ -203,7 +202,6 @@ def unenforced(bindings: Iterable[AclBinding], cluster: LiveCluster) -> Bindings
 
 
 def binding_text(binding: AclBinding) -> str:
-    """Return a binding in a few words."""
     (resource_type, name, pattern_type), entry = binding
     return (
         f"{entry.permission_type.name} {entry.operation.name} on {pattern_type.name}"
@@ -252,9 +250,6 @@ class _Judgement:
         }
 
     def change(self) -> LiveChange:
-        if self._cluster.other_owner:
-            everything = frozenset(self._added | self._removed)
-            return LiveChange(held=(Held(Rule.OWNER, everything, self._cluster.other_owner),))
         rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
             (Rule.SIZE, self._size),
             (Rule.NETWORKS, self._networks),
