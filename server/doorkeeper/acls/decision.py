@@ -80,7 +80,6 @@ DEFAULT_DENY = Decision(allowed=False, rule=RuleKind.DEFAULT_DENY)
 
 
 def allows(policy: Policy, snapshot: Snapshot, question: Question) -> bool:
-    """Answer the question."""
     principal, host, operation, resource_type, name = question
     if principal in policy.super_users:
         return True

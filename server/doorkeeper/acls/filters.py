@@ -33,7 +33,6 @@ _ANY_PERMISSION = AclPermissionType.ANY
 
 
 def matches(filter: AclBindingFilter, binding: AclBinding) -> bool:
-    """Say whether the filter asks for the binding."""
     return pattern_matches(filter.pattern, binding.pattern) and entry_matches(
         filter.entry, binding.entry
     )

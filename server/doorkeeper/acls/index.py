@@ -70,7 +70,6 @@ class Names(NamedTuple, Generic[V]):
         )
 
     def __bool__(self) -> bool:
-        """Say whether there is any pattern."""
         return bool(self.literals) or bool(self.prefixes)
 
     def patterns(self) -> Iterator[tuple[str, PatternType, V]]:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -39,10 +39,10 @@ from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.misleading_names import misleading_name, misleading_principal
 from doorkeeper.acls.model import (
     ANONYMOUS,
+    ANY_BINDING,
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
-    AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -54,6 +54,7 @@ from doorkeeper.acls.necessity import Cause, networks_of, removable
 from doorkeeper.acls.networks import address_of, network_of
 from doorkeeper.acls.operations import effects
 from doorkeeper.acls.regions import is_asked_about
+from doorkeeper.acls.search import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -164,12 +165,7 @@ def lint(
     Without users or topics in ``known`` there are no findings about them.
     """
     causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
-    bindings = sorted(
-        binding
-        for index in snapshot.types
-        for _, _, group in index.patterns.patterns()
-        for binding in group
-    )
+    bindings = find(snapshot, ANY_BINDING)
     accepted_causes: dict[AclBinding, frozenset[Cause]] = {}
     if accepts is not None:
         for binding in bindings:
@@ -557,16 +553,11 @@ def _is(binding: AclBinding, permission_type: AclPermissionType) -> bool:
     return binding.entry.permission_type is permission_type
 
 
-def _other(binding: AclBinding, *, principal: str | None = None, host: str | None = None) -> Fix:
-    entry = binding.entry
-    meant = AccessControlEntry(
-        entry.principal if principal is None else principal,
-        entry.host if host is None else host,
-        entry.operation,
-        entry.permission_type,
-    )
-    written = host if principal is None else principal
-    return Fix(f"write {written}", (AclBinding(binding.pattern, meant),), (binding,))
+def _other(binding: AclBinding, **parts: Any) -> Fix:
+    """Return the fix that writes the principal, or the host, in another way."""
+    (written,) = parts.values()
+    meant = binding._replace(entry=binding.entry._replace(**parts))
+    return Fix(f"write {written}", (meant,), (binding,))
 
 
 def _warning(code: str, reason: str, *bindings: AclBinding, fix: Fix) -> Finding:

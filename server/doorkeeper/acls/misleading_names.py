@@ -16,6 +16,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.near_misses import INVISIBLE, NEXT_PRINCIPAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +31,6 @@ _NAMED: Final = {
 }
 _EXPRESSION: Final = re.compile(r"[\\^$|()\[\]{}+?]|^/.*/$|\.\*.")
 _STAR_AT_END: Final = re.compile(r"([^*]+)\*+")
-_LIST: Final = re.compile(r"[,;]\s*(?=\w+:)")
-_INVISIBLE: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
 
 
 class Misleading(NamedTuple):
@@ -97,7 +96,7 @@ def misleading_principal(binding: AclBinding) -> Misleading | None:
         reason = f"the principal contains {letters}; a login without it is a different principal"
         visible = ":".join(_visible(part) for part in principal.split(":", 1))
         return _as(binding, reason, visible, [_of(binding, visible)])
-    parts = _LIST.split(principal)
+    parts = NEXT_PRINCIPAL.split(principal)
     if len(parts) > 1:
         reason = "a list is read as one principal with this exact name"
         meant = [_of(binding, part) for part in parts]
@@ -145,7 +144,7 @@ def _invisible(text: str) -> str:
         is_blank = letter == " "
         if is_blank and text[:index].strip() and text[index:].strip():
             continue
-        if is_blank or unicodedata.category(letter) in _INVISIBLE:
+        if is_blank or unicodedata.category(letter) in INVISIBLE:
             name = unicodedata.name(letter, "a control character")
             return f"U+{ord(letter):04X} {name} as character {index + 1} of {len(text)}"
     return ""
@@ -153,6 +152,6 @@ def _invisible(text: str) -> str:
 
 def _visible(text: str) -> str:
     letters = (
-        letter for letter in text if letter == " " or unicodedata.category(letter) not in _INVISIBLE
+        letter for letter in text if letter == " " or unicodedata.category(letter) not in INVISIBLE
     )
     return "".join(letters).strip()

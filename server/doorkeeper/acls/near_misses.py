@@ -64,6 +64,12 @@ class NearMiss(NamedTuple):
     differences: tuple[Difference, ...]
 
 
+INVISIBLE: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+"""The categories of letters that nobody sees."""
+
+NEXT_PRINCIPAL: Final = re.compile(r"\s*[,;]\s*(?=\w+:)")
+"""What stands between principals, where several are written into one."""
+
 KEPT_MAX: Final = 1 << 16
 """Principals whose keys a process keeps."""
 
@@ -185,7 +191,7 @@ def _textual(one: str, other: str) -> list[Difference]:
 def _keys(principal: str) -> frozenset[str]:
     """Return texts of which near misses share at least one."""
     keys: set[str] = set()
-    for part in re.split(_NEXT, principal):
+    for part in NEXT_PRINCIPAL.split(principal):
         name = _unquoted(_split(part)[1])
         keys |= {_loose(name), _loose(re.split("[/@]", name)[0])}
         if "=" in name:
@@ -197,12 +203,8 @@ def _keys(principal: str) -> frozenset[str]:
     return frozenset(keys - {""})
 
 
-_NEXT: Final = re.compile(r"\s*[,;]\s*(?=\w+:)")
-"""What stands between principals, where several are written into one."""
-
-
 def _is_in_list(principal: str, several: str) -> bool:
-    parts = re.split(_NEXT, several)
+    parts = NEXT_PRINCIPAL.split(several)
     return len(parts) > 1 and principal in parts
 
 
@@ -232,7 +234,4 @@ def _visible(text: str) -> str:
     """Return a text without blanks, control and format characters."""
     if text.isascii() and text.isalnum():
         return text
-    return "".join(letter for letter in text if category(letter) not in _INVISIBLE)
-
-
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+    return "".join(letter for letter in text if category(letter) not in INVISIBLE)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.acls.host_sets import HostTable, cover_of
 from doorkeeper.acls.index import mask_at
 from doorkeeper.acls.model import (
+    ANY_BINDING,
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -52,15 +53,15 @@ from doorkeeper.acls.regions import (
     overlap,
     region_of,
 )
+from doorkeeper.acls.search import find
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.index import Names
     from doorkeeper.acls.network_index import Networks
     from doorkeeper.acls.regions import CoveringCell, NameSet
-    from doorkeeper.acls.snapshot import Group, Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
 
 
 class Cause(Enum):
@@ -100,8 +101,7 @@ def removable(
     result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
     """
     removed: dict[AclBinding, Removable] = {}
-    order = sorted(binding for index in snapshot.types for binding in _bindings(index.patterns))
-    order.sort(key=_turn)
+    order = sorted(find(snapshot, ANY_BINDING), key=_turn)
     spaces = {
         resource_type: _Space(snapshot, resource_type)
         for resource_type in {one.pattern.resource_type for one in order}
@@ -122,11 +122,6 @@ def removable(
         # The last binding on a resource may now equal the default.
         order = [binding for binding in order if binding not in removed]
     return [removed[binding] for binding in sorted(removed)]
-
-
-def _bindings(patterns: Names[Group]) -> Iterator[AclBinding]:
-    for _, _, group in patterns.patterns():
-        yield from group
 
 
 def _turn(binding: AclBinding) -> tuple[bool, bool, bool]:
@@ -365,7 +360,6 @@ def networks_of(snapshot: Snapshot) -> Networks | None:
 
 
 def _binding(resource_type: ResourceType, cell: CoveringCell, host: str, bit: int) -> AclBinding:
-    """Return the binding behind one bit of a mask."""
     ((operation, permission_type),) = entries_of(bit)
     return AclBinding(
         ResourcePattern(resource_type, cell.name, cell.pattern_type),

@@ -58,7 +58,6 @@ class Networks:
         self._masks: dict[tuple[int, str], tuple[Cell, int]] = {}
 
     def __bool__(self) -> bool:
-        """Say whether there is any network."""
         return bool(self._counts)
 
     def __iter__(self) -> Iterator[str]:

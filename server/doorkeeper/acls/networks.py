@@ -61,7 +61,6 @@ class Network(NamedTuple):
         return self.first | (1 << self.bits - self.length) - 1
 
     def holds(self, address: Address) -> bool:
-        """Say whether the address is in the network."""
         return (
             self.bits == address.bits
             and address.value >> self.bits - self.length == self.first >> self.bits - self.length

@@ -101,7 +101,6 @@ class Extents:
         )
 
     def __bool__(self) -> bool:
-        """Say whether there is any."""
         return bool(self._sorted)
 
     def within(self, outer: Extent) -> Iterator[Extent]:

@@ -94,7 +94,6 @@ class Known:
         self._owners: dict[tuple[ResourceType, str], set[str]] = defaultdict(set)
 
     def own(self, principal: str, resource_type: ResourceType, name: str) -> None:
-        """Say that a principal owns a name."""
         self._owners[resource_type, name].add(principal)
 
     def within(self, resource_type: ResourceType, prefix: str) -> list[str]:

@@ -54,7 +54,6 @@ class Extent(NamedTuple):
 
 
 def single(name: str) -> Extent:
-    """Return the extent of a single name."""
     return Extent(name, is_single=True)
 
 

@@ -130,11 +130,9 @@ class Snapshot:
         return None if group is None else group.get(binding)
 
     def __contains__(self, binding: AclBinding) -> bool:
-        """Say whether the binding exists."""
         return self.id_of(binding) is not None
 
     def __len__(self) -> int:
-        """Return the number of bindings."""
         return self.count
 
     def effective_mask(
@@ -366,7 +364,6 @@ class _TypeEdit:
         return cells
 
     def index(self) -> TypeIndex:
-        """Return the changed index."""
         before, (literals, prefixes) = self._before, self._groups
         principals = {
             principal: before.principals.get(principal, _NO_NAMES).updated(*cells)

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.access import unnamed_principal
+from doorkeeper.acls.bulk import load
 from doorkeeper.acls.cases import (
     Case,
     Space,
@@ -24,14 +25,17 @@ from doorkeeper.acls.cases import (
     names_about,
     together,
 )
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.effective_changes import ComparisonScope, DecisionState, effective_changes
 from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import ALL_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from doorkeeper.acls.decision import Decision, Policy, Question
+    from doorkeeper.acls.decision import Decision, Question
+    from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.regions import Extent
     from doorkeeper.acls.snapshot import Snapshot
 
@@ -129,6 +133,38 @@ def task_access(
         else:
             accesses.append(replace(others, principal=principal))
     return [access for access in accesses if access.verdict is not Verdict.NEVER]
+
+
+def regions_of(
+    policy: Policy,
+    snapshot: Snapshot,
+    principals: Collection[str],
+    host: str | None,
+    need: TaskNeed,
+) -> dict[str, list[EffectiveChange]]:
+    """Return the regions of a need with names by principal, the allowed ones first.
+
+    ``host`` is as in ``Space``. Each question about the need is in one region: the regions are what
+    changes from a state that denies everything, and from one that allows everything, to the ACLs.
+    """
+    assert need.names is not None
+    scope = ComparisonScope(
+        resource_types=(need.resource_type,),
+        names=need.names,
+        host=WILDCARD if host is None else host,
+        principals=frozenset(principals),
+        operation=need.operation,
+    )
+    regions: dict[str, list[EffectiveChange]] = {principal: [] for principal in principals}
+    no_acls = load(()).with_network_matching(enabled=snapshot.matches_networks)
+    for everyone in (False, True):
+        before = DecisionState(Policy(allow_everyone=everyone), no_acls)
+        for change in effective_changes(before, DecisionState(policy, snapshot), scope):
+            # A client that no ACL names is in the regions of all hosts only.
+            if change.principal in regions and (host is not None or change.host == WILDCARD):
+                region = change if host is not None else replace(change, other_hosts=())
+                regions[change.principal].append(region)
+    return regions
 
 
 def _access(

@@ -30,7 +30,6 @@ _OTHERS_MAX: Final = 10
 
 
 def noun(resource_type: ResourceType) -> str:
-    """Return what a resource of a type is called."""
     return _NOUNS[resource_type]
 
 

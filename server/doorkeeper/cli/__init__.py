@@ -8,11 +8,10 @@ whoami       doorkeeper whoami: the principal that a broker sees, and the rule t
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
 history      doorkeeper history, doorkeeper watch
-clusters     doorkeeper clusters; cluster_comparison reads every broker of one
+clusters     doorkeeper clusters
 learn        doorkeeper learn
 audit        doorkeeper audit
-config       doorkeeper config; origins: the values in effect and where they are from;
-             broker_check: the files of real brokers
+config       doorkeeper config; broker_check: the files of real brokers
 examples     doorkeeper examples
 completion   doorkeeper completion, and the completions of values
 
@@ -69,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as end:
         if "doorkeeper.server.runtime.threads" in sys.modules:
             # A plug-in's thread that never ends must not keep the process alive.
-            from doorkeeper.server.runtime.threads import (
-                leave_threads_behind,
-            )
+            from doorkeeper.server.runtime.threads import leave_threads_behind
 
             leave_threads_behind(end.code)
         raise

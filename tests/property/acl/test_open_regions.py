@@ -11,9 +11,8 @@ from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Question, allows
 from doorkeeper.acls.model import ANY_HOST, AclOperation, ResourceType
 from doorkeeper.acls.networks import network_of
-from doorkeeper.acls.open_regions import regions_of
 from doorkeeper.acls.regions import Extent, is_within, single
-from doorkeeper.acls.tasks import TaskNeed
+from doorkeeper.acls.tasks import TaskNeed, regions_of
 from testkit.question_worlds import ASKED, PRINCIPALS, policies, prefixes, scopes, worlds
 
 if TYPE_CHECKING:

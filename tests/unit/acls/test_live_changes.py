@@ -127,14 +127,6 @@ def test_changes_limited_only_by_a_network_deny_are_held(
     assert not judge(present, added, removed, TEXT_HOSTS, accepted={Rule.NETWORKS}).held
 
 
-def test_cluster_of_another_store_is_not_changed() -> None:
-    cluster = LiveCluster(other_owner="it belongs to X")
-    change = judge({A_MAY}, [B_NOT], [A_MAY], cluster, accepted=frozenset(Rule))
-    assert (change.stages, len(change.held[0].bindings)) == ((), 2)
-    assert change.held[0].text("accept {}") == "it belongs to X"
-    assert judge({A_MAY}, [], [], cluster).held
-
-
 def test_few_removals_are_always_allowed() -> None:
     assert not judge(set(MANY[:10]), [], MANY[:10], LiveCluster(), limits=RemovalLimits()).held
     assert judge(set(MANY[:11]), [], MANY[:11], LiveCluster(), limits=RemovalLimits()).held

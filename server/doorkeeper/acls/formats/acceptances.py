@@ -39,7 +39,6 @@ class Acceptance(Struct, frozen=True):
     path: Path
 
     def accepts(self, code: str, binding: AclBinding) -> bool:
-        """Say whether a finding with a code is accepted for a binding."""
         pattern, entry = binding
         return (
             self.code == code

@@ -42,7 +42,7 @@ class Format(Enum):
     JULIE = "julie"
 
 
-_TEXTS: tuple[tuple[Format, Callable[[str], bool], Callable[[str], AclSet]], ...] = (
+_TEXTS: tuple[tuple[Format, Callable[[str], object], Callable[[str], AclSet]], ...] = (
     (Format.KAFKA, listing.is_listing, listing.read),
     (Format.CSV, csv.is_table, csv.read),
     (Format.RPK, refused.is_old_rpk_table, refused.refuse_old_rpk_table),

@@ -92,7 +92,6 @@ def row_of(binding: AclBinding) -> str:
 
 
 def binding_of_row(text: str) -> AclBinding:
-    """Return the binding of a row."""
     try:
         bindings = read(f"{COLUMNS}\n{text}").bindings
     except FormatError as error:

@@ -13,7 +13,6 @@ from doorkeeper.acls.formats.names import FormatError
 
 
 def document_of(text: str) -> object:
-    """Return the document of a JSON text."""
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:

@@ -24,7 +24,12 @@ from itertools import groupby
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.lines import Path, line_in_path
 from doorkeeper.acls.formats.names import FormatError, binding_of
-from doorkeeper.acls.model import AclBinding, ResourcePattern
+from doorkeeper.acls.model import (
+    AccessControlEntry,
+    AclBinding,
+    ResourcePattern,
+    ResourcePatternFilter,
+)
 
 _RESOURCE = re.compile(
     r"Current ACLs for resource `(?:ResourcePattern\(resourceType=(\w+), name=(.*),"
@@ -39,7 +44,6 @@ _HEADINGS = ("ACLs for principal `", "Adding ACLs for resource `")
 
 
 def is_listing(text: str) -> bool:
-    """Return whether a text begins as a listing."""
     return text.startswith(("Current ACLs for resource `", "ACLs for principal `"))
 
 
@@ -72,7 +76,7 @@ def write(bindings: Iterable[AclBinding]) -> str:
     """Return bindings as the tool of 4.3.1 prints them; those of a resource must be adjacent."""
     parts = []
     for resource, of_one in groupby(bindings, key=lambda binding: binding.pattern):
-        entries = "\n".join(f"\t{entry_text(binding)}" for binding in of_one)
+        entries = "\n".join(f"\t{entry_text(binding.entry)}" for binding in of_one)
         if not _LINES.fullmatch(f"{resource.name}\n{entries}"):
             raise FormatError(
                 f"{resource.name!r}: the kafka-acls.sh format cannot represent line breaks"
@@ -81,15 +85,15 @@ def write(bindings: Iterable[AclBinding]) -> str:
     return "".join(parts)
 
 
-def resource_text(resource: ResourcePattern) -> str:
-    return (
-        f"ResourcePattern(resourceType={resource.resource_type.name}, name={resource.name},"
-        f" patternType={resource.pattern_type.name})"
-    )
+def resource_text(resource: ResourcePattern | ResourcePatternFilter) -> str:
+    """Return a pattern as the tool writes it."""
+    kind, name, how = resource
+    return f"ResourcePattern(resourceType={kind.name}, name={name}, patternType={how.name})"
 
 
-def entry_text(binding: AclBinding) -> str:
-    principal, host, operation, permission_type = binding.entry
+def entry_text(entry: AccessControlEntry) -> str:
+    """Return an entry as the tool writes it."""
+    principal, host, operation, permission_type = entry
     return (
         f"(principal={principal}, host={host}, operation={operation.name},"
         f" permissionType={permission_type.name})"

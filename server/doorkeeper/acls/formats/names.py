@@ -93,7 +93,6 @@ def short_text(value: object) -> str:
 
 
 def resource_type(text: str) -> ResourceType:
-    """Return the resource type with a name."""
     return _member(ResourceType, text, "resource type")
 
 

@@ -80,12 +80,10 @@ def read(source: Source) -> AclSet:
 
 
 def read_json(text: str) -> AclSet:
-    """Return the set of a JSON text."""
     return read(json_source(text))
 
 
 def read_yaml(text: str) -> AclSet:
-    """Return the set of a YAML text."""
     document = _as_written(text)
     return read(yaml_source(text)) if document is None else _set_of(text, document)
 

@@ -39,7 +39,6 @@ class Source(Struct, frozen=True):
 
 
 def json_source(text: str) -> Source:
-    """Return the source of a JSON text."""
     return Source(text, (document_of(text),), is_json=True)
 
 

@@ -12,10 +12,9 @@ Each region has an example::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-import click
 from msgspec import Struct
 
 from doorkeeper.acls.bulk import load
@@ -24,7 +23,7 @@ from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, ef
 from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper.acls.regions import Extent, NameSet
 from doorkeeper.acls.words import region_words, resource_words
-from doorkeeper.cli.acls.explanations import because, decision_record
+from doorkeeper.cli.acls.explanations import because, decision_record, question_record
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
@@ -34,22 +33,21 @@ from doorkeeper.cli.acls.question_options import (
 )
 from doorkeeper.cli.json_records.questions import Names
 from doorkeeper.cli.json_records.sets import ChangedDecisions, Region
+from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.schema.features import LEVELS, has_networks
 
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
-
 SHOWN_MAX: Final = 100
 """The number of regions in lines; JSON has all."""
 
 
-def effective_options(command: Command) -> Command:
-    """Add --effective and the settings that decisions depend on; ``take_states`` reads them."""
-    effective = named_option("--effective", is_flag=True)
-    return effective(policy_options(release_option(command)))
+effective_options = with_options(
+    named_option("--effective", is_flag=True), policy_options, release_option
+)
+"""--effective and the settings that decisions depend on; ``take_states`` reads them."""
 
 
 class States(NamedTuple):
@@ -60,7 +58,6 @@ class States(NamedTuple):
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
     def difference(self) -> EffectiveDifference:
-        """Return the decisions that change from one to the other."""
         with progress("comparing decisions"):
             changes = effective_changes(self.before, self.after)
         return EffectiveDifference(changes, *self)
@@ -75,7 +72,6 @@ class EffectiveDifference(Struct, frozen=True):
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
     def decisions(self, example: Question) -> tuple[Decision, Decision]:
-        """Return the decisions before and after."""
         return explain(*self.before, example), explain(*self.after, example)
 
 
@@ -115,7 +111,6 @@ def take_states(
 
 
 def summary(changes: Collection[EffectiveChange]) -> str:
-    """Return the number of regions."""
     if not changes:
         return "No decision changes."
     more = sum(change.allowed for change in changes)
@@ -189,11 +184,7 @@ def _record(difference: EffectiveDifference, change: EffectiveChange) -> Region:
         "exceptHosts": list(change.other_hosts),
         "operations": [operation.name for operation in change.operations],
         "example": {
-            "principal": example.principal,
-            "host": example.host,
-            "operation": example.operation.name,
-            "resourceType": example.resource_type.name,
-            "name": example.name,
+            **question_record(example),
             "before": before,
             "after": after,
         },

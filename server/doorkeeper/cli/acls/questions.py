@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import click
@@ -89,9 +89,10 @@ from doorkeeper.cli.json_records.questions import (
     TaskPowers,
 )
 from doorkeeper.cli.json_records.questions import Power as PowerRecord
+from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import PlacedAcceptance
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -125,19 +126,16 @@ class AclState(Struct, frozen=True):
 
     location: Location
     description: str
+    contents: AclContents
     note: str | None
     policy: EffectivePolicy
     snapshot: Snapshot
-    revision: int | None
-    accepted: tuple[PlacedAcceptance, ...] = ()
-    users: frozenset[str] | None = None
-    topics: frozenset[str] | None = None
 
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
         lines = [f"ACLs: {len(self.snapshot)}, of {self.description}"]
-        if self.revision is not None:
-            lines.append(f"revision: {self.revision}")
+        if self.contents.revision is not None:
+            lines.append(f"revision: {self.contents.revision}")
         lines += self.policy.lines()
         if self.snapshot.networks:
             lines.append(f"networks as hosts: by the rules of Kafka {self.release}")
@@ -159,17 +157,17 @@ class AclState(Struct, frozen=True):
             "examined": self.examined.number,
             "source": self.description,
             "acls": len(self.snapshot),
-            "revision": self.revision,
+            "revision": self.contents.revision,
             "note": self.note,
             "policy": self.policy.record(),
             "kafka": self.release,
         }
 
 
-def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a location and a policy; ``take_state`` reads them."""
-    location = location_options(has_policy=True)
-    return location(policy_options(release_option(at_option(command))))
+state_options = with_options(
+    location_options(has_policy=True), policy_options, release_option, at_option
+)
+"""The options of a location and a policy; ``take_state`` reads them."""
 
 
 def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
@@ -208,17 +206,7 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
     if policy.super_users is None and contents.login is not None:
         notes = (note, login_note(contents.login, snapshot))
         note = "; ".join(filter(None, notes)) or None
-    return AclState(
-        location,
-        reading.description,
-        note,
-        policy,
-        snapshot,
-        contents.revision,
-        contents.accepted,
-        contents.users,
-        contents.topics,
-    )
+    return AclState(location, reading.description, contents, note, policy, snapshot)
 
 
 def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:

@@ -16,10 +16,9 @@ from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question, explain
 from doorkeeper.acls.effective_changes import EffectiveChange
 from doorkeeper.acls.model import ANY_HOST, AclOperation, ResourceType
-from doorkeeper.acls.open_regions import regions_of
 from doorkeeper.acls.regions import Extent, single
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.acls.tasks import TASKS, TaskAccess, TaskAnswer, TaskNeed
+from doorkeeper.acls.tasks import TASKS, TaskAccess, TaskAnswer, TaskNeed, regions_of
 from doorkeeper.acls.words import (
     extent_words,
     names_and_hosts_words,
@@ -118,14 +117,13 @@ def _words_of(kinds: Iterable[ResourceType]) -> str:
 
 
 def need_words(need: TaskNeed) -> str:
-    """Return the resource of a need in words."""
     if need.names is None:
         return f"some {noun(need.resource_type)}: none was named"
     return printable(extent_words(need.resource_type, need.names))
 
 
 Regions = Mapping[str, Sequence[EffectiveChange]]
-"""The regions of principals that are allowed sometimes, see ``acls.open_regions``."""
+"""The regions of principals that are allowed sometimes, see ``regions_of``."""
 
 
 def regions_of_access(
@@ -256,7 +254,6 @@ def record_of_answer(
 def record_of_access(
     access: TaskAccess, regions: Regions, policy: Policy, snapshot: Snapshot
 ) -> PrincipalVerdict:
-    """Return the verdict of a principal for JSON."""
     denied = () if access.denied is None else (access.denied,)
     return {
         "principal": access.principal,

@@ -38,7 +38,7 @@ class _Layout(Struct, frozen=True):
     defaults: Mapping[str, str]
 
 
-_SNAKE: Final = {
+SNAKE: Final = {
     "resource": "resource_type",
     "name": "resource_name",
     "principal": "principal",
@@ -46,21 +46,13 @@ _SNAKE: Final = {
     "does": "operation",
     "permission": "permission",
 }
-_RPK: Final = _Layout("matches", {**_SNAKE, "pattern": "resource_pattern_type"}, {})
+_RPK: Final = _Layout("matches", {**SNAKE, "pattern": "resource_pattern_type"}, {})
 # Confluent Cloud has no hosts in its ACLs.
-_CONFLUENT: Final = _Layout("", {**_SNAKE, "pattern": "pattern_type"}, {"host": "*"})
+_CONFLUENT: Final = _Layout("", {**SNAKE, "pattern": "pattern_type"}, {"host": "*"})
 # Julie Ops makes ALLOW only.
 _JULIE: Final = _Layout(
     "bindings",
-    {
-        "resource": "resourceType",
-        "name": "resourceName",
-        "pattern": "pattern",
-        "principal": "principal",
-        "host": "host",
-        "does": "operation",
-        "permission": "permission",
-    },
+    {**SNAKE, "resource": "resourceType", "name": "resourceName", "pattern": "pattern"},
     {"permission": "ALLOW"},
 )
 SCHEMA_REGISTRY: Final = ("SUBJECT", "REGISTRY")

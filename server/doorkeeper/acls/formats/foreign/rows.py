@@ -56,7 +56,6 @@ class Rows:
         self._cluster = cluster or self._cluster
 
     def result(self) -> AclSet:
-        """Return the set of the file."""
         return AclSet(
             self._bindings, tuple(self._paths), line_of=self._line_of, cluster=self._cluster
         )

@@ -42,7 +42,6 @@ def is_table(text: str) -> bool:
 
 
 def read(text: str) -> AclSet:
-    """Return the set of a table."""
     rows = Rows(line_in_path)
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("PRINCIPAL")]
@@ -63,7 +62,6 @@ def read(text: str) -> AclSet:
 
 
 def _row(rows: Rows, line: str, number: int, begins: dict[str, int]) -> dict[str, str]:
-    """Return the cells of a line by their words."""
     places = [*begins.values(), max(len(line), *begins.values())]
     cells = {
         name: line[begin:end].rstrip(" ")

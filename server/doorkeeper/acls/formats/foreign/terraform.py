@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.acls.formats.foreign.json_rows import SNAKE
 from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
 from doorkeeper.acls.formats.names import FormatError, NoAcls, short_text
 
@@ -31,19 +32,10 @@ if TYPE_CHECKING:
 
 _VERSION: Final = 4
 _SHOWN: Final = ("values", "planned_values")
-_CONFLUENT: Final = {
-    "resource": "resource_type",
-    "name": "resource_name",
-    "pattern": "pattern_type",
-    "principal": "principal",
-    "host": "host",
-    "does": "operation",
-    "permission": "permission",
-}
+_CONFLUENT: Final = {**SNAKE, "pattern": "pattern_type"}
 _ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
     "kafka_acl": {
-        "resource": "resource_type",
-        "name": "resource_name",
+        **SNAKE,
         "pattern": "resource_pattern_type_filter",
         "principal": "acl_principal",
         "host": "acl_host",
