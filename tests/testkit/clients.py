@@ -148,6 +148,7 @@ def _install_python(folder: Path, interpreter: str, lock_file: Path) -> None:
         [
             *(sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")),
             *("install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"),
+            *("--no-binary", "pyspark"),  # of which there are no wheels
             *("--require-hashes", "-r", str(lock_file)),
         ]
     )

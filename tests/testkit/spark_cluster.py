@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from testkit.kafka_broker import free_port
 from testkit.load import scaled
+from testkit.spark_releases import HERE, Release, jars_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,33 +22,18 @@ EXECUTOR = b"CoarseGrainedExecutorBackend"
 PATIENCE_S = 180.0
 
 
-def environment() -> dict[str, str]:
-    """Return the variables that all of the cluster's processes need; our packages are not there.
-
-    So a worker finds them only when the driver sends them.
-    """
-    spec = importlib.util.find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    return {
-        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        "SPARK_HOME": str(Path(spec.origin).parent),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-
-
 class Cluster:
     """A master and workers of one core each; a worker may be killed, and another one started."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, release: Release) -> None:
         """Start the master."""
         self._folder = folder
+        self._release = release
         self._log = folder / "master.log"
         port = free_port()
         self.address = f"spark://127.0.0.1:{port}"
         command = ["master.Master", "--host", "127.0.0.1", "--port", str(port)]
-        self._master = _started(self._log, [*command, "--webui-port", "0"])
+        self._master = self._started(self._log, [*command, "--webui-port", "0"])
         self._workers: list[subprocess.Popen[bytes]] = []
         self._killed: list[subprocess.Popen[bytes]] = []
         self._registered = 0
@@ -64,7 +48,7 @@ class Cluster:
         command = ["worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "--cores", "1"]
         command += ["--memory", "2g", "--work-dir", str(self._folder / f"w{number}")]
         log = self._folder / f"worker{number}.log"
-        self._workers.append(_started(log, [*command, self.address]))
+        self._workers.append(self._started(log, [*command, self.address]))
         self._registered += 1
         _wait_for(self._log, r"Registering worker", self._registered)
 
@@ -94,11 +78,15 @@ class Cluster:
         for process in (*self._killed, *self._workers, self._master):
             kill_session(process)
 
+    def _started(self, log: Path, command: list[str]) -> subprocess.Popen[bytes]:
+        program = f"org.apache.spark.deploy.{command[0]}"
+        return _launched(self._release, log, "256m", "spark-class", program, *command[1:])
+
 
 @contextmanager
-def standalone(folder: Path, workers: int) -> Iterator[Cluster]:
+def standalone(folder: Path, workers: int, release: Release = HERE) -> Iterator[Cluster]:
     """Run a master and workers of one core each."""
-    cluster = Cluster(folder)
+    cluster = Cluster(folder, release)
     try:
         cluster.wait()
         for _ in range(workers):
@@ -109,15 +97,17 @@ def standalone(folder: Path, workers: int) -> Iterator[Cluster]:
 
 
 @contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
+def connect_server(folder: Path, release: Release = HERE) -> Iterator[str]:
     """Run a server of Spark Connect on two cores, and yield its address."""
     port = free_port()
     log = folder / "connect.log"
     server = "org.apache.spark.sql.connect.service.SparkConnectServer"
     process = _launched(
+        release,
         log,
         "1g",  # the server is the driver
         *("spark-submit", "--class", server, "--master", "local[2]"),
+        *(("--jars", jars_of(release.connect)) if release.connect else ()),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
     )
@@ -148,18 +138,15 @@ def _of_session(process: subprocess.Popen[Any]) -> Iterator[int]:
                     yield int(entry.name)
 
 
-def _started(log: Path, command: list[str]) -> subprocess.Popen[bytes]:
-    return _launched(
-        log, "256m", "spark-class", f"org.apache.spark.deploy.{command[0]}", *command[1:]
-    )
-
-
-def _launched(log: Path, memory: str, program: str, *words: str) -> subprocess.Popen[bytes]:
-    variables = environment() | {"SPARK_DAEMON_MEMORY": memory}
+def _launched(
+    release: Release, log: Path, memory: str, program: str, *words: str
+) -> subprocess.Popen[bytes]:
+    variables = release.environment() | {"SPARK_DAEMON_MEMORY": memory}
     launcher = str(Path(variables["SPARK_HOME"]) / "bin" / program)
     with log.open("wb") as told:
         return subprocess.Popen(
             [launcher, *words],
+            cwd=log.parent,  # where the server of Spark Connect 3.5 puts what it is sent
             env=variables,
             stdout=told,
             stderr=told,

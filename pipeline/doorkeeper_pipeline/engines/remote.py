@@ -78,14 +78,12 @@ def over_files(
     try:
         files = _files_at(session, [literal(each) for each in tasks])
         call = _OverFiles(function, dict(tasks))
-        found = (
-            files.select("path", "content").mapInArrow(call, "result binary").toArrow().column(0)
-        )
+        found = files.select("path", "content").mapInArrow(call, "result binary").collect()
     except Exception as error:
         raise Unreadable(f"Spark cannot read the files: {first_line(error)}") from error
     finally:
         session.conf.set(name, before)
-    for result in found.to_pylist():
+    for (result,) in found:
         yield pickle.loads(result)  # noqa: S301  of our own tasks
 
 

@@ -18,7 +18,13 @@ from zipimport import zipimporter
 
 from doorkeeper_pipeline.engines.contract import Engine, RemoteFile, Result, Shared, Task
 from doorkeeper_pipeline.engines.remote import list_remote, over_files
-from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
+from doorkeeper_pipeline.engines.session import (
+    CONNECT,
+    LOCAL_MASTER,
+    Settings,
+    package_archive,
+    start,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,8 +66,11 @@ class SparkEngine(Engine):
         self._ends.callback(session.stop)
         if self._sends:
             folder = self._ends.enter_context(tempfile.TemporaryDirectory(prefix="doorkeeper-"))
-            archive = package_archive(Path(folder))
-            session.addArtifacts(str(archive), pyfile=True)
+            archive = str(package_archive(Path(folder)))
+            if self.master.startswith(CONNECT):
+                session.addArtifacts(archive, pyfile=True)
+            else:  # which has addArtifacts since Spark 4 only
+                session.sparkContext.addPyFile(archive)
         return session
 
     def map(
@@ -75,9 +84,9 @@ class SparkEngine(Engine):
             return
         numbers = self.session.range(0, len(tasks), 1, len(tasks))
         call = _Call(function, shared, tuple(tasks))
-        # All partitions run at once; toLocalIterator would start them one by one.
-        found = numbers.mapInArrow(call, "number long, result binary").toArrow()
-        results = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        # All partitions run at once; toLocalIterator would start them one by one. Not toArrow:
+        # Spark 3.5 lacks it.
+        results = dict(numbers.mapInArrow(call, "number long, result binary").collect())
         for number in range(len(tasks)):
             yield pickle.loads(results[number])  # noqa: S301  of our own tasks
 

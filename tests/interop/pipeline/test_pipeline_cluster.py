@@ -16,25 +16,37 @@ from synthetic.traffic import world_of
 from synthetic.writing import Log, write_acls, write_log
 from testkit.checkout import ROOT
 from testkit.load import scaled
+from testkit.or_skip import or_skip
 from testkit.pipeline_runs import silver_and_gold
-from testkit.spark_cluster import connect_server, environment, standalone
+from testkit.spark_cluster import connect_server, standalone
+from testkit.spark_releases import HERE, RELEASES, Release, jars_of
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
 
-LINES = 200_000
-DRIVER_PATH = ":".join(str(ROOT / name) for name in ("server", "pipeline"))
+LINES, FEW = 200_000, 20_000
+DRIVER_PATH = [ROOT / name for name in ("server", "pipeline")]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return a folder of logs and a file of ACLs."""
-    folder = tmp_path_factory.mktemp("world")
+    return written(tmp_path_factory.mktemp("world"), LINES)
+
+
+def written(folder: Path, lines: int) -> tuple[Path, Path]:
+    """Write a log of two days, and ACLs."""
     made = world_of(SMALL)
-    write_log(made, folder / "logs", Log(lines=LINES, files=4, days=2, bad_every=1000))
+    write_log(made, folder / "logs", Log(lines=lines, files=4, days=2, bad_every=1000))
     return folder / "logs", write_acls(made, folder)["yaml"]
 
 
-def ran(world: tuple[Path | str, Path], out: Path, *options: str, lines: int = LINES) -> float:
+def ran(
+    world: tuple[Path | str, Path],
+    out: Path,
+    *options: str,
+    lines: int = LINES,
+    release: Release = HERE,
+) -> float:
     """Run the command and return its seconds; our packages are on the driver's path alone."""
     logs, acls = world
     begin = time.monotonic()
@@ -43,7 +55,7 @@ def ran(world: tuple[Path | str, Path], out: Path, *options: str, lines: int = L
             *(sys.executable, "-m", "doorkeeper_pipeline", "run", "--log", str(logs)),
             *("--acls", str(acls), "--tables", str(out), "--output", "json", *options),
         ],
-        env={**environment(), "PYTHONPATH": DRIVER_PATH},
+        env=release.environment(*DRIVER_PATH),
         capture_output=True,
         text=True,
         check=False,
@@ -70,12 +82,22 @@ if __name__ == "__main__":
 """
 
 
-def test_workers_use_the_sent_packages(tmp_path: Path) -> None:
+@pytest.fixture(scope="module", params=RELEASES, ids=str)
+def release(request: pytest.FixtureRequest) -> Release:
+    """Give each release of Spark in turn; it is there."""
+    found: Release = request.param
+    or_skip(found.pyspark)
+    if found.connect:
+        or_skip(lambda: jars_of(found.connect))
+    return found
+
+
+def test_workers_use_the_sent_packages(tmp_path: Path, release: Release) -> None:
     (tmp_path / "where.py").write_text(WHERE)
-    with standalone(tmp_path, 1) as cluster:
+    with standalone(tmp_path, 1, release) as cluster:
         done = subprocess.run(
             [sys.executable, str(tmp_path / "where.py"), cluster.address],
-            env={**environment(), "PYTHONPATH": DRIVER_PATH},
+            env=release.environment(*DRIVER_PATH),
             capture_output=True,
             text=True,
             check=False,
@@ -88,14 +110,18 @@ def test_workers_use_the_sent_packages(tmp_path: Path) -> None:
 
 
 def test_cluster_gives_the_same_tables(
-    world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    world: tuple[Path, Path],
+    release: Release,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     seconds = {}
     for workers in (1, 2):
         folder = tmp_path / f"cluster{workers}"
         folder.mkdir()
-        with standalone(folder, workers) as cluster:
-            seconds[workers] = ran(world, tmp_path / f"out{workers}", "--master", cluster.address)
+        with standalone(folder, workers, release) as cluster:
+            options = ("--master", cluster.address)
+            seconds[workers] = ran(world, tmp_path / f"out{workers}", *options, release=release)
     ran(world, tmp_path / "local", "--engine", "local")
 
     with capsys.disabled():
@@ -105,14 +131,13 @@ def test_cluster_gives_the_same_tables(
     assert len(Tables(tmp_path / "out2").read("quarantine")) > 0
 
 
-def test_connect_server_gives_the_same_tables(tmp_path: Path) -> None:
-    made, lines, logs = world_of(SMALL), 20_000, tmp_path / "logs"
-    write_log(made, logs, Log(lines=lines, files=2, days=1, bad_every=1000))
-    acls = write_acls(made, tmp_path)["yaml"]
-    ran((logs, acls), tmp_path / "local", "--engine", "local", lines=lines)
-    with connect_server(tmp_path) as address:
+def test_connect_server_gives_the_same_tables(tmp_path: Path, release: Release) -> None:
+    logs, acls = written(tmp_path, FEW)
+    ran((logs, acls), tmp_path / "local", "--engine", "local", lines=FEW)
+    with connect_server(tmp_path, release) as address:
         for name, place in (("paths", logs), ("addresses", logs.as_uri())):
-            ran((place, acls), tmp_path / name, "--master", address, lines=lines)
+            options = ("--master", address)
+            ran((place, acls), tmp_path / name, *options, lines=FEW, release=release)
 
     for name in ("paths", "addresses"):
         assert silver_and_gold(tmp_path / name) == silver_and_gold(tmp_path / "local")

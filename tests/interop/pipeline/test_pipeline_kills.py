@@ -20,7 +20,8 @@ from doorkeeper_pipeline.tables.delta import Tables
 from testkit.checkout import ROOT
 from testkit.load import scaled
 from testkit.pipeline_runs import silver_and_gold
-from testkit.spark_cluster import Cluster, environment, kill_session, standalone
+from testkit.spark_cluster import Cluster, kill_session, standalone
+from testkit.spark_releases import HERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +137,7 @@ class Runs:
         command = [sys.executable, "-m", "doorkeeper_pipeline", "run"]
         self._running = subprocess.Popen(
             [*command, "--log", str(self._logs), "--tables", str(out), *options],
-            env=environment() | VARIABLES,
+            env=HERE.environment() | VARIABLES,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -11,10 +11,9 @@ import pytest
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.schemas import TABLES
-from testkit.checkout import ROOT
-from testkit.kafka_jars import other_jars
 from testkit.load import scaled
 from testkit.or_skip import or_skip
+from testkit.spark_releases import RELEASES, Release, jars_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,15 +85,10 @@ def commit(logs: Path, out: Path, number: int) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def spark_options() -> dict[str, str]:
-    """Return the variables of PySpark with the reader of the format."""
-    jars = or_skip(
-        lambda: sorted(
-            map(str, other_jars(ROOT / "tests/interop/spark_delta/pom.xml").glob("*.jar"))
-        )
-    )
+def spark_options(release: Release) -> dict[str, str]:
+    """Return the variables of a release of PySpark with its reader of the format."""
     conf = {
-        "spark.jars": ",".join(jars),
+        "spark.jars": or_skip(lambda: jars_of(release.delta)),
         "spark.ui.enabled": "false",
         # Else a look at a table of some rows is hundreds of tasks, and the commits run away.
         "spark.sql.shuffle.partitions": "1",
@@ -104,7 +98,7 @@ def spark_options() -> dict[str, str]:
     }
     words = " ".join(f"--conf {name}={value}" for name, value in conf.items())
     submit = f"--master local[1] --driver-memory 512m {words} pyspark-shell"
-    return {"PYSPARK_SUBMIT_ARGS": submit}
+    return or_skip(release.environment) | {"PYSPARK_SUBMIT_ARGS": submit}
 
 
 def seen_by(lines: Path) -> list[dict[str, list[int]]]:
@@ -117,41 +111,36 @@ def seen_by(lines: Path) -> list[dict[str, list[int]]]:
 
 
 @pytest.mark.timeout(3600)  # at the function: one of the module gives way to that of the folder
-@pytest.mark.parametrize("program", [DUCKDB, SPARK], ids=["duckdb", "spark"])
+@pytest.mark.parametrize("reader", ["duckdb", *RELEASES], ids=str)
 def test_readers_see_complete_versions(
-    tmp_path: Path,
-    program: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, reader: str | Release, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if program is SPARK:
-        for name, value in spark_options().items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    variables = spark_options(reader) if isinstance(reader, Release) else None
     logs, out, stop = tmp_path / "logs", tmp_path / "out", tmp_path / "stop"
     logs.mkdir()
     commit(logs, out, 0)
-    (tmp_path / "reader.py").write_text(program)
+    (tmp_path / "reader.py").write_text(SPARK if variables else DUCKDB)
     lines, errors = tmp_path / "stdout", tmp_path / "stderr"
     with (
         lines.open("w") as stdout,
         errors.open("w") as stderr,
         subprocess.Popen(
             [sys.executable, str(tmp_path / "reader.py"), str(out), str(stop)],
+            env=variables,
             stdout=stdout,
             stderr=stderr,
-        ) as reader,
+        ) as process,
     ):
         try:
             commits = 1
             while commits < COMMITS or len({str(each) for each in seen_by(lines)}) < SEEN:
-                assert reader.poll() is None, errors.read_text()[-3000:]
+                assert process.poll() is None, errors.read_text()[-3000:]
                 commit(logs, out, commits)
                 commits += 1
             stop.touch()
-            assert reader.wait(scaled(300)) == 0, errors.read_text()[-3000:]
+            assert process.wait(scaled(300)) == 0, errors.read_text()[-3000:]
         finally:
-            reader.kill()
+            process.kill()
 
     seen = seen_by(lines)
     for table in ("silver/decisions", "gold/denied"):
@@ -187,11 +176,10 @@ spark.stop()
 
 
 @pytest.mark.timeout(1200)
-def test_tables_in_a_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("release", RELEASES, ids=str)
+def test_tables_in_a_catalog(tmp_path: Path, release: Release) -> None:
     """Each table can be registered by its folder; columns have comments; statistics hide no row."""
-    for name, value in spark_options().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    variables = spark_options(release)
     logs, out = tmp_path / "logs", tmp_path / "out"
     logs.mkdir()
     commit(logs, out, 0)
@@ -203,6 +191,7 @@ def test_tables_in_a_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         text=True,
         check=False,
         cwd=tmp_path,
+        env=variables,
         timeout=scaled(300),
     )
 
