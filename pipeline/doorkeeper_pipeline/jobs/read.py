@@ -27,10 +27,12 @@ from doorkeeper_pipeline.sources import (
     reading,
     trail,
 )
+from doorkeeper_pipeline.sources.clocks import zone_in_doubt
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import Parsed, sum_parts
 from doorkeeper_pipeline.sources.possible_principals import unread_in
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
+from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 from doorkeeper_pipeline.tables.manifest import SourceFile
@@ -159,11 +161,23 @@ def _write_range(task: ReadTask, here: ReadTask) -> ReadResult:
         for number, parsed in enumerate(parse_parts(here)):
             results.append(_write_rows(task, parsed, number))
         _check_same(here)
+        if task.start == 0:
+            results.append(_doubts(here))
     except PipelineError as error:
         failure = str(error)
     except OSError as error:
         failure = f"{here.path}: {error.strerror}"
     return sum_results(task.file_id, results, failure.replace(here.path, task.path))
+
+
+def _doubts(task: ReadTask) -> ReadResult:
+    """Return a warning if the times of a file's collector contradict the zone."""
+    if task.source != authorizer_log.SOURCE:
+        return ReadResult(file_id=task.file_id)
+    beginning = reading.head(Path(task.path), task.how, HEAD_BYTES)
+    form = form_of(beginning, task.pattern)
+    doubt = "" if form is None else zone_in_doubt(beginning, form, task.zone)
+    return ReadResult(file_id=task.file_id, warnings=((doubt, 1),) if doubt else ())
 
 
 def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") -> ReadResult:
@@ -200,7 +214,8 @@ def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
                 for some in consumer.read(records):
                     lines.add(some)
             lines.complete()
-            return _write_rows(task, by_offsets(parse(here), lines))
+            result = _write_rows(task, by_offsets(parse(here), lines))
+            return sum_results(task.file_id, [result, _doubts(here)])
         except (PipelineError, OSError) as error:
             failure = str(error).replace(here.path, task.path)
             return ReadResult(file_id=task.file_id, failure=failure)

@@ -54,11 +54,15 @@ PATHS: tuple[tuple[str, str], ...] = (
 )
 """Where the text of a record is in an object, in the order in which they are tried, and of whom."""
 
+_TIMES = ("@timestamp", "timestamp", "time", "date", "_time", "__REALTIME_TIMESTAMP")
+"""Fields beside the text that have the time of a collector."""
+
+ZONED_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 _FIELDS = frozenset(path.rpartition(".")[2].removesuffix("[]") for path, _ in PATHS)
 _FIELD = re.compile(r'\s*"(\w+)"\s*:\s*("(?:[^"\\]|\\.)*")\s*[,}\]]*\s*\Z')
 _EXPORT = "MESSAGE="
 _CRI = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) ([FP]) ", re.ASCII
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) ([FP]) ", re.ASCII
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _QUOTED = re.compile(r'((?:[^"]|"")*)"(?:,.*|\s*)\Z', re.DOTALL)
@@ -86,11 +90,13 @@ class Unwrapped(NamedTuple):
     """The content of a line.
 
     ``partial``: its rest is in the next line. ``identity`` names a record of a topic by its place.
+    ``time`` is when the collector had it, in ISO 8601 or as a number, empty where it does not say.
     """
 
     content: str
     partial: bool = False
     identity: str = ""
+    time: str = ""
 
 
 def envelopes_of(line: str) -> Iterator[Envelope]:
@@ -124,7 +130,7 @@ def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
         found = _CRI.match(line)
         if found is None:
             raise ValueError("expected 'time stdout F line', as container runtimes write it")
-        return [Unwrapped(line[found.end() :], found[1] == "P")]
+        return [Unwrapped(line[found.end() :], found[2] == "P", time=found[1])]
     if envelope.kind == EXPORT:
         if line.strip() == _EXPORT[:-1]:
             raise ValueError("a message in binary form: write it with journalctl -o json")
@@ -215,7 +221,8 @@ def _contents(found: dict[str, Any], path: str) -> list[Unwrapped]:
         # Fluent Bit says by P that a container runtime cut the line, Docker by no line break.
         is_docker = path == "log" and {"stream", "time"} <= parent.keys() and "logtag" not in parent
         partial = parent.get("logtag") == "P" or (is_docker and not text.endswith("\n"))
-        contents.append(Unwrapped(text.removesuffix("\n"), partial, identity))
+        time = next((str(parent[name]) for name in _TIMES if parent.get(name)), "")
+        contents.append(Unwrapped(text.removesuffix("\n"), partial, identity, time))
     return contents
 
 

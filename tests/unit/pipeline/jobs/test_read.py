@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -35,6 +36,20 @@ def test_log_rotated_while_reading(tmp_path: Path) -> None:
     log.write_text(LINE.replace("07:10", "08:10"))
 
     assert "the file was replaced" in read_piece(None, task).failure
+
+
+def test_contradicting_collector_time_is_warned_about(tmp_path: Path) -> None:
+    log = tmp_path / "a.json"
+    lines = ({"@timestamp": "2026-11-21T23:10:00.1Z", "message": LINE} for _ in range(2))
+    log.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    file = identify(log)
+    assert file is not None
+
+    for zone, hours in (("UTC", ["8:00 h ahead of"]), ("Asia/Shanghai", [])):
+        (task,) = tasks_of([("id", file)], zone, str(tmp_path / "out"))
+        result = read_piece(None, task)
+        assert result.decisions == 2
+        assert [each[0].partition("is ")[2][:15] for each in result.warnings] == hours
 
 
 def test_compressed_file_is_written_in_parts(
