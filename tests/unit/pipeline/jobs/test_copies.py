@@ -59,6 +59,26 @@ def test_logs_of_several_brokers_are_summed() -> None:
     assert summed(**logs, copy=logs["broker-3"][40:]) == (5 * 360, 320)
 
 
+@pytest.mark.parametrize("step", [2, 10])
+@pytest.mark.parametrize("kept", [False, True])
+def test_incomplete_copy_is_not_counted(step: int, *, kept: bool) -> None:
+    log = traffic(3, minutes=50)
+    copy = log[::step] if kept else [each for at, each in enumerate(log) if at % step]
+
+    assert summed(a=log, b=copy) == (len(log), len(copy))
+    assert summed(b=log, a=copy) == (len(log), len(copy))
+
+
+def test_larger_of_two_incomplete_copies_counts() -> None:
+    log = traffic(4)
+    copies = [[each for at, each in enumerate(log) if at % 10 != lost] for lost in (0, 5)]
+
+    count, copied = summed(a=copies[0], b=copies[1])
+
+    assert len(copies[0]) <= count <= len(log)
+    assert count + copied == sum(map(len, copies))
+
+
 def test_brokers_with_whole_second_timestamps_are_summed() -> None:
     logs = [
         [decided(1000 * second, f"t{second % 7}") for second in range(start, 1800, 60)]
