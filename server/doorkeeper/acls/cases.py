@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from doorkeeper.acls.decision import Question, allows, explain
 from doorkeeper.acls.index import masks
-from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.partition import extent_of, host_classes, name_examples
 from doorkeeper.acls.regions import covering_patterns, single
 from doorkeeper.base.garbage_collection import collection_paused
@@ -41,11 +41,11 @@ class Verdict(Enum):
 class Space(NamedTuple):
     """Questions about an operation of a principal: all names of an extent, all clients of a host.
 
-    ``host`` is ``*``, an address or a network. None is a client that no ACL names.
+    ``host`` is ``*``, an address or a network.
     """
 
     principal: str
-    host: str | None
+    host: str
     operation: AclOperation
     resource_type: ResourceType
     names: Extent
@@ -149,11 +149,11 @@ def _questions(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Que
     is_super = principal in policy.super_users
     # ACLs do not count for super users: all names and clients are alike.
     extents = () if is_super else _extents(policy, snapshot, space)
-    clients: tuple[str, ...] = (ANY_HOST,) if host is None else (host,)
-    many = host is not None and (host == WILDCARD or "/" in host)
+    clients: tuple[str, ...] = (host,)
+    many = host == WILDCARD or "/" in host
     # One by one: a verdict mostly needs the first few.
     for name in name_examples(scope, extents):
-        if host is not None and many:
+        if many:
             hosts: frozenset[str] = frozenset()
             if not is_super:
                 both = (principal, WILDCARD_PRINCIPAL)

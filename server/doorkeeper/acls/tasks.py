@@ -27,7 +27,7 @@ from doorkeeper.acls.cases import (
 )
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import ComparisonScope, DecisionState, effective_changes
-from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import ALL_NAMES
 
@@ -86,7 +86,7 @@ class TaskAccess(Struct, frozen=True):
 
 
 def task_answer(
-    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[TaskNeed]
+    policy: Policy, snapshot: Snapshot, principal: str, host: str, needs: Sequence[TaskNeed]
 ) -> TaskAnswer:
     """Return the verdict of a task, with the cases of each need; ``host`` is as in ``Space``."""
     if len(needs) == 1 and needs[0].names is not None:
@@ -115,7 +115,7 @@ def task_answer(
 
 
 def task_access(
-    policy: Policy, snapshot: Snapshot, host: str | None, needs: Sequence[TaskNeed]
+    policy: Policy, snapshot: Snapshot, host: str, needs: Sequence[TaskNeed]
 ) -> list[TaskAccess]:
     """Return the principals that may do a task for some of the names, or from some of the clients.
 
@@ -139,7 +139,7 @@ def regions_of(
     policy: Policy,
     snapshot: Snapshot,
     principals: Collection[str],
-    host: str | None,
+    host: str,
     need: TaskNeed,
 ) -> dict[str, list[EffectiveChange]]:
     """Return the regions of a need with names by principal, the allowed ones first.
@@ -151,7 +151,7 @@ def regions_of(
     scope = ComparisonScope(
         resource_types=(need.resource_type,),
         names=need.names,
-        host=WILDCARD if host is None else host,
+        host=host,
         principals=frozenset(principals),
         operation=need.operation,
     )
@@ -160,15 +160,13 @@ def regions_of(
     for everyone in (False, True):
         before = DecisionState(Policy(allow_everyone=everyone), no_acls)
         for change in effective_changes(before, DecisionState(policy, snapshot), scope):
-            # A client that no ACL names is in the regions of all hosts only.
-            if change.principal in regions and (host is not None or change.host == WILDCARD):
-                region = change if host is not None else replace(change, other_hosts=())
-                regions[change.principal].append(region)
+            if change.principal in regions:
+                regions[change.principal].append(change)
     return regions
 
 
 def _access(
-    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[TaskNeed]
+    policy: Policy, snapshot: Snapshot, principal: str, host: str, needs: Sequence[TaskNeed]
 ) -> TaskAccess:
     # A single need is answered at once: only several ones have to be met by the same client.
     if len(needs) == 1 and needs[0].names is not None:
@@ -214,11 +212,11 @@ def _has_acls(snapshot: Snapshot, principal: str, needs: Sequence[TaskNeed]) -> 
 
 
 def _clients(
-    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[TaskNeed]
+    policy: Policy, snapshot: Snapshot, principal: str, host: str, needs: Sequence[TaskNeed]
 ) -> Iterator[str]:
     """Yield clients such that each other client of the host has the answers of one of them."""
-    if host is None or (host != WILDCARD and "/" not in host):
-        yield ANY_HOST if host is None else host
+    if host != WILDCARD and "/" not in host:
+        yield host
         return
     principals = (principal, WILDCARD_PRINCIPAL)
     hosts: set[str] = set()
@@ -239,7 +237,7 @@ def _has_hosts(snapshot: Snapshot, need: TaskNeed, principals: Iterable[str]) ->
     )
 
 
-def _space(principal: str, host: str | None, need: TaskNeed) -> Space:
+def _space(principal: str, host: str, need: TaskNeed) -> Space:
     names = ALL_NAMES if need.names is None else need.names
     return Space(principal, host, need.operation, need.resource_type, names)
 

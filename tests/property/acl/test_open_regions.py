@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Question, allows
-from doorkeeper.acls.model import ANY_HOST, AclOperation, ResourceType
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.regions import Extent, is_within, single
 from doorkeeper.acls.tasks import TaskNeed, regions_of
@@ -49,7 +49,7 @@ def has(region: EffectiveChange, name: str, client: str) -> bool:
     world=worlds,
     policy=policies,
     prefix=prefixes,
-    host=st.one_of(st.none(), scopes),
+    host=scopes,
     principal=st.sampled_from((*PRINCIPALS, "User:c")),
     operation=st.sampled_from(ASKED),
     networks=st.booleans(),
@@ -58,13 +58,13 @@ def test_each_question_is_in_one_region_with_its_decision(
     world: Sequence[AclBinding],
     policy: Policy,
     prefix: str,
-    host: str | None,
+    host: str,
     principal: str,
     operation: AclOperation,
     *,
     networks: bool,
 ) -> None:
-    """For all names with a prefix, and all clients of a host; None is one that no ACL names."""
+    """For all names with a prefix, and all clients of a host."""
     snapshot = load(("", each) for each in world).with_network_matching(enabled=networks)
     need = TaskNeed(operation, ResourceType.TOPIC, Extent(prefix))
 
@@ -74,9 +74,7 @@ def test_each_question_is_in_one_region_with_its_decision(
         (region.allowed for region in regions), reverse=True
     )
     asker = "User:nobody" if principal == "User:*" else principal
-    clients = (
-        [ANY_HOST] if host is None else [client for client in CLIENTS if has_client(host, client)]
-    )
+    clients = [client for client in CLIENTS if has_client(host, client)]
     for name in NAMES:
         if not name.startswith(prefix):
             continue

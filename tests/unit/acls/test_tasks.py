@@ -56,8 +56,10 @@ def test_task_from_a_network(
         assert each.denied is None or not allows(PLAIN, snapshot, each.denied)
 
 
-def test_task_without_host() -> None:
-    snapshot = loaded(allow("a", READ, topic("pii-x")))
-    needs = [TaskNeed(READ, TOPIC, single("pii-x"))]
+def test_task_from_an_address() -> None:
+    snapshot = loaded(allow("a", READ, topic("pii-x")), allow("a", READ, group("g"), "10.0.0.1"))
+    needs = [TaskNeed(READ, TOPIC, single("pii-x")), JOINS_ONE]
 
-    assert task_answer(PLAIN, snapshot, "User:a", None, needs).verdict is Verdict.ALWAYS
+    assert task_answer(PLAIN, snapshot, "User:a", "10.0.0.1", needs).verdict is Verdict.ALWAYS
+    assert task_answer(PLAIN, snapshot, "User:a", "10.0.0.2", needs).verdict is Verdict.NEVER
+    assert task_access(PLAIN, snapshot, "10.0.0.2", needs) == []

@@ -130,7 +130,7 @@ def regions_of_access(
     policy: Policy,
     snapshot: Snapshot,
     accesses: Iterable[TaskAccess],
-    host: str | None,
+    host: str,
     needs: Sequence[TaskNeed],
 ) -> Regions:
     """Return the regions of those that may do a task sometimes, of all its needs with names."""
