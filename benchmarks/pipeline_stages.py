@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from synthetic.shape import Shape
 from synthetic.traffic import world_of
 from synthetic.writing import Log, write_acls, write_log
-from testkit.spark_cluster import environment, standalone
+from testkit.spark_cluster import standalone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,11 +119,9 @@ def print_stages(stages: list[Stage]) -> None:
 
 def run(command: list[str]) -> Memory:
     """Run the command to its end, and watch its memory."""
-    environ = {
-        name: text for name, text in environment().items() if name != "PYTHONDONTWRITEBYTECODE"
-    }
-    paths = ":".join(str(ROOT / name) for name in ("server", "protocol", "pipeline"))
-    process = subprocess.Popen(command, env={**environ, "PYTHONPATH": paths})
+    paths = [ROOT / name for name in ("server", "protocol", "pipeline")]
+    variables = HERE.environment(*paths)
+    process = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
     python = java = 0.0
     ended = threading.Event()
 

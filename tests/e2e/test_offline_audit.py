@@ -9,7 +9,8 @@ import msgspec
 
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS
 from doorkeeper.server.operations.audit.events import Event
-from doorkeeper_pipeline.sources import trail as pipeline_trail
+from doorkeeper_pipeline.sources import json_lines, trail
+from doorkeeper_pipeline.sources.parsed import sum_parts
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.e2e import command
 from testkit.serving import Serving, creation
@@ -98,7 +99,10 @@ def test_audit_log_of_server_and_offline_commands(tmp_path: Path) -> None:
     assert "-secret" not in json.dumps(lines_in(tmp_path / "audit"))
     for event in lines_in(tmp_path / "audit"):
         msgspec.convert(event, Event)
-    read = [pipeline_trail.read(file, "zst") for file in (tmp_path / "audit").glob("*.zst")]
+    read = [
+        sum_parts(json_lines.parse_parts(file, "zst", trail.SOURCE, trail.line))
+        for file in (tmp_path / "audit").glob("*.zst")
+    ]
     assert sum(each.lines for each in read) == len(kinds)
     assert [len(each.quarantine) for each in read] == [0] * len(read)
 
