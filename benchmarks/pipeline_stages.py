@@ -30,6 +30,7 @@ from synthetic.shape import Shape
 from synthetic.traffic import world_of
 from synthetic.writing import Log, write_acls, write_log
 from testkit.spark_cluster import standalone
+from testkit.spark_releases import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

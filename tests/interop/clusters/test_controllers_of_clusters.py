@@ -14,6 +14,7 @@ from doorkeeper.client.errors import ClientError
 from doorkeeper.client.metadata_log import MetadataLog
 from doorkeeper.server.operations.audit.cluster_changes import EventKind
 from doorkeeper.sync.config import load
+from doorkeeper.sync.fleet import ClusterFleet
 from doorkeeper.sync.following import log_refusal
 from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.acl import cluster as cluster_pattern
@@ -79,7 +80,9 @@ async def test_each_change_is_reported_once_across_elections(tmp_path: Path) -> 
             )
 
         with doorkeeper(tmp_path, entry) as server:
-            synchronization(server)._fleet._on_event = note
+            fleet = synchronization(server)._fleet
+            assert isinstance(fleet, ClusterFleet)
+            fleet._on_event = note
             await asyncio.to_thread(
                 eventually, lambda: status(server)["follows_log"], lambda: status(server)
             )
