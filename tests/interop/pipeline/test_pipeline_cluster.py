@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,43 @@ def test_workers_use_the_sent_packages(tmp_path: Path, release: Release) -> None
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(done.stdout.splitlines()) == 2
     assert all("doorkeeper_packages.zip" in line for line in done.stdout.splitlines())
+
+
+NEEDED = {"immutables", "msgspec", "numpy", "polars", "polars-runtime-32", "pyarrow"}
+SENT = {"doorkeeper", "py4j", "pyspark"}
+"""Distributions that workers have, and those that Spark or the driver gives them."""
+
+REFUSING = """
+import sys
+from pathlib import Path
+
+class Refusing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {refused}:
+            raise ModuleNotFoundError(name + " is not on workers", name=name)
+
+sys.meta_path.insert(0, Refusing())
+Path({mark!r}).touch()
+"""
+
+
+def test_workers_need_few_packages(release: Release, tmp_path: Path) -> None:
+    """Of the packages of this environment, workers import those that the reference names."""
+    refused = {
+        name
+        for name, distributions in packages_distributions().items()
+        if not {each.lower() for each in distributions} <= NEEDED | SENT
+    }
+    mark, folder = tmp_path / "refused", tmp_path / "site"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(REFUSING.format(refused=refused, mark=str(mark)))
+    with standalone(tmp_path, 1, release) as cluster:
+        options = ("--master", cluster.address, "--conf", f"spark.executorEnv.PYTHONPATH={folder}")
+        made, lines = tmp_path / "out", FEW // 10
+        ran(written(tmp_path, lines), made, *options, lines=lines, release=release)
+
+    assert {"pandas", "deltalake"} <= refused
+    assert mark.exists()
 
 
 def test_cluster_gives_the_same_tables(
