@@ -109,8 +109,7 @@ def _table(kept: dict[Part, DecisionTable], part: Part) -> DecisionTable:
     """Return the decisions of a part, and keep them; the oldest go where all would be too large."""
     found = kept.pop(part, None)
     if found is None:
-        rows = part.rows().drop("span", "bucket", strict=False).sort("principal")
-        found = DecisionTable(rows)
+        found = DecisionTable(part.rows().drop("span", "bucket", strict=False).sort("principal"))
     kept[part] = found
     while sum(each.rows.estimated_size() for each in kept.values()) > KEPT_BYTES:
         del kept[next(iter(kept))]

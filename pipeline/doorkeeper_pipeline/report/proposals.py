@@ -38,17 +38,17 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     )
     if frame is None:
         return section(missing=NOT_TRIED)
-    turns = frame.group_by("turn").agg(pl.len(), pl.col("count").sum()).collect()
-    sums = {turn: tuple(counts) for turn, *counts in turns.iter_rows()}
-    lost, won = sums.get("ALLOW_TO_DENY", (0, 0)), sums.get("DENY_TO_ALLOW", (0, 0))
-    who = frame.filter(pl.col("turn") == "ALLOW_TO_DENY").select(pl.col("principal").n_unique())
-    losers = int(who.collect().item())
+    turns = frame.group_by("turn").agg(
+        pl.len(), pl.col("count").sum(), pl.col("principal").n_unique()
+    )
+    sums = {turn: tuple(counts) for turn, *counts in turns.collect().iter_rows()}
+    lost, won = (sums.get(turn, (0, 0, 0)) for turn in ("ALLOW_TO_DENY", "DENY_TO_ALLOW"))
     order: Order = [
         *("turn", pl.col("count") * -1, "principal", "operation", "resource_type"),
         *("resource_name", "host"),
     ]
     lead = (
-        f"{amount(losers, 'principal')} would lose access: {amount(lost[1], 'decision')} of the"
+        f"{amount(lost[2], 'principal')} would lose access: {amount(lost[1], 'decision')} of the"
         " history would be denied in place of allowed"
         if lost[0]
         else "No principal would lose access"

@@ -39,7 +39,6 @@ from doorkeeper.acls.formats.authorizer_message import (
 from doorkeeper.acls.model import AclOperation
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources.envelopes import PLAIN
-from doorkeeper_pipeline.sources.layouts import utc_of_zone
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     QUARANTINE,
@@ -54,6 +53,7 @@ from doorkeeper_pipeline.sources.parsed import (
 from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
 from doorkeeper_pipeline.sources.records import Records, records
+from doorkeeper_pipeline.sources.times import utc_of_zone
 
 SOURCE = AUTHORIZER_LOG
 _END = END.encode()

@@ -15,10 +15,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
-import polars as pl
 
 from doorkeeper_pipeline.errors import PipelineError
-from doorkeeper_pipeline.sources.parsed import TIME_MAX_US
 
 KAFKA = "[%d] %p %m (%c)%n"
 KNOWN = (
@@ -48,9 +46,6 @@ _NAMED_TIMES = {
     "DATE": "dd MMM yyyy HH:mm:ss,SSS",
 }
 """Names of log4j's formats of times, as patterns; empty for forms of ISO 8601."""
-
-_TEXT = "%Y-%m-%d %H:%M:%S,%3f"
-"""Times as Kafka's own layout has them, into which those of any form are turned."""
 
 EPOCHS = {"UNIX": 1000, "UNIX_MILLIS": 1}
 """Milliseconds of the units of times that are numbers."""
@@ -307,51 +302,3 @@ def _of_us(us: int) -> str | None:
     except OverflowError:
         return None
     return moment.isoformat(timespec="microseconds")
-
-
-def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
-    """Return times as ``2026-10-21 13:54:30,714``, null for none, and whether they are UTC."""
-    if layout.time in EPOCHS:
-        ms = times.cast(pl.Int64, strict=False) * EPOCHS[layout.time]
-        return ms.cast(pl.Datetime("ms")).dt.strftime(_TEXT), True
-    if layout.time:
-        zoned = "z" in layout.time
-        local = times.str.to_datetime(layout.time, time_unit="us", strict=False)
-        if zoned:
-            local = local.dt.convert_time_zone("UTC")
-        return local.dt.strftime(_TEXT), zoned
-    frame = times.to_frame("time").select(
-        pl.concat_str(
-            pl.col("time").str.slice(0, 10),
-            pl.lit(" "),
-            pl.col("time").str.slice(11, 8),
-            pl.lit("."),
-            pl.col("time").str.extract(r"[.,](\d{1,6})").fill_null("000"),
-        )
-        .str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
-        .alias("local"),
-        zone=pl.col("time").str.extract(r"(Z|[+-]\d\d:?\d\d)$"),
-    )
-    hours = pl.col("zone").str.slice(0, 3).cast(pl.Int64, strict=False)
-    minutes = pl.col("zone").str.slice(-2).cast(pl.Int64, strict=False)
-    sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1).otherwise(1)
-    offset = (hours * 60 + sign * minutes).fill_null(0)
-    zoned = frame["zone"].null_count() == 0 and len(frame) > 0
-    found = frame.select(
-        (pl.col("local") - pl.duration(minutes=offset if zoned else 0)).dt.strftime(_TEXT)
-    )
-    return found.to_series(), zoned
-
-
-def utc_of_zone(text: pl.Expr, zone: str) -> pl.Expr:
-    """Return times of a zone as UTC; null where the zone, or an age of computers, has no such."""
-    local = text.str.to_datetime(_TEXT, time_unit="us", strict=False)
-    # A day of room on both sides: some years are none to a library of time zones.
-    day_us = 86_400_000_000
-    known = local.dt.epoch("us").is_between(day_us, TIME_MAX_US - day_us)
-    return (
-        pl.when(known)
-        .then(local)
-        .dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-        .dt.convert_time_zone("UTC")
-    )

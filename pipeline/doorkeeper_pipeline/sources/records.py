@@ -17,9 +17,10 @@ from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.envelopes import Envelope
 from doorkeeper_pipeline.sources.json_lines import whole_lines
-from doorkeeper_pipeline.sources.layouts import Layout, utc_texts
+from doorkeeper_pipeline.sources.layouts import Layout
 from doorkeeper_pipeline.sources.parsed import Parsed, breakage, quarantine_frame
 from doorkeeper_pipeline.sources.recognising import Form
+from doorkeeper_pipeline.sources.times import utc_texts
 
 RECORD_LINES_MAX = 8
 """Lines of a record that is followed by other text, at most: names may hold line breaks."""

@@ -11,7 +11,8 @@ import pytest
 
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.sources import layouts
-from doorkeeper_pipeline.sources.layouts import compile_pattern, expression, utc_texts
+from doorkeeper_pipeline.sources.layouts import compile_pattern, expression
+from doorkeeper_pipeline.sources.times import utc_texts
 
 MESSAGE = "Principal = User:a is Denied operation = READ"
 
