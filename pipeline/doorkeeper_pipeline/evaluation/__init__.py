@@ -10,7 +10,6 @@ acl_sets   the bindings in force, with numbers and ids
 usage      which bindings were used, and which of them decided
 unused     bindings without which every decision would be the same
 overbroad  bindings that allow far more than was used, and narrower ones
-hosts      hosts of ACLs that no client has
 generated  grants whose used names are generated, so that no literals can stand for them
 refusals   the causes of refusals, and the advice for each
 needs      the accesses that each principal had

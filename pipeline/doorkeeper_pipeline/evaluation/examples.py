@@ -24,9 +24,7 @@ ASKED, REFUSED, CONTRADICTS = "ASKED", "REFUSED", "CONTRADICTS"
 NO_BINDING: Final = -1
 """The number in the column ``binding`` of examples that are about a principal."""
 
-_ALLOWED = "ALLOWED"
 _TEXTS = ("principal", "host", "operation", "resource_type", "resource_name", "outcome", "api")
-_OF = ("about", "binding")
 _ORDER = ("last_ts", *_TEXTS)
 
 EXAMPLES = {
@@ -66,7 +64,7 @@ def _examples(sought: Sought, block: Block) -> pl.DataFrame:
         )
         for about, pairs in ((USED, chosen & found.used), (SHUT, chosen & ~found.used))
     ]
-    allowed = pl.col("outcome") == _ALLOWED
+    allowed = pl.col("outcome") == "ALLOWED"
     kinds = (
         (ASKED, pl.lit(value=True)),
         (REFUSED, ~allowed),
@@ -88,7 +86,7 @@ def last_of(rows: pl.DataFrame, most: int) -> pl.DataFrame:
     of_whom = pl.when(pl.col("binding") == NO_BINDING).then("principal").otherwise(pl.lit(""))
     return (
         rows.sort(_ORDER, descending=[True, *(False for _ in _TEXTS)])
-        .group_by(*_OF, of_whom.alias("of_whom"), maintain_order=True)
+        .group_by("about", "binding", of_whom.alias("of_whom"), maintain_order=True)
         .head(most)
         .drop("of_whom")
     )

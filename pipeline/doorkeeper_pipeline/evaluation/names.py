@@ -32,7 +32,7 @@ _NEXT_OF_WILDCARD = chr(ord(WILDCARD) + 1)
 class NameCells:
     """The boundaries of a set of patterns, in order."""
 
-    __slots__ = ("_boundaries", "_places")
+    __slots__ = ("_boundaries",)
 
     def __init__(self, patterns: Iterable[tuple[str, PatternType]]) -> None:
         """Take the patterns whose intervals will be asked for."""
@@ -43,16 +43,12 @@ class NameCells:
             if after is not None:
                 texts.add(after)
         self._boundaries = sorted(texts)
-        self._places = {text: place for place, text in enumerate(self._boundaries)}
 
     def __len__(self) -> int:
         return len(self._boundaries)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Drop the parts that only compiling needs: a worker finds cells, not intervals."""
-        return (_finder, (self._boundaries,))
-
     def cell(self, name: str) -> int:
+        """Return the cell of a name: of a boundary, the one that it begins."""
         return bisect_right(self._boundaries, name) - 1
 
     def intervals(self, name: str, pattern_type: PatternType) -> tuple[Interval, ...]:
@@ -61,23 +57,15 @@ class NameCells:
         The interval of the name alone comes first where the pattern is the literal ``*``: there the
         broker reads it as the literal of that name.
         """
-        places = self._places
         if name == WILDCARD and pattern_type is PatternType.LITERAL:
-            after_own = places[WILDCARD + "\0"]
+            after_own = self.cell(WILDCARD + "\0")
             return (
-                (places[WILDCARD], after_own),
-                (0, places[WILDCARD]),
-                (places[_NEXT_OF_WILDCARD], len(self._boundaries)),
+                (self.cell(WILDCARD), after_own),
+                (0, self.cell(WILDCARD)),
+                (self.cell(_NEXT_OF_WILDCARD), len(self._boundaries)),
             )
         after = _after(name, pattern_type)
-        return ((places[name], len(self._boundaries) if after is None else places[after]),)
-
-
-def _finder(boundaries: list[str]) -> NameCells:
-    cells = NameCells.__new__(NameCells)
-    cells._boundaries = boundaries  # noqa: SLF001  what pickle does for a plain class
-    cells._places = {}  # noqa: SLF001  as above
-    return cells
+        return ((self.cell(name), len(self._boundaries) if after is None else self.cell(after)),)
 
 
 def _after(name: str, pattern_type: PatternType) -> str | None:

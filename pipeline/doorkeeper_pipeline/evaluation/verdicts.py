@@ -16,15 +16,17 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import (
+    WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,
     AclPermissionType,
     ResourceType,
 )
+from doorkeeper.acls.networks import network_of
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-from doorkeeper_pipeline.evaluation.hosts import never_matches
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
 
@@ -396,3 +398,22 @@ def times(count: int) -> str:
 @lru_cache(1 << 16)
 def _day(at: dt.datetime | None) -> str:
     return "an unknown day" if at is None else f"{at:%Y-%m-%d}"
+
+
+def never_matches(host: str, *, networks: bool) -> str:
+    """Return why the host of an ACL matches no client; empty where it may.
+
+    Kafka compares hosts as texts with the address of the client (``StandardAuthorizerData``
+    ``.findResult``; KIP-1276 for networks, from Kafka 4.4 on). ``networks``: whether hosts may be
+    networks. The scope of an address is left to the broker.
+    """
+    if host == WILDCARD or "%" in host:
+        return ""
+    if "/" in host:
+        if not networks:
+            return f"{host} is a network; before Kafka 4.4 hosts are compared as strings"
+        return "" if network_of(host) else f"{host} is not a valid network in Kafka"
+    written = java_host(host)
+    if written is None:
+        return f"{host} is not an IP address, with which Kafka compares the client's address"
+    return "" if written == host else f"Kafka writes the address {host} as {written}"

@@ -78,13 +78,6 @@ class Question(NamedTuple):
     schema: Mapping[str, pl.DataType]
 
 
-class Asked(NamedTuple):
-    """What tasks share: the questions, and the decisions that stay in this process."""
-
-    questions: tuple[Question, ...]
-    kept: dict[Part, DecisionTable]
-
-
 def ask(
     engine: Engine,
     parts: Sequence[Part],
@@ -92,20 +85,23 @@ def ask(
     kept: dict[Part, DecisionTable],
 ) -> list[pl.DataFrame]:
     """Return all answers to each question, in one pass over the parts."""
-    asked = Asked(tuple(questions), kept)
-    none = [pl.DataFrame(schema=each.schema) for each in asked.questions]
-    answers = zip(none, *engine.map(answer, parts, asked), strict=True)
+    asked = tuple(questions)
+    none = [pl.DataFrame(schema=each.schema) for each in asked]
+    answers = zip(none, *engine.map(answer, parts, (asked, kept)), strict=True)
     return [pl.concat(each) for each in answers]
 
 
-def answer(asked: Asked, part: Part) -> list[pl.DataFrame]:
-    """Return the answers about a part: the function of the tasks."""
-    table = _table(asked.kept, part)
+def answer(
+    shared: tuple[tuple[Question, ...], dict[Part, DecisionTable]], part: Part
+) -> list[pl.DataFrame]:
+    """Return the answers about a part: the function of the tasks, which share what is kept."""
+    questions, kept = shared
+    table = _table(kept, part)
     return [
         question.function(question.shared, table).select(
             pl.col(name).cast(kind) for name, kind in question.schema.items()
         )
-        for question in asked.questions
+        for question in questions
     ]
 
 
@@ -113,8 +109,7 @@ def _table(kept: dict[Part, DecisionTable], part: Part) -> DecisionTable:
     """Return the decisions of a part, and keep them; the oldest go where all would be too large."""
     found = kept.pop(part, None)
     if found is None:
-        rows = part.rows().drop("span", "bucket", strict=False).sort("principal")
-        found = DecisionTable(rows)
+        found = DecisionTable(part.rows().drop("span", "bucket", strict=False).sort("principal"))
     kept[part] = found
     while sum(each.rows.estimated_size() for each in kept.values()) > KEPT_BYTES:
         del kept[next(iter(kept))]

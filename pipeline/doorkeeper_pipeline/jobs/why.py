@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -229,33 +230,33 @@ def _examples(
 ) -> Iterator[Examples]:
     """Yield the examples that the rule of a verdict asks for, without those that have no rows."""
     rule, principals = row["rule"], _principals(row, known)
-    of_grant = {
-        key: found.filter(pl.col("binding") == number, pl.col("about") == key) for key in _BOTH
-    }
+    of_grant = found.filter(pl.col("binding") == number)
+    about, title = _ABOUT_OF.get(rule, (ASKED, f"requests of {', '.join(sorted(principals))}"))
     requests = found.filter(
         pl.col("binding") == NO_BINDING,
         pl.col("principal").is_in(list(principals)),
-        pl.col("about") == _ABOUT_OF.get(rule, ASKED),
+        pl.col("about") == about,
     )
-    yield from _some("requests that used it", of_grant[USED])
+    yield from _some("requests that used it", of_grant.filter(pl.col("about") == USED))
     if rule == "deny-first":
-        yield from _some("requests that it allows but a DENY denied", of_grant[SHUT])
+        yield from _some(
+            "requests that it allows but a DENY denied", of_grant.filter(pl.col("about") == SHUT)
+        )
     elif rule == "unread":
-        lines = tuple(_unread_lines(known.quarantine, row["principal"], most))
+        lines = tuple(islice(_unread_lines(known.quarantine, row["principal"]), most))
         yield from [Examples("lines that could not be read", lines)] if lines else []
         yield from _some("requests of a similar principal", requests)
     elif rule in _ABOUT_OF:
-        yield from _some(_TITLES[_ABOUT_OF[rule]], requests.head(most))
+        yield from _some(title, requests.head(most))
     elif not row["uses"]:
-        yield from _some(f"requests of {', '.join(sorted(principals))}", requests)
+        yield from _some(title, requests)
 
 
-_BOTH = (USED, SHUT)
-_ABOUT_OF = {"doubt": CONTRADICTS, "refused": REFUSED}
-_TITLES = {
-    CONTRADICTS: "decisions that contradict the ACLs",
-    REFUSED: "requests that were refused",
+_ABOUT_OF = {
+    "doubt": (CONTRADICTS, "decisions that contradict the ACLs"),
+    "refused": (REFUSED, "requests that were refused"),
 }
+"""What rules of verdicts ask for of the principals, where it is not what they asked for."""
 
 
 def _some(title: str, rows: pl.DataFrame) -> Iterator[Examples]:
@@ -263,16 +264,11 @@ def _some(title: str, rows: pl.DataFrame) -> Iterator[Examples]:
         yield Examples(title, tuple(rows.drop("about", "binding").to_dicts()))
 
 
-def _unread_lines(files: Sequence[str], principal: str, most: int) -> Iterator[Row]:
-    """Yield the first lines of the quarantine that may be of a principal; User:* is anybody."""
+def _unread_lines(files: Sequence[str], principal: str) -> Iterator[Row]:
+    """Yield the lines of the quarantine that may be of a principal; User:* is anybody."""
     for file in files:
-        if most <= 0:
-            return
         frame = contents.scan("quarantine", [file]).filter(pl.col("text") != "").collect()
         for row in frame.iter_rows(named=True):
             named = principals_of(row["text"])
             if principal == WILDCARD_PRINCIPAL or principal in named.principals:
                 yield {name: row[name] for name in ("file", "byte_offset", "reason", "text")}
-                most -= 1
-                if most <= 0:
-                    return

@@ -15,7 +15,6 @@ from doorkeeper_pipeline.report.frames import (
     counts_by,
     first_of,
     permission_of,
-    place_of,
     resource_of,
 )
 from doorkeeper_pipeline.report.model import (
@@ -26,6 +25,7 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
+from doorkeeper_pipeline.tables.places import folder_of
 
 _GONE = Tag("gone", "not found by the last run")
 
@@ -83,7 +83,7 @@ def _findings(standing: Standing, about: About) -> Table:
         found=found[: about.rows_max],
         total=len(found),
         page=PAGE,
-        whole=place_of("findings"),
+        whole=folder_of("findings"),
         empty="No finding is new or resolved.",
     )
 
@@ -136,7 +136,7 @@ def _new_access(frame: pl.LazyFrame, about: About) -> Table:
         ),
         found=first_of(frame, order, about.rows_max),
         total=count_of(frame),
-        whole=place_of("new_access"),
+        whole=folder_of("new_access"),
         empty="No principal, address or resource was new.",
     )
 
@@ -166,6 +166,6 @@ def _drift(frame: pl.LazyFrame, about: About) -> Table:
         ),
         found=first_of(frame, order, about.rows_max),
         total=count_of(frame),
-        whole=place_of("drift"),
+        whole=folder_of("drift"),
         empty="No grant changed.",
     )

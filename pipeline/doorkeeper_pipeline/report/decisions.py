@@ -14,7 +14,7 @@ from doorkeeper_pipeline.jobs.causes import DECIDE, SAFE
 from doorkeeper_pipeline.jobs.findings import Group, groups_of
 from doorkeeper_pipeline.report.amounts import amount, day, number, short
 from doorkeeper_pipeline.report.findings import Finding, Register
-from doorkeeper_pipeline.report.frames import Frames, counts_by, place_of, severity_of
+from doorkeeper_pipeline.report.frames import Frames, counts_by, severity_of
 from doorkeeper_pipeline.report.model import (
     UNKNOWN,
     About,
@@ -26,6 +26,7 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
+from doorkeeper_pipeline.tables.places import folder_of
 
 MONTH = timedelta(days=28)
 PAGE = 10
@@ -184,7 +185,7 @@ def _table(
         found=shown,
         total=len(groups),
         page=PAGE,
-        whole=place_of("findings"),
+        whole=folder_of("findings"),
         empty="Nothing.",
     )
 

@@ -13,7 +13,6 @@ import polars as pl
 
 from doorkeeper_pipeline.evaluation.severity import BROAD, SEVERITIES
 from doorkeeper_pipeline.report.model import Names, Resource, Tag
-from doorkeeper_pipeline.schemas import TABLES
 
 Frames = Mapping[str, pl.LazyFrame]
 """Tables by name; one that was not made is not there."""
@@ -33,21 +32,11 @@ def first_of(frame: pl.LazyFrame, by: Order, limit: int) -> list[Row]:
 
 def counts_by(frame: pl.LazyFrame, column: str) -> dict[str, int]:
     """Return how many rows have each value of a column."""
-    found = frame.group_by(column).agg(pl.len().alias("rows")).collect()
-    return {str(row[column]): int(row["rows"]) for row in found.to_dicts()}
-
-
-def place_of(table: str) -> str:
-    """Return where all rows of a table are, below the folder of the tables.
-
-    The path of the machine on which the page was made has no use for its readers.
-    """
-    return f"{TABLES[table].layer}/{table}"
+    return dict(frame.group_by(column).len().collect().iter_rows())
 
 
 def resource_of(row: Row) -> Resource:
-    pattern_type = row.get("pattern_type") or ""
-    return Resource(row["resource_type"], row["resource_name"], pattern_type)
+    return Resource(row["resource_type"], row["resource_name"], row.get("pattern_type") or "")
 
 
 def names_of(those: Iterable[str], count: int | None = None) -> Names:

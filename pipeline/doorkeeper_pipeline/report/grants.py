@@ -18,7 +18,6 @@ from doorkeeper_pipeline.report.frames import (
     counts_by,
     first_of,
     names_of,
-    place_of,
     resource_of,
     severity_of,
 )
@@ -35,6 +34,7 @@ from doorkeeper_pipeline.report.model import (
     Tag,
     Whole,
 )
+from doorkeeper_pipeline.tables.places import folder_of
 
 NO_ACLS = "No set of ACLs was given, so nothing is known about grants. Name one with --acls."
 
@@ -121,7 +121,7 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
         ),
         found=rows,
         total=total,
-        whole=place_of("grant_usage"),
+        whole=folder_of("grant_usage"),
         empty="No ACL allows anything.",
     )
 
@@ -161,7 +161,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 columns=_OVERBROAD,
                 found=first_of(wide, order, about.rows_max),
                 total=total,
-                whole=place_of("overbroad_grants"),
+                whole=folder_of("overbroad_grants"),
             ),
         ),
     )

@@ -8,13 +8,7 @@ import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 from doorkeeper_pipeline.report.amounts import amount
-from doorkeeper_pipeline.report.frames import (
-    Frames,
-    Order,
-    first_of,
-    place_of,
-    resource_of,
-)
+from doorkeeper_pipeline.report.frames import Frames, Order, first_of, resource_of
 from doorkeeper_pipeline.report.model import (
     About,
     Column,
@@ -25,6 +19,7 @@ from doorkeeper_pipeline.report.model import (
     Tag,
 )
 from doorkeeper_pipeline.report.overview import History
+from doorkeeper_pipeline.tables.places import folder_of
 
 NOT_TRIED = "No proposal was tested; test one with doorkeeper-pipeline backtest --proposal FILE."
 
@@ -43,22 +38,17 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     )
     if frame is None:
         return section(missing=NOT_TRIED)
-    sums = {
-        row["turn"]: (row["rows"], row["decisions"])
-        for row in frame.group_by("turn")
-        .agg(pl.len().alias("rows"), pl.col("count").sum().alias("decisions"))
-        .collect()
-        .to_dicts()
-    }
-    lost, won = sums.get("ALLOW_TO_DENY", (0, 0)), sums.get("DENY_TO_ALLOW", (0, 0))
-    who = frame.filter(pl.col("turn") == "ALLOW_TO_DENY").select(pl.col("principal").n_unique())
-    losers = int(who.collect().item())
+    turns = frame.group_by("turn").agg(
+        pl.len(), pl.col("count").sum(), pl.col("principal").n_unique()
+    )
+    sums = {turn: tuple(counts) for turn, *counts in turns.collect().iter_rows()}
+    lost, won = (sums.get(turn, (0, 0, 0)) for turn in ("ALLOW_TO_DENY", "DENY_TO_ALLOW"))
     order: Order = [
         *("turn", pl.col("count") * -1, "principal", "operation", "resource_type"),
         *("resource_name", "host"),
     ]
     lead = (
-        f"{amount(losers, 'principal')} would lose access: {amount(lost[1], 'decision')} of the"
+        f"{amount(lost[2], 'principal')} would lose access: {amount(lost[1], 'decision')} of the"
         " history would be denied in place of allowed"
         if lost[0]
         else "No principal would lose access"
@@ -77,7 +67,7 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
                 columns=_COLUMNS,
                 found=first_of(frame, order, about.rows_max),
                 total=lost[0] + won[0],
-                whole=place_of("backtest"),
+                whole=folder_of("backtest"),
                 empty="No decision of the history would change.",
             ),
         ),

@@ -6,8 +6,9 @@ import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, number
 from doorkeeper_pipeline.report.basis import AGREEING, last_run
-from doorkeeper_pipeline.report.frames import Frames, count_of, first_of, place_of
+from doorkeeper_pipeline.report.frames import Frames, count_of, first_of
 from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Table, Tag
+from doorkeeper_pipeline.tables.places import folder_of
 
 _USED = (
     "A grant was used when it matched a decision on the side that decided; it was needed when that"
@@ -88,7 +89,7 @@ def _agreement(frame: pl.LazyFrame, about: About) -> Table:
         ),
         found=first_of(different, [-pl.col("disagreeing"), "principal"], about.rows_max),
         total=count_of(different),
-        whole=place_of("agreement"),
+        whole=folder_of("agreement"),
         empty="Every recorded decision follows from the ACLs.",
     )
 
@@ -105,7 +106,7 @@ def _quarantine(frame: pl.LazyFrame, about: About) -> Table:
         ),
         found=first_of(frame, ["file", "byte_offset"], about.rows_max),
         total=count_of(frame),
-        whole=place_of("quarantine"),
+        whole=folder_of("quarantine"),
         empty="Everything was understood.",
     )
 
@@ -131,6 +132,6 @@ def _files(frame: pl.LazyFrame, about: About) -> Table:
         ),
         found=first_of(frame, ["first_ts", "path"], about.rows_max),
         total=count_of(frame),
-        whole=place_of("files"),
+        whole=folder_of("files"),
         empty=f"{number(0)} files were read.",
     )

@@ -18,7 +18,6 @@ from doorkeeper_pipeline.report.frames import (
     count_of,
     first_of,
     names_of,
-    place_of,
     resource_of,
 )
 from doorkeeper_pipeline.report.model import (
@@ -31,6 +30,7 @@ from doorkeeper_pipeline.report.model import (
     Table,
     Tag,
 )
+from doorkeeper_pipeline.tables.places import folder_of
 
 _CAUSES = {
     each.name: Tag(each.word, each.advice, strong=each.name == "NO_LOGIN") for each in CAUSES
@@ -79,7 +79,7 @@ def refusals_of(frames: Frames, about: About) -> Section:
                 ),
                 found=rows,
                 total=total,
-                whole=place_of("denied"),
+                whole=folder_of("denied"),
                 empty="Nothing was refused.",
             ),
         ),
@@ -128,7 +128,7 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
         ),
         found=first_of(found, order, about.rows_max),
         total=count_of(found),
-        whole=place_of("denied"),
+        whole=folder_of("denied"),
         empty="Nothing was refused.",
     )
 

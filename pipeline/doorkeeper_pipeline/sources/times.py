@@ -1,4 +1,4 @@
-"""Times of logs in any form, as the text that Kafka's own layout has."""
+"""Times of logs in any form as texts of Kafka's own layout; ``layouts`` does without Polars."""
 
 from __future__ import annotations
 

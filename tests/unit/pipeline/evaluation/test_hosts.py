@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorkeeper_pipeline.evaluation.hosts import never_matches
+from doorkeeper_pipeline.evaluation.verdicts import never_matches
 
 
 @pytest.mark.parametrize(
