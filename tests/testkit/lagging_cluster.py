@@ -23,9 +23,9 @@ from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply_at_once
 from doorkeeper.sync import synchronization
-from doorkeeper.sync.config import ClusterConfig, Mode
+from doorkeeper.sync.config import ClusterConfig
 from doorkeeper.sync.remote import RemoteCluster
-from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
+from doorkeeper.sync.synchronization import ClusterSynchronization
 from testkit.descriptions import answer
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.drift import AclDrift, Bindings
+    from doorkeeper.sync.fleet import ClusterFleet
     from doorkeeper.sync.remote import DescriptionReader
 
 BROKERS = (1, 2, 3)
@@ -143,9 +144,13 @@ class LaggingRemote(RemoteCluster):
     """What a synchronization has of such a cluster."""
 
     def __init__(
-        self, config: ClusterConfig, desired: AbstractSet[AclBinding], cluster: Lagging
+        self,
+        config: ClusterConfig,
+        desired: AbstractSet[AclBinding],
+        on_drift: Callable[[Bindings], None],
+        cluster: Lagging,
     ) -> None:
-        super().__init__(config, desired)
+        super().__init__(config, desired, on_drift)
         self._cluster = cluster
 
     def _open(self) -> AdminClient:
@@ -171,7 +176,7 @@ SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 
 
 class Kept:
-    """A state, and the synchronization of a cluster with it."""
+    """A state, and the synchronization of a cluster with it; it is the fleet, log and store."""
 
     def __init__(
         self,
@@ -190,25 +195,27 @@ class Kept:
             store=STORE_ID,
             interval_s=interval_s,
             **{
-                "mode": Mode.ENFORCE,
+                "mode": "enforce",
                 "limits": RemovalLimits(1_000, 1.0),
                 "batch": BATCH,
                 **keys,
             },
         )
-        self.lease = lease = cast("Any", Lease())
-        self.task = ClusterSynchronization(
-            config,
-            lease,
-            store_id,
-            ClusterHooks(
-                lambda: self.state,
-                lambda: False,
-                self.events.append,
-                lambda: None,
-                count().__next__,
-            ),
-        )
+        self.lease = Lease()
+        self.log = self.store = self
+        self.store_id = store_id
+        self.tell = self.events.append
+        self.now_ms = count().__next__
+        self.task = ClusterSynchronization(config, cast("ClusterFleet", self))
+
+    def named_lease(self, _name: str) -> Lease:
+        return self.lease
+
+    def target_of(self, _config: ClusterConfig) -> State:
+        return self.state
+
+    def is_canary(self, _config: ClusterConfig) -> bool:
+        return False
 
     def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:
         rows = [[StoredBinding(repr(each), each) for each in part] for part in (added, removed)]
@@ -230,13 +237,12 @@ async def kept(
     monkeypatch.setattr(
         synchronization,
         "RemoteCluster",
-        lambda config, desired: LaggingRemote(config, desired, remote),
+        lambda config, desired, on_drift: LaggingRemote(config, desired, on_drift, remote),
     )
     found = Kept(remote, interval_s, **keys)
     found.change(acls)
-    running = asyncio.create_task(found.task.run())
+    found.task.start()
     try:
         yield found
     finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await found.task.stop()

@@ -8,11 +8,10 @@ whoami       doorkeeper whoami: the principal that a broker sees, and the rule t
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
 history      doorkeeper history, doorkeeper watch
-clusters     doorkeeper clusters; cluster_comparison reads every broker of one
+clusters     doorkeeper clusters
 learn        doorkeeper learn
 audit        doorkeeper audit
-config       doorkeeper config; origins: the values in effect and where they are from;
-             broker_check: the files of real brokers
+config       doorkeeper config; broker_check: the files of real brokers
 examples     doorkeeper examples
 completion   doorkeeper completion, and the completions of values
 

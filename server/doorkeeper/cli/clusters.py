@@ -8,24 +8,30 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
 
-from doorkeeper.acls.live_changes import binding_text
+from doorkeeper.acls.live_changes import binding_text, unenforced
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.cluster_comparison import ClusterComparison, compare_cluster
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.json_records.stores import Adoption, Adoptions, ClusterDrift, ClusterStates
+from doorkeeper.cli.json_records.stores import (
+    Adoption,
+    Adoptions,
+    ClusterDrift,
+    ClusterState,
+    ClusterStates,
+)
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
-from doorkeeper.cli.terminal import fail, paint, printable, show, show_json
+from doorkeeper.cli.terminal import fail, paint, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -33,7 +39,12 @@ from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.config import ClusterConfig, load
-from doorkeeper.sync.drift import ignored_text
+from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, ignored_text
+from doorkeeper.sync.following import log_refusal
+from doorkeeper.sync.remote import FAILURES, Answers, RemoteCluster, common_drift
+
+if TYPE_CHECKING:
+    from doorkeeper.sync.drift import Bindings
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""
@@ -123,19 +134,9 @@ def show_status(
             await asyncio.sleep(_LOOK_S)
 
     desired, comparisons = asyncio.run(look())
-    if output == "json":
-        states: ClusterStates = {
-            "clusters": [comparison.record(desired.revision) for comparison in comparisons]
-        }
-        show_json(states)
-    else:
-        show(
-            [
-                line
-                for comparison in comparisons
-                for line in _status_lines(comparison, desired.revision)
-            ]
-        )
+    records = [comparison.record(desired.revision) for comparison in comparisons]
+    lines = [_status_lines(comparison, desired.revision) for comparison in comparisons]
+    show_result(output, ClusterStates(clusters=records), [*chain(*lines)])
     if revision is not None and (desired.revision or 0) < revision:
         fail([f"the store is at revision {desired.revision}; expected: {revision} or later"])
     _end(comparisons)
@@ -164,20 +165,17 @@ def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
         sum(len(number.added) + len(number.removed) + number.unchanged for number in numbers),
         "nothing was compared: neither the store nor the clusters have ACLs in the scope",
     )
-    if output == "json":
-        record: ClusterDrift = {
-            "clusters": [comparison.record(desired.revision) for comparison in comparisons],
-            "examined": examined.number,
-        }
-        show_json(record)
-    else:
-        store = f"revision {desired.revision} of the store"
-        for comparison, drift in zip(comparisons, numbers, strict=True):
-            lines = list(_drift_lines(comparison))
-            if not comparison.failure:
-                name = printable(comparison.config.name)
-                lines.append(f"{name}: {numbers_of_difference(drift, name, store)}")
-            show(lines)
+    records = [comparison.record(desired.revision) for comparison in comparisons]
+    store = f"revision {desired.revision} of the store"
+    lines = []
+    for comparison, drift in zip(comparisons, numbers, strict=True):
+        name = printable(comparison.config.name)
+        if comparison.failure:
+            lines.append(f"{name}: {paint(printable(comparison.failure), 'red')}")
+        lines += _change_lines(comparison)
+        if not comparison.failure:
+            lines.append(f"{name}: {numbers_of_difference(drift, name, store)}")
+    show_result(output, ClusterDrift(clusters=records, examined=examined.number), lines)
     _end(comparisons)
     examined.fail_if_nothing()
 
@@ -214,27 +212,90 @@ def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
             fail(f"{comparison.config.name}: {text}" for text in _failures(comparison))
-    if output == "json":
-        clusters: list[Adoption] = [
-            {
-                "name": comparison.config.name,
-                "store": comparison.config.store or None,
-                "add": [binding_text(one) for one in sorted(comparison.drift.missing)],
-                "remove": [binding_text(one) for one in sorted(comparison.drift.extra)],
-                "outside": len(comparison.drift.outside),
-            }
-            for comparison in comparisons
-        ]
-        record: Adoptions = {"store": desired.store_id, "clusters": clusters}
-        show_json(record)
-        return
-    show(
-        [
-            line
-            for comparison in comparisons
-            for line in _adoption_lines(comparison, desired.store_id)
-        ]
-    )
+    clusters: list[Adoption] = [
+        {
+            "name": comparison.config.name,
+            "store": comparison.config.store or None,
+            "add": [binding_text(one) for one in sorted(comparison.drift.missing)],
+            "remove": [binding_text(one) for one in sorted(comparison.drift.extra)],
+            "outside": len(comparison.drift.outside),
+        }
+        for comparison in comparisons
+    ]
+    record = Adoptions(store=desired.store_id, clusters=clusters)
+    lines = [_adoption_lines(comparison, desired.store_id) for comparison in comparisons]
+    show_result(output, record, [*chain(*lines)])
+
+
+class ClusterComparison(Struct, frozen=True):
+    """The drift of each broker of a cluster, or why one cannot be read; or why none can."""
+
+    config: ClusterConfig
+    brokers: Answers
+    failure: str = ""
+    polled_because: str = ""
+    """Why the metadata log cannot be followed; empty if it can."""
+    refusal: str = ""
+    """Why the store may not change an enforced cluster; empty if it may."""
+    ignored: Bindings = NO_BINDINGS
+    """The desired ACLs that the release of the cluster does not honour."""
+
+    @property
+    def drifts(self) -> list[AclDrift]:
+        return [drift for drift in self.brokers.values() if isinstance(drift, AclDrift)]
+
+    @property
+    def drift(self) -> AclDrift:
+        """Return the drift that all brokers show."""
+        return common_drift(self.brokers) if self.drifts else NO_DRIFT
+
+    @property
+    def is_in_force(self) -> bool:
+        """Return whether every broker enforces the desired ACLs."""
+        all_read = len(self.drifts) == len(self.brokers) > 0
+        return not self.failure and all_read and not any(self.drifts) and not self.ignored
+
+    def record(self, revision: int | None) -> ClusterState:
+        """Return the comparison for JSON; ``revision`` is that of the desired ACLs."""
+        drift = self.drift
+        return {
+            "name": self.config.name,
+            "mode": self.config.mode,
+            "revision": revision,
+            "inForce": self.is_in_force,
+            "failure": self.failure or None,
+            "pollsBecause": self.polled_because or None,
+            "held": self.refusal or None,
+            "notHonoured": [binding_text(binding) for binding in sorted(self.ignored)],
+            "brokers": {str(broker): _broker_text(state) for broker, state in self.brokers.items()},
+            "outside": len(drift.outside),
+            "missing": [binding_text(binding) for binding in sorted(drift.missing)],
+            "extra": [binding_text(binding) for binding in sorted(drift.extra)],
+        }
+
+
+async def compare_cluster(
+    config: ClusterConfig, desired: Bindings, store_id: str
+) -> ClusterComparison:
+    """Read every broker of a cluster; errors are in the result."""
+    remote = RemoteCluster(config, desired)
+    refusal = config.refusal_of(store_id)
+    networks = frozenset(binding for binding in desired if "/" in binding.entry.host)
+    try:
+        brokers = await remote.compare(await remote.brokers())
+        reason = await log_refusal(config)
+        ignored = unenforced(networks, await remote.facts(0)) if networks else NO_BINDINGS
+        return ClusterComparison(config, brokers, "", reason, refusal, ignored)
+    except FAILURES as error:
+        return ClusterComparison(config, {}, str(error), refusal=refusal)
+    finally:
+        await remote.close()
+
+
+def _broker_text(state: AclDrift | BaseException) -> str:
+    if not isinstance(state, AclDrift):
+        return str(state)
+    return f"{len(state.missing)} missing, {len(state.extra)} extra" if state else "in force"
 
 
 class Desired(Struct, frozen=True):
@@ -245,7 +306,6 @@ class Desired(Struct, frozen=True):
     store_id: str
 
     def of(self, config: ClusterConfig) -> frozenset[AclBinding]:
-        """Return the bindings that a cluster should have."""
         return frozenset(filter(config.scope.selects, self.bindings))
 
 
@@ -301,7 +361,7 @@ def _end(comparisons: Sequence[ClusterComparison]) -> None:
 
 
 def _status_lines(comparison: ClusterComparison, revision: int | None) -> list[str]:
-    name = f"{comparison.config.name} ({comparison.config.mode.value})"
+    name = f"{comparison.config.name} ({comparison.config.mode})"
     if comparison.is_in_force:
         brokers = ", ".join(map(str, comparison.brokers))
         lines = [paint(f"{name}: revision {revision} is in force on brokers {brokers}", "green")]
@@ -348,9 +408,3 @@ def _change_lines(comparison: ClusterComparison) -> Iterator[str]:
     for sign, bindings, colour in (("+", drift.missing, "green"), ("-", drift.extra, "red")):
         for binding in sorted(bindings):
             yield paint(printable(f"{name}: {sign} {binding_text(binding)}"), colour)
-
-
-def _drift_lines(comparison: ClusterComparison) -> Iterator[str]:
-    if comparison.failure:
-        yield f"{comparison.config.name}: {paint(printable(comparison.failure), 'red')}"
-    yield from _change_lines(comparison)

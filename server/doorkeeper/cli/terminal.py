@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NoReturn, TextIO, TypeVar
 
 import click
@@ -53,7 +53,6 @@ def author() -> str:
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Say whether a stream is written with colours."""
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
     return stream.isatty()
@@ -88,11 +87,18 @@ def show(lines: Iterable[str]) -> None:
 
 
 def show_json(record: object, *, indent: int | None = 2) -> None:
-    """Print JSON on stdout."""
     if (output := collected_output()) is not None:
         output.record = record
         return
     click.echo(json_text(record, indent=indent))
+
+
+def show_result(output: str, record: object, lines: Sequence[str]) -> None:
+    """Print the result of a command: its JSON, or lines, if there are any."""
+    if output == "json":
+        show_json(record)
+    elif lines:
+        show(lines)
 
 
 def json_text(record: object, *, indent: int | None = 2) -> str:

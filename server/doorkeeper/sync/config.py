@@ -1,18 +1,16 @@
-"""The file of clusters: ``doorkeeper.clusters.file``.
+"""The file of clusters; ``docs/how-to/clusters.md`` is its reference.
 
-``docs/how-to/clusters.md`` is its reference, ``examples/clusters.yaml`` a complete one,
-``schemas/records/clusters.json`` its JSON schema. It is parsed as files of ACLs are.
+``schemas/records/clusters.json`` is its JSON schema. It is parsed as files of ACLs are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -47,22 +45,11 @@ _MANY: Final = 1_000_000_000
 _REQUEST_ACLS_MAX: Final = 10_000
 """The most ACLs that a controller takes in one request."""
 
-ACCEPTED: Final = tuple(rule.value for rule in OVERRIDES)
-"""The words of ``accept``; another owner is not accepted, but written as ``store``."""
+Mode = Literal["observe", "enforce"]
+"""Whether differences of a cluster are only reported, or removed."""
 
-
-class Mode(Enum):
-    """Whether differences of a cluster are only reported, or removed."""
-
-    OBSERVE = "observe"
-    ENFORCE = "enforce"
-
-
-class Foreign(Enum):
-    """The treatment of changes within the scope that others made."""
-
-    REVERT = "revert"
-    REPORT = "report"
+Foreign = Literal["revert", "report"]
+"""The treatment of changes within the scope that others made."""
 
 
 class ClusterConfig(Struct, frozen=True):
@@ -72,9 +59,9 @@ class ClusterConfig(Struct, frozen=True):
     bootstrap: str
     properties: Mapping[str, str]
     scope: SelectorUnion
-    mode: Mode = Mode.OBSERVE
+    mode: Mode = "observe"
     order: int = 0
-    foreign: Foreign = Foreign.REVERT
+    foreign: Foreign = "revert"
     interval_s: float = 10.0
     limits: RemovalLimits = RemovalLimits()
     batch: int = 1_000
@@ -90,7 +77,7 @@ class ClusterConfig(Struct, frozen=True):
 
     @property
     def is_enforced(self) -> bool:
-        return self.mode is Mode.ENFORCE
+        return self.mode == "enforce"
 
     def refusal_of(self, store_id: str) -> str:
         """Return why a store may not change the cluster; empty if it may, or is not to."""
@@ -116,12 +103,10 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     content = ""
     try:
         # The size first: a huge file must not be read into memory.
-        size = path.stat().st_size
-        if size > FILE_BYTES_MAX:
+        if (size := path.stat().st_size) > FILE_BYTES_MAX:
             raise StartError(f"{path}: {size} bytes; at most {FILE_BYTES_MAX}")
         content = path.read_bytes().decode()
-        document = _read(_FILE, document_of_yaml(content), ("clusters",))
-        return tuple(document["clusters"])
+        return tuple(_read(_FILE, document_of_yaml(content), ("clusters",))["clusters"])
     except OSError as error:
         raise StartError(f"{path}: cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -243,7 +228,7 @@ def _rule(value: object) -> Rule:
         raise FormatError(
             "for another store, write store: ID, as printed by doorkeeper clusters adopt"
         )
-    return Rule(_word(ACCEPTED, value))
+    return Rule(_word([rule.value for rule in OVERRIDES], value))
 
 
 _LIMITS: Final[Readers] = {
@@ -257,10 +242,10 @@ _KEYS: Final[Readers] = {
     "bootstrap": ("bootstrap", _addresses),
     "controllers": ("controllers", _addresses),
     "properties": ("properties", _properties),
-    "mode": ("mode", lambda value: Mode(_word([mode.value for mode in Mode], value))),
+    "mode": ("mode", partial(_word, get_args(Mode))),
     "scope": ("scope", _scope),
     "order": ("order", partial(values.number, 0, _MANY)),
-    "foreign": ("foreign", lambda value: Foreign(_word([word.value for word in Foreign], value))),
+    "foreign": ("foreign", partial(_word, get_args(Foreign))),
     "interval.ms": ("interval_s", lambda value: values.number(100, _DAY_MS, value) / 1000),
     "limits": ("limits", partial(_read, _LIMITS)),
     "store": ("store", partial(_matching, _STORE_ID, _STORE_TEXT)),

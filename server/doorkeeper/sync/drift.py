@@ -67,23 +67,20 @@ class AclDrift(Struct, frozen=True):
         """Return all bindings of the scope that the cluster has: 10 ms for 100,000."""
         return frozenset((desired - self.missing) | self.extra)
 
-    def after_goal(self, goal: DesiredChange) -> AclDrift:
-        """Return the drift of the same cluster from the set that is desired after a change."""
+    def after_goal(self, goal: AclDrift) -> AclDrift:
+        """Return the drift of the same cluster from desired bindings that changed so."""
         return replace(
             self,
-            missing=(self.missing - goal.removed) | (goal.added - self.extra),
-            extra=(self.extra - goal.added) | (goal.removed - self.missing),
+            missing=(self.missing - goal.extra) | (goal.missing - self.extra),
+            extra=(self.extra - goal.missing) | (goal.extra - self.missing),
         )
 
-    def after(
-        self, presence: Mapping[AclBinding, bool], desired: AbstractSet[AclBinding]
-    ) -> AclDrift:
-        """Return the drift of a cluster that has (True), or has not, some bindings of the scope."""
-        absent = frozenset(binding for binding, is_there in presence.items() if not is_there)
+    def after(self, seen: Bindings, part: AclDrift) -> AclDrift:
+        """Return the drift where another look at some bindings of the scope found a part of it."""
         return replace(
             self,
-            missing=self.missing.difference(presence) | (absent & desired),
-            extra=self.extra.difference(presence) | (presence.keys() - absent - desired),
+            missing=(self.missing - seen) | part.missing,
+            extra=(self.extra - seen) | part.extra,
         )
 
 
@@ -103,25 +100,6 @@ def compare(
     return AclDrift(missing, extra, others - extra)
 
 
-def common(drifts: Sequence[AclDrift]) -> AclDrift:
-    """Return the drift that all brokers show: one broker alone may only lag behind."""
-    return AclDrift(
-        frozenset.intersection(*(drift.missing for drift in drifts)),
-        frozenset.intersection(*(drift.extra for drift in drifts)),
-        drifts[0].outside,
-    )
-
-
-class DesiredChange(Struct, frozen=True):
-    """Bindings that became desired, and those that are no longer."""
-
-    added: Bindings
-    removed: Bindings
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
-
-
 class DesiredBindings:
     """The bindings of one state that a cluster should have."""
 
@@ -131,11 +109,9 @@ class DesiredBindings:
         """The state whose bindings these are; None before the first one."""
         self.bindings: set[AclBinding] = set()
         """Changed in place: a copy of 100,000 takes longer than most changes."""
-        self.networks: set[AclBinding] = set()
-        """Those whose host looks like a network."""
 
-    async def follow(self, state: State) -> DesiredChange:
-        """Make the bindings those of another state; return the change."""
+    async def follow(self, state: State) -> AclDrift:
+        """Make the bindings those of another state; return how those before differ from them."""
         before, now = self.state, state.acls
         patterns = None if before is None else touched_since(before.acls.steps[-1], now.steps)
         if before is None or patterns is None:
@@ -148,22 +124,20 @@ class DesiredBindings:
             size = sum(len(old) + len(new) for old, new in groups)
             change = await call_sized(size, self._change_in, groups)
         self.state = state
-        self.bindings |= change.added
-        self.bindings -= change.removed
-        self.networks |= {binding for binding in change.added if "/" in binding.entry.host}
-        self.networks -= change.removed
+        self.bindings |= change.missing
+        self.bindings -= change.extra
         return change
 
-    def _change_to(self, acls: Snapshot) -> DesiredChange:
+    def _change_to(self, acls: Snapshot) -> AclDrift:
         desired = frozenset(filter(self._scope.selects, find(acls, ANY_BINDING)))
-        return DesiredChange(desired - self.bindings, frozenset(self.bindings - desired))
+        return compare(desired, self.bindings, self._scope)
 
-    def _change_in(self, groups: Sequence[tuple[Group, Group]]) -> DesiredChange:
+    def _change_in(self, groups: Sequence[tuple[Group, Group]]) -> AclDrift:
         """Return the change of some patterns, of each of which there are the old and new ACLs."""
         new = (binding for old, new in groups for binding in new if binding not in old)
         gone = (binding for old, new in groups for binding in old if binding not in new)
         selects = self._scope.selects
-        return DesiredChange(frozenset(filter(selects, new)), frozenset(filter(selects, gone)))
+        return AclDrift(frozenset(filter(selects, new)), frozenset(filter(selects, gone)))
 
 
 def _group(acls: Snapshot, pattern: ResourcePattern) -> Group:

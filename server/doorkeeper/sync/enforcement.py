@@ -1,10 +1,9 @@
 """The changes of a cluster that remove its drift: which are made, and which are held back.
 
-The rules of changes on a live cluster (``acls.live_changes``) decide, with what is known here of
-the past: changes of others within the scope, which are made undone or only reported; changes that
-the cluster refused, which are tried again after growing pauses; changes that have to be repeated
-again and again, which another controller of the same scope undoes: then enforcement stops; and
-changes that were sent a moment ago, which no reading proves. Times come with the calls.
+``acls.live_changes`` decides, with what is known here of the past: changes of others, which are
+made undone or only reported; refused changes, which are tried again after growing pauses; changes
+that have to be repeated again and again, for another controller undoes them: then enforcement
+stops; and changes that were sent a moment ago, which no reading proves. Times come with the calls.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.acls.live_changes import binding_text, judge
-from doorkeeper.sync.config import Foreign
+from doorkeeper.acls.live_changes import Held, LiveChange, Rule, binding_text, judge
 from doorkeeper.sync.drift import NO_BINDINGS
 
 if TYPE_CHECKING:
@@ -26,13 +24,13 @@ if TYPE_CHECKING:
     from doorkeeper.acls.live_changes import LiveCluster, Stage
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.drift import AclDrift, Bindings, DesiredChange
+    from doorkeeper.sync.drift import AclDrift, Bindings
 
 REPEATS_MAX: Final = 10
 """So many repetitions of one change are the work of another controller."""
 
 QUIET_INTERVALS: Final = 10
-"""After so many intervals without a repetition, the repetitions of a change are forgotten."""
+"""After so many intervals the repetitions of a change are forgotten, and a conflict ends."""
 
 RECENT_S: Final = 60.0
 """So long after a request a broker may lag, or the request be applied late.
@@ -42,29 +40,6 @@ One that lags longer is fenced, and not asked (``broker.session.timeout.ms``: 9 
 
 _RETRY_MAX_S: Final = 300.0
 """The longest pause before a refused change is sent again, unless the interval is longer."""
-
-
-class Hold(Struct, frozen=True):
-    """Changes that are not made, how many ACLs, and why.
-
-    ``rule`` is a word of the rules of changes, or ``foreign``, ``rival`` or ``refused``.
-    """
-
-    rule: str
-    acls: int
-    reason: str
-
-
-class AclEdits(Struct, frozen=True):
-    """The changes to make, in their order, those that are not made, and risks of the first."""
-
-    stages: tuple[Stage, ...] = ()
-    holds: tuple[Hold, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def bindings(self) -> Bindings:
-        return frozenset(binding for stage in self.stages for binding in stage.bindings)
 
 
 class SentChange(Struct, frozen=True):
@@ -81,16 +56,16 @@ class Enforcement:
     def __init__(self, config: ClusterConfig) -> None:
         self._config = config
         self._forget_s = QUIET_INTERVALS * config.interval_s
-        self._known: Bindings | None = None
-        """The drift at the last reading; None before the first one."""
-        self._own: set[AclBinding] = set()
-        """The bindings whose being desired has changed since the last reading."""
-        self._agrees_since_s: float | None = None
+        self._own: Bindings | None = None
+        """What may differ by this server: the drift of the last reading but for changes of others,
+        and what became desired or undesired since; None before the first reading."""
+        self._differed_s = 0.0
+        """When the last drift was read."""
         self._sent: OrderedDict[AclBinding, SentChange] = OrderedDict()
         """The requests of some time, also lost ones, the oldest first."""
         self._failed: Bindings = NO_BINDINGS
         """The changes that the cluster refused; they are not sent before ``_retry_s``."""
-        self._failures = 0
+        self._pause_s = 0.0
         self._retry_s = 0.0
         self._refusal = ""
         self.foreign: Bindings = NO_BINDINGS
@@ -98,38 +73,29 @@ class Enforcement:
         self.conflict = ""
         """Why enforcement has stopped; empty if it has not."""
 
-    def note(self, goal: DesiredChange) -> None:
-        """Take a change of the desired set: differences of these bindings are not of others."""
-        self._own.update(goal.added, goal.removed)
+    def note(self, bindings: Bindings) -> None:
+        """Take what became desired or undesired: it differs by this server."""
+        if self._own is not None:
+            self._own |= bindings
 
     def forget(self) -> None:
-        """Go on with a first reading, after others have changed the cluster for this server."""
-        self._known = None
-        self._own.clear()
+        """Go on with a first reading: another node has changed the cluster."""
+        self._own = None
 
     def observe(self, drift: AclDrift, now_s: float) -> None:
-        """Find the changes of others since the last reading.
-
-        A conflict ends when the cluster has agreed for some intervals.
-        """
+        """Find the changes of others since the last reading."""
         parts = drift.parts
-        known, self._known = self._known, parts
-        if known is None:
-            # Before the first reading others may have added ACLs; those that lack may be new here.
-            self.foreign = drift.extra
-        else:
-            self.foreign = (parts - self._own) - (known - self.foreign)
-        self._own.clear()
+        # Before the first reading others may have added ACLs; those that lack may be new here.
+        self.foreign = drift.extra if self._own is None else parts - self._own
+        self._own = parts - self.foreign
         if now_s >= self._retry_s or not parts & self._failed:
             self._failed = NO_BINDINGS
         if drift:
-            self._agrees_since_s = None
+            self._differed_s = now_s
             return
-        self._failures = 0
-        if self._agrees_since_s is None:
-            # Right after a change of its own every controller reads what it wants.
-            self._agrees_since_s = now_s
-        elif self.conflict and now_s - self._agrees_since_s > self._forget_s:
+        self._pause_s = 0.0
+        # Right after a change of its own every controller reads what it wants.
+        if self.conflict and now_s - self._differed_s > self._forget_s:
             self.conflict = ""
             for binding, sent in self._sent.items():
                 self._sent[binding] = replace(sent, successes=0)
@@ -140,13 +106,13 @@ class Enforcement:
         desired: AbstractSet[AclBinding],
         cluster: LiveCluster,
         now_s: float,
-    ) -> AclEdits:
+    ) -> LiveChange:
         """Return the changes that remove a drift."""
         drift = self._distrusted(drift, desired, now_s)
         parts, config = drift.parts, self._config
         if self.conflict:
-            return AclEdits(holds=(Hold("rival", len(parts), self.conflict),))
-        left = self.foreign & parts if config.foreign is Foreign.REPORT else NO_BINDINGS
+            return LiveChange(held=(Held(Rule.RIVAL, parts, self.conflict),))
+        left = self.foreign & parts if config.foreign == "report" else NO_BINDINGS
         failed = (self._failed & parts) - left
         present = drift.present(desired)
         change = judge(
@@ -160,15 +126,8 @@ class Enforcement:
             failed=left | failed,
         )
         reported = f"{len(left)} changes by others are only reported"
-        holds = (
-            Hold("foreign", len(left), reported),
-            Hold("refused", len(failed), self._refusal),
-            *(
-                Hold(held.rule.value, len(held.bindings), held.text("accept: [{}]"))
-                for held in change.held
-            ),
-        )
-        return AclEdits(change.stages, tuple(hold for hold in holds if hold.acls), change.warnings)
+        held = (Held(Rule.FOREIGN, left, reported), Held(Rule.REFUSED, failed, self._refusal))
+        return replace(change, held=(*(each for each in held if each.bindings), *change.held))
 
     def _distrusted(
         self, drift: AclDrift, desired: AbstractSet[AclBinding], now_s: float
@@ -207,11 +166,11 @@ class Enforcement:
 
     def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
         """Take changes that the cluster refused, and why: they are sent again after a pause."""
-        if not self._failed:
-            self._failures += 1
         interval_s = self._config.interval_s
-        pause_s = interval_s * 2 ** min(self._failures - 1, 20)
-        self._retry_s = now_s + min(pause_s, max(_RETRY_MAX_S, interval_s))
+        if not self._failed:
+            longest_s = max(_RETRY_MAX_S, interval_s)
+            self._pause_s = min(2 * self._pause_s or interval_s, longest_s)
+        self._retry_s = now_s + self._pause_s
         self._failed, self._refusal = self._failed | bindings, reason
 
     def record(self, bindings: Bindings) -> None:

@@ -7,14 +7,16 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import asdict, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.authorizer.result_checks import CREATION
+from doorkeeper.server.operations.audit.cluster_changes import EventKind
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
+from doorkeeper.sync.synchronization import ClusterSynchronization, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,60 +48,35 @@ class ClusterFleet:
         on_event: Callable[[ClusterEvent], None],
         now_ms: Callable[[], int],
     ) -> None:
-        self._log = log
+        self.log = log
+        self.now_ms = now_ms
         self._on_event = on_event
-        self._now_ms = now_ms
-        self._tasks: dict[ClusterSynchronization, asyncio.Task[None]] = {}
-        self.clusters = list(map(self._synchronization, configs))
+        self.clusters = [ClusterSynchronization(config, self) for config in configs]
         log.subscribe(lambda _: self._wake(), ACL)
 
     def start(self) -> None:
-        """Start the tasks; they wait until the ACLs are loaded."""
-        self._start_new()
-        self._log.loaded.add_done_callback(lambda _: self._wake())
+        for cluster in self.clusters:
+            cluster.start()
+        self.log.loaded.add_done_callback(lambda _: self._wake())
 
     async def use(self, configs: Sequence[ClusterConfig]) -> None:
         """Use another file: begin anew with the clusters that it changes, and go on with others."""
         gone = [cluster for cluster in self.clusters if cluster.config not in configs]
         same = {cluster.config.name: cluster for cluster in self.clusters if cluster not in gone}
         # They release their leases before the clusters of the same names take them.
-        await self._stop(gone)
+        await asyncio.gather(*(cluster.stop() for cluster in gone))
         self.clusters = [
-            same.get(config.name) or self._synchronization(config) for config in configs
+            same.get(config.name) or ClusterSynchronization(config, self) for config in configs
         ]
-        self._start_new()
         # Orders may have changed, and waits end for clusters that are gone.
-        self._wake()
+        for cluster in self.clusters:
+            cluster.start()
+            cluster.wake()
         for cluster in gone:
             cluster.receipts.close()
 
     async def close(self) -> None:
-        """End the tasks; the clusters stay as they are."""
-        await self._stop(list(self._tasks))
-
-    def _synchronization(self, config: ClusterConfig) -> ClusterSynchronization:
-        hooks = ClusterHooks(
-            target=partial(self._target_of, config),
-            is_canary=partial(self._is_canary, config),
-            on_event=self._on_event,
-            on_receipt=self._wake_followers,
-            now_ms=self._now_ms,
-        )
-        lease = self._log.store.named_lease(f"cluster {config.name}")
-        return ClusterSynchronization(config, lease, self._log.store_id, hooks)
-
-    def _start_new(self) -> None:
-        loop = asyncio.get_running_loop()
-        for cluster in self.clusters:
-            if cluster not in self._tasks:
-                name = f"cluster {cluster.config.name}"
-                self._tasks[cluster] = loop.create_task(cluster.run(), name=name)
-
-    async def _stop(self, clusters: Sequence[ClusterSynchronization]) -> None:
-        tasks = [self._tasks.pop(cluster) for cluster in clusters]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(cluster.stop() for cluster in self.clusters))
 
     @property
     def _enforcing(self) -> list[ClusterSynchronization]:
@@ -130,11 +107,9 @@ class ClusterFleet:
         ]
 
     def acknowledging(self, updates: AuthorizerUpdates) -> AuthorizerUpdates:
-        """Return changes of ACLs that complete when all brokers enforce them."""
-        return AcknowledgedByClusters(updates, self, self._log)
+        return AcknowledgedByClusters(updates, self)
 
     def read(self, meters: Meters) -> None:
-        """Register the receipts and differences of the clusters."""
         for metric in _METRICS:
             meters.read(metric, partial(self._values, metric))
 
@@ -146,31 +121,32 @@ class ClusterFleet:
         }
 
     def status(self) -> list[dict[str, Any]]:
-        """Return the status of all clusters, for JSON."""
         return [_status_of(cluster) | {"drift": _drift_of(cluster)} for cluster in self.clusters]
 
     def summary(self) -> str:
-        """Return one line about all clusters, for readiness."""
         return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
 
     def _wake(self) -> None:
         for cluster in self.clusters:
             cluster.wake()
 
-    def _wake_followers(self) -> None:
-        for cluster in self._enforcing:
-            last, target = cluster.receipts.last, self._target_of(cluster.config)
-            if target is not None and (last is None or last.state is not target):
-                cluster.wake()
+    # --- for the synchronizations
 
-    def _is_canary(self, config: ClusterConfig) -> bool:
+    def tell(self, event: ClusterEvent) -> None:
+        self._on_event(event)
+        if event.kind is EventKind.IN_FORCE:
+            # Those of a higher order have waited for it.
+            self._wake()
+
+    def is_canary(self, config: ClusterConfig) -> bool:
+        """Return whether clusters of a higher order wait for the receipts of one."""
         return config.is_enforced and any(
             cluster.config.order > config.order for cluster in self._enforcing
         )
 
-    def _target_of(self, config: ClusterConfig) -> State | None:
+    def target_of(self, config: ClusterConfig) -> State | None:
         """Return the state that a cluster should have; None for none yet."""
-        log = self._log
+        log = self.log
         loaded = log.loaded
         is_loaded = loaded.done() and not loaded.cancelled() and loaded.exception() is None
         # A state that may be old must not undo newer changes of other nodes.
@@ -188,16 +164,14 @@ class ClusterFleet:
         return min(states, key=lambda state: state.revision)
 
 
-class AcknowledgedByClusters:
+class AcknowledgedByClusters(Struct, frozen=True):
     """Changes of ACLs that complete when the brokers of all enforced clusters enforce them.
 
     They are asynchronous in Kafka's contract of authorizers too (KIP-504).
     """
 
-    def __init__(self, updates: AuthorizerUpdates, fleet: ClusterFleet, log: StateLog) -> None:
-        self._updates = updates
-        self._fleet = fleet
-        self._log = log
+    updates: AuthorizerUpdates
+    fleet: ClusterFleet
 
     async def change(
         self,
@@ -209,20 +183,19 @@ class AcknowledgedByClusters:
         """Update, and wait for the clusters; then a success that is not in force is an error."""
         # One time-out for both parts: storing, and the answers of the brokers.
         ends_s = asyncio.get_running_loop().time() + timeout_s
-        results = await self._updates.change(change, context, items, timeout_s)
+        results = await self.updates.change(change, context, items, timeout_s)
         if all(result.error is not None for result in results.values):
             return results
         # This one or a later one, which contains the change too.
-        revision = self._log.state.revision
-        if change is CREATION:
-            changed = items
-        else:
+        revision = self.fleet.log.state.revision
+        changed = items
+        if change is not CREATION:
             changed = [row.binding for result in results.values for row in result.bindings]
         try:
             async with asyncio.timeout_at(ends_s):
-                await self._fleet.wait_in_force(revision, changed)
+                await self.fleet.wait_in_force(revision, changed)
         except TimeoutError:
-            pending = "; ".join(self._fleet.pending(revision)) or "no broker responded in time"
+            pending = "; ".join(self.fleet.pending(revision)) or "no broker responded in time"
             text = f"Stored as revision {revision}, but not in force everywhere: {pending}"
             error = change.result(ApiError(ErrorCode.REQUEST_TIMED_OUT, text))
             values = [error if result.error is None else result for result in results.values]
@@ -232,26 +205,26 @@ class AcknowledgedByClusters:
 
 def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
     """Return the status of a cluster without the ACLs that differ, of which there may be many."""
-    last, differences, pending = (
-        cluster.receipts.last,
-        cluster.differences,
-        cluster.receipts.pending,
-    )
+    receipts, differences = cluster.receipts, cluster.differences
+    last = receipts.last
     return {
         "name": cluster.config.name,
-        "mode": cluster.config.mode.value,
+        "mode": cluster.config.mode,
         "holder": cluster.is_holder,
         "failure": cluster.failure or None,
-        "revision": _revision_of(cluster),
+        "revision": receipts.revision,
         "since_ms": None if last is None else last.since_ms,
         "brokers": [] if last is None else list(last.brokers),
-        "pending": {str(broker): reason for broker, reason in pending.items()},
+        "pending": {str(broker): reason for broker, reason in receipts.pending.items()},
         "missing": len(differences.drift.missing),
         "extra": len(differences.drift.extra),
         "foreign": len(cluster.enforcement.foreign),
         "outside": len(differences.drift.outside),
         "drift_since_ms": min(differences.since_ms.values(), default=None),
-        "held": [asdict(hold) for hold in cluster.holds],
+        "held": [
+            {"rule": held.rule.value, "acls": len(held.bindings), "reason": reason_of(held)}
+            for held in cluster.holds
+        ],
         "reads": cluster.remote.reads,
         "follows_log": cluster.follower.is_following,
         "polls_because": cluster.follower.reason or None,
@@ -277,7 +250,7 @@ def _held_acls(status: Mapping[str, Any]) -> dict[Labels, float]:
 def _summary_of(cluster: ClusterSynchronization) -> str:
     if not cluster.is_holder:
         return "synchronized by another node"
-    drift, revision = cluster.differences.drift, _revision_of(cluster)
+    drift, revision = cluster.differences.drift, cluster.receipts.revision
     parts = [
         "" if revision is None else f"revision {revision} is in force",
         f"{len(drift.missing)} ACLs missing, {len(drift.extra)} extra" if drift else "",
@@ -290,10 +263,6 @@ def _pending_text(cluster: ClusterSynchronization) -> str:
     pending = cluster.receipts.pending.items()
     parts = [cluster.held, *(f"broker {broker}: {reason}" for broker, reason in pending)]
     return cluster.failure or ", ".join(filter(None, parts)) or "not read yet"
-
-
-def _revision_of(cluster: ClusterSynchronization) -> int | None:
-    return None if cluster.receipts.last is None else cluster.receipts.last.revision
 
 
 _METRICS: Final[Mapping[Metric, Callable[[Mapping[str, Any]], Mapping[Labels, float]]]] = {

@@ -7,14 +7,13 @@ the cluster is polled, and the task tries again after pauses.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acls.filters import known_bindings
-from doorkeeper.client.errors import ClientError
 from doorkeeper.client.logged_acls import LogAcls, OtherLog
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
-from doorkeeper.client.properties import CommandConfigError
+from doorkeeper.sync.remote import FAILURES
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.drift import Bindings
 
 _WAIT_MS: Final = 5_000
 
@@ -31,22 +29,42 @@ _RETRY_S: Final = (0.1, 1.0, 5.0, 30.0)
 
 _NOT_STARTED: Final = "not started"
 _NO_ADDRESS: Final = "no controllers are configured"
-_FAILURES: Final = (ClientError, CommandConfigError, OSError, ValueError)
 
 
-class LogFollower:
-    """Follows the log of one cluster while it is started. For the event loop's thread."""
+class OwnTask(ABC):
+    """Work in a task of its own, from ``start`` to ``stop``. For the event loop's thread."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name=self.name)
+
+    async def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    @abstractmethod
+    async def _run(self) -> None: ...
+
+
+class LogFollower(OwnTask):
+    """Follows the log of one cluster with controllers while it is started."""
 
     def __init__(self, config: ClusterConfig, on_change: Callable[[], None]) -> None:
         """``on_change`` is called after changes of ACLs, and when following begins or ends."""
         self.reason = _NOT_STARTED if config.controllers else _NO_ADDRESS
         """Why the log is not followed; empty while it is."""
         self.is_new = True
-        """Whether the ACLs that are there were not compared with all those of the log yet."""
+        """Whether the cluster was not read yet since the log was followed from its beginning."""
+        super().__init__(f"metadata log of {config.name}")
         self._config = config
         self._on_change = on_change
         self._acls = LogAcls()
-        self._task: asyncio.Task[None] | None = None
 
     @property
     def is_following(self) -> bool:
@@ -55,40 +73,16 @@ class LogFollower:
     @property
     def has_news(self) -> bool:
         """Return whether the log is followed, and says more than was looked up."""
-        return self.is_following and bool(self.changes or self.is_new)
+        return self.is_following and bool(self.changes)
 
     @property
     def changes(self) -> dict[AclBinding, bool]:
         """The bindings that have changed, and whether they are there; the caller removes them."""
         return self._acls.changes
 
-    async def compare(self, present: Bindings) -> None:
-        """Add the difference of the ACLs that were read from those of the log to the changes."""
-        rows = list(self._acls.bindings.values())
-        selects = self._config.scope.selects
-        self.is_new = False
-
-        def difference() -> dict[AclBinding, bool]:
-            logged = frozenset(filter(selects, known_bindings(rows)))
-            return dict.fromkeys(present - logged, False) | dict.fromkeys(logged - present, True)
-
-        # A hundred thousand ACLs take a part of a second. Later changes of the log count.
-        for binding, is_there in (await asyncio.to_thread(difference)).items():
-            self.changes.setdefault(binding, is_there)
-
-    def start(self) -> None:
-        """Follow the log, if controllers are configured."""
-        if self._task is None and self._config.controllers:
-            self._task = asyncio.get_running_loop().create_task(
-                self._run(), name=f"metadata log of {self._config.name}"
-            )
-
-    async def close(self) -> None:
-        """Stop."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+    async def stop(self) -> None:
+        await super().stop()
+        if self._config.controllers:
             self.reason = _NOT_STARTED
 
     async def _run(self) -> None:
@@ -111,7 +105,7 @@ class LogFollower:
                 # A part may have been applied.
                 self._acls, self.is_new = LogAcls(), True
                 self._tell(f"cannot read the log: {error}")
-            except _FAILURES as error:
+            except FAILURES as error:
                 self._tell(str(error))
             except Exception as error:  # polling must go on in its place
                 self._tell(f"a fault of this server: {error!r}")
@@ -142,6 +136,6 @@ async def log_refusal(config: ClusterConfig) -> str:
             await log.fetch(BEGIN, 0, 0)
         finally:
             await log.close()
-    except _FAILURES as error:
+    except FAILURES as error:
         return str(error)
     return ""

@@ -32,10 +32,6 @@ class Receipt(Struct, frozen=True):
     brokers: tuple[int, ...]
     read_s: float
 
-    @property
-    def revision(self) -> int:
-        return self.state.revision
-
 
 class ReceiptBook:
     """The newest receipt of a cluster, the brokers without one, and the waiting tasks."""
@@ -57,7 +53,7 @@ class ReceiptBook:
         self._is_closed = False
 
     def close(self) -> None:
-        """End all waits, as of a cluster that is not kept any more."""
+        """End all waits: the cluster is not kept any more."""
         self._is_closed = True
         self._confirmed.set()
 
@@ -70,6 +66,10 @@ class ReceiptBook:
                 self._changed = None
 
     @property
+    def revision(self) -> int | None:
+        return None if self.last is None else self.last.state.revision
+
+    @property
     def changed(self) -> Bindings:
         """Return the ACLs that brokers are asked for since the last receipt; none to read all."""
         if self.last is None or self._changed is None:
@@ -77,15 +77,11 @@ class ReceiptBook:
         return NO_BINDINGS.union(self._changed, *self.waiters)
 
     def is_valid(self, brokers: tuple[int, ...]) -> bool:
-        """Return whether the last receipt of these brokers is that of a newer revision too.
+        """Return whether nothing has changed for these brokers since the last receipt.
 
         A revision outside the scope, or of another kind of state, needs no new answers.
         """
-        return self._is_of(brokers) and not any(self.waiters)
-
-    def _is_of(self, brokers: tuple[int, ...]) -> bool:
-        is_same = self.last is not None and self.last.brokers == brokers
-        return is_same and self._changed is not None and not self._changed
+        return self.last is not None and self.last.brokers == brokers and self._changed == set()
 
     def confirm(
         self, state: State, brokers: tuple[int, ...], *, read_s: float, now_ms: int
@@ -95,14 +91,13 @@ class ReceiptBook:
         It is where their ACLs are others than before, and for the history of a revision: also where
         none of its ACLs is in the scope.
         """
-        last = self.last
-        is_known = last is not None and self._is_of(brokers)
-        since_ms = last.since_ms if last is not None and is_known else now_ms
+        last = self.last if self.is_valid(brokers) else None
+        since_ms = now_ms if last is None else last.since_ms
         self.last, self.pending = Receipt(state, since_ms, brokers, read_s), {}
         self._changed = set()
-        confirmed, self._confirmed = self._confirmed, asyncio.Event()
-        confirmed.set()
-        return not is_known or last is None or last.state.acls is not state.acls
+        self._confirmed.set()
+        self._confirmed = asyncio.Event()
+        return last is None or last.state.acls is not state.acls
 
     async def wait_for(self, revision: int, changed: Bindings) -> None:
         """Return when all brokers, asked from now on, enforce this revision or a later one.
@@ -125,4 +120,4 @@ class ReceiptBook:
         A reading from before a change may be of ACLs that others have removed meanwhile.
         """
         last = self.last
-        return last is not None and last.revision >= revision and last.read_s >= read_s
+        return last is not None and last.state.revision >= revision and last.read_s >= read_s

@@ -1,16 +1,10 @@
-"""One cluster through its admin API; each broker answers for itself.
-
-A broker looks at each of its ACLs for each filter, so that their number counts: one for the
-thousand ACLs of a new topic, or of a new principal. An equal description of all ACLs is not decoded
-again.
-"""
+"""One cluster through its admin API; each broker answers for itself."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
 import hashlib
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
@@ -24,21 +18,12 @@ from doorkeeper.client.bindings import bindings_of, description_request
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
-from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.server.schema.features import has_networks
-from doorkeeper.sync.drift import AclDrift, compare
+from doorkeeper.sync.drift import NO_BINDINGS, AclDrift, compare
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncGenerator,
-        Awaitable,
-        Callable,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.live_changes import Stage
@@ -62,45 +47,32 @@ _CALL_MS: Final = 10_000
 _FACTS_S: Final = 60.0
 """The age at which release, default and login of a cluster are asked for again."""
 
-# So many filters cost a broker as much as a description of all ACLs, which also shows the
-# changes of others.
+# A broker looks at each of its ACLs for each filter: so many cost it as much as a description of
+# all ACLs, which also shows the changes of others.
 FEW: Final = 8
 
+FAILURES: Final = (ClientError, OSError, ValueError)
+"""Why a cluster cannot be read or changed; the texts have no secrets."""
 
-class ClusterError(Exception):
-    """A cluster cannot be read or changed; the text has the reason, and no secret."""
-
-
-Answers = dict[int, "AclDrift | ClusterError"]
+Answers = dict[int, AclDrift | BaseException]
 """The drift of each broker, or why there is none."""
 
 
 class SentBatch(Struct, frozen=True):
-    """The bindings of one request that the cluster took, and the errors of those it refused."""
+    """What the cluster took of one request, and what it refuses, also of later ones."""
 
     adds: bool
     taken: Bindings
-    errors: Mapping[AclBinding, ApiError]
-
-    @property
-    def refusal(self) -> str:
-        """Return the first reason for a refusal; empty without one."""
-        for binding, error in self.errors.items():
-            is_disabled = error.code is ErrorCode.SECURITY_DISABLED
-            return _NO_AUTHORIZER if is_disabled else f"{binding_text(binding)}: {error}"
-        return ""
-
-    @property
-    def is_refused_as_a_whole(self) -> bool:
-        """Return whether the cluster refuses all other changes too."""
-        return any(error.code in _OF_ALL for error in self.errors.values())
+    refused: Bindings = NO_BINDINGS
+    refusal: str = ""
+    """The first reason."""
 
 
 class DescriptionReader(Struct, frozen=True):
     """Decodes an answer of one broker, in the place of the response's class.
 
     A client decodes a long one in a thread. ``drifts`` has the last answer of each broker, as a
-    hash, and its drift from the same desired ACLs: brokers describe them in orders of their own.
+    hash, and its drift: brokers describe the same ACLs in orders of their own.
     """
 
     broker: int
@@ -114,8 +86,7 @@ class DescriptionReader(Struct, frozen=True):
         100,000 ACLs take 0.4 to 0.8 s, an equal answer 2 ms.
         """
         digest = hashlib.blake2b(memoryview(frame)[at:], digest_size=32).digest()
-        last = self.drifts.get(self.broker)
-        if last is not None and last[0] == digest:
+        if (last := self.drifts.get(self.broker)) and last[0] == digest:
             return last[1], len(frame)
         answer, end = DescribeAclsResponse.decode(frame, at, version)
         if answer.error_code:
@@ -129,19 +100,19 @@ class RemoteCluster:
     """A cluster, of which each broker is compared with the desired ACLs.
 
     Its client is made anew after an error, with the secrets as they are then. A call without a
-    complete answer raises ``ClusterError``. For the event loop's thread.
+    complete answer raises one of ``FAILURES``. For the event loop's thread.
     """
 
     def __init__(
         self,
         config: ClusterConfig,
         desired: AbstractSet[AclBinding],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_drift: Callable[[Bindings], None] = lambda _: None,
     ) -> None:
-        """``desired`` are changed in place; ``sleep`` passes the time between batches."""
+        """``desired`` are changed in place; ``on_drift`` takes what a broker differs in."""
         self._config = config
         self._desired = desired
-        self._sleep = sleep
+        self._on_drift = on_drift
         self._client: AdminClient | None = None
         self._facts: LiveCluster | None = None
         self._facts_s = 0.0
@@ -158,27 +129,23 @@ class RemoteCluster:
         self._drifts = {}
 
     async def brokers(self) -> tuple[int, ...]:
-        """Return the ids of the brokers at the moment, in order."""
-        with self._translate_errors():
-            self.listed = tuple(sorted((await self._open().cluster()).nodes))
+        self.listed = tuple(sorted((await self._open().cluster()).nodes))
         if not self.listed:
-            raise ClusterError("the cluster reports no brokers")
+            raise ClientError("the cluster reports no brokers")
         return self.listed
 
     async def facts(self, now_s: float) -> LiveCluster:
-        """Return what the rules of changes need to know of the cluster; at most a minute old."""
         if self._facts is None or now_s - self._facts_s >= _FACTS_S:
-            with self._translate_errors():
-                client = self._open()
-                level = await client.metadata_version()
-                identity = await identity_of(self._config.client_config())
-                self._facts = LiveCluster(
-                    matches_networks=has_networks(level) if level else None,
-                    open_by_default=await is_open_by_default(client),
-                    logins=None if identity.principal is None else (identity.principal,),
-                    login_doubt=identity.doubt,
-                )
-                self._facts_s = now_s
+            client = self._open()
+            level = await client.metadata_version()
+            identity = await identity_of(self._config.client_config())
+            self._facts = LiveCluster(
+                matches_networks=has_networks(level) if level else None,
+                open_by_default=await is_open_by_default(client),
+                logins=None if identity.principal is None else (identity.principal,),
+                login_doubt=identity.doubt,
+            )
+            self._facts_s = now_s
         return self._facts
 
     async def read(self) -> Answers:
@@ -222,39 +189,37 @@ class RemoteCluster:
     async def _ask(
         self, brokers: Iterable[int], ask: Callable[[int], Awaitable[AclDrift]]
     ) -> Answers:
-        """Ask brokers at once; return the answer of each."""
-
-        async def one(broker: int) -> tuple[int, AclDrift | ClusterError]:
+        async def one(broker: int) -> tuple[int, AclDrift | BaseException]:
             try:
-                with self._translate_errors():
-                    return broker, await ask(broker)
-            except ClusterError as error:
+                drift = await ask(broker)
+            except FAILURES as error:
                 return broker, error
+            self._on_drift(drift.parts)
+            return broker, drift
 
         return dict(await asyncio.gather(*map(one, brokers)))
 
-    async def send(self, stages: Iterable[Stage]) -> AsyncGenerator[SentBatch, None]:
+    async def send(self, stages: Sequence[Stage]) -> AsyncGenerator[SentBatch, None]:
         """Make changes in batches, at the configured rate; yield the result of each batch.
 
-        A batch is sent after the answer to the one before.
-
-        Raises:
-            ClusterError: it is unknown whether a batch was applied.
+        A batch is sent after the answer to the one before. After an error it is unknown whether
+        the batch was applied.
         """
         size, rate = self._config.batch, self._config.rate
         for adds, bindings in stages:
             for at in range(0, len(bindings), size):
                 batch = bindings[at : at + size]
-                with self._translate_errors():
-                    results = await self._change(adds, batch)
-                pairs = zip(batch, results, strict=True)
-                errors = {binding: error for binding, error in pairs if error is not None}
+                results = zip(batch, await self._change(adds, batch), strict=True)
+                errors = {binding: error for binding, error in results if error is not None}
                 # An answer for want of time is none: the next reading shows what was done.
                 if late := [str(error) for error in errors.values() if error.code in RETRIABLE]:
-                    raise ClusterError(late[0])
-                yield SentBatch(adds, frozenset(batch) - errors.keys(), errors)
+                    raise ClientError(late[0])
+                refused = frozenset(errors)
+                if any(error.code in _OF_ALL for error in errors.values()):
+                    refused = refused.union(*(stage.bindings for stage in stages))
+                yield SentBatch(adds, frozenset(batch) - errors.keys(), refused, _refusal(errors))
                 if rate:
-                    await self._sleep(len(batch) / rate)
+                    await asyncio.sleep(len(batch) / rate)
 
     async def _change(self, adds: bool, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         if adds:
@@ -277,24 +242,28 @@ class RemoteCluster:
             self._client = AdminClient(config)
         return self._client
 
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (ClientError, CommandConfigError, OSError, ValueError) as error:
-            raise ClusterError(str(error)) from error
+
+def _refusal(errors: Mapping[AclBinding, ApiError]) -> str:
+    for binding, error in errors.items():
+        is_disabled = error.code is ErrorCode.SECURITY_DISABLED
+        return _NO_AUTHORIZER if is_disabled else f"{binding_text(binding)}: {error}"
+    return ""
 
 
-def drifts_of(answers: Answers) -> list[AclDrift]:
-    """Return the drifts of the brokers that answered.
+def common_drift(answers: Answers) -> AclDrift:
+    """Return the drift that all brokers show which answered: one alone may only lag behind.
 
     Raises:
-        ClusterError: there is none.
+        ClientError: there is none.
     """
     drifts = [answer for answer in answers.values() if isinstance(answer, AclDrift)]
     if not drifts:
-        raise ClusterError("; ".join(dict.fromkeys(map(str, answers.values()))))
-    return drifts
+        raise ClientError("; ".join(dict.fromkeys(map(str, answers.values()))))
+    return AclDrift(
+        frozenset.intersection(*(drift.missing for drift in drifts)),
+        frozenset.intersection(*(drift.extra for drift in drifts)),
+        drifts[0].outside,
+    )
 
 
 def look_ups(bindings: Bindings) -> Sequence[AclBindingFilter]:
@@ -303,10 +272,11 @@ def look_ups(bindings: Bindings) -> Sequence[AclBindingFilter]:
         return [exactly(binding) for binding in bindings]
     patterns = {binding.pattern for binding in bindings}
     if len(patterns) <= FEW:
-        filters = (ResourcePatternFilter(*pattern) for pattern in patterns)
-        return [AclBindingFilter(pattern, ANY_BINDING.entry) for pattern in filters]
+        return [ANY_BINDING._replace(pattern=ResourcePatternFilter(*each)) for each in patterns]
     principals = {binding.entry.principal for binding in bindings}
-    if len(principals) > FEW:
-        return []
-    entries = (ANY_BINDING.entry._replace(principal=principal) for principal in principals)
-    return [AclBindingFilter(ANY_BINDING.pattern, entry) for entry in entries]
+    if len(principals) <= FEW:
+        any_entry = ANY_BINDING.entry
+        return [
+            ANY_BINDING._replace(entry=any_entry._replace(principal=each)) for each in principals
+        ]
+    return []

@@ -1,95 +1,95 @@
 """The task of one cluster: it takes the actions of ``states``, and reports what they find.
 
 A change here is sent at once, from the last reading; then all brokers are asked until they enforce
-it. Of an unknown outcome nothing is concluded: the next reading decides. A reading counts only if
-it is complete. The desired ACLs are those of one ``State``: with an order, of one that the clusters
-before this one have in force.
+it. Of an unknown outcome nothing is concluded: the next reading decides.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.acls.live_changes import Rule, binding_text, stages, unenforced
+from doorkeeper.acls.live_changes import (
+    Held,
+    LiveChange,
+    Rule,
+    binding_text,
+    stages,
+    unenforced,
+)
 from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
 from doorkeeper.sync.drift import (
+    NO_BINDINGS,
     NO_DRIFT,
     AclDrift,
     DesiredBindings,
     DriftRecord,
     call_sized,
-    common,
     ignored_text,
 )
-from doorkeeper.sync.enforcement import AclEdits, Enforcement, Hold
-from doorkeeper.sync.following import LogFollower
+from doorkeeper.sync.enforcement import Enforcement
+from doorkeeper.sync.following import LogFollower, OwnTask
 from doorkeeper.sync.receipts import ReceiptBook
-from doorkeeper.sync.remote import FEW, ClusterError, RemoteCluster, drifts_of, look_ups
-from doorkeeper.sync.states import Event, Pace, Role, State, next_state
+from doorkeeper.sync.remote import FAILURES, FEW, RemoteCluster, common_drift, look_ups
+from doorkeeper.sync.states import Event, Role, State, next_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.state.state import State as StoreState
-    from doorkeeper.server.state.store import NamedLease
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
+    from doorkeeper.sync.fleet import ClusterFleet
     from doorkeeper.sync.remote import Answers
 
 
-class ClusterHooks(Struct, frozen=True):
-    """What a synchronization has from its server.
+# A broker follows its controller within milliseconds; one that is gone is asked rarely.
+_PENDING_S: Final = 0.005
+"""The first pause while brokers do not have a change yet. Each is half as long again."""
 
-    ``target`` returns the state that the cluster should have; None for none yet. ``is_canary`` says
-    whether clusters of a higher order wait for its receipts.
-    """
-
-    target: Callable[[], StoreState | None]
-    is_canary: Callable[[], bool]
-    on_event: Callable[[ClusterEvent], None]
-    on_receipt: Callable[[], None]
-    now_ms: Callable[[], int]
+# Most failures are a connection that ended: the first attempts follow at once.
+_RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+"""Pauses after failures, at most the interval; the last one repeats."""
 
 
-class ClusterSynchronization:
-    """Synchronizes one cluster until it is cancelled. For the event loop's thread."""
+class ClusterSynchronization(OwnTask):
+    """Synchronizes one cluster while it is started. For the event loop's thread."""
 
-    def __init__(
-        self, config: ClusterConfig, lease: NamedLease, store_id: str, hooks: ClusterHooks
-    ) -> None:
-        """``store_id`` is that of the store whose state the cluster should have."""
+    def __init__(self, config: ClusterConfig, fleet: ClusterFleet) -> None:
+        super().__init__(f"cluster {config.name}")
         self.config = config
         self.state = State.CLAIMING
         self.is_holder = False
         """Whether this node synchronizes the cluster; with a shared store, one node does."""
         self.failure = ""
         """Why the last attempt failed; empty after a success."""
-        self.holds: tuple[Hold, ...] = ()
+        self.holds: tuple[Held, ...] = ()
         """The changes that are not made, and why."""
+        self.read_s = 0.0
+        """When the cluster was read, or was known to be as it should be."""
         self.differences = DriftRecord()
         self.enforcement = Enforcement(config)
         self.receipts = ReceiptBook(self._hurry)
         self.follower = LogFollower(config, self._hurry)
-        self.pace = Pace(config.interval_s)
-        self._refusal = config.refusal_of(store_id)
+        self._refusal = config.refusal_of(fleet.log.store_id)
         self.role = Role.STRANGER if self._refusal else Role.OWNER
         if not config.is_enforced:
             self.role = Role.OBSERVER
-        self._lease = lease
-        self._hooks = hooks
+        self._fleet = fleet
+        self._lease = fleet.log.store.named_lease(self.name)
         self._clock = asyncio.get_running_loop().time
         self._news = asyncio.Event()
+        self._failures = 0
+        self._pending_s = _PENDING_S
         self._desired = DesiredBindings(config.scope)
-        self.remote = RemoteCluster(config, self._desired.bindings)
+        # Also what only a lagging broker differs in: it is asked for these ACLs again, and "since"
+        # of the next receipt must not cover the time of a drift.
+        self.remote = RemoteCluster(config, self._desired.bindings, self.receipts.note)
         self._drift: AclDrift | None = None
         """The drift, as read and then changed from here; None if it is not known."""
-        self._edits = AclEdits()
+        self._change = LiveChange()
         """What is sent, as the rules said last."""
         self._actions = {
             State.RESTING: self._rest,
@@ -100,24 +100,22 @@ class ClusterSynchronization:
             State.JUDGING: self._judge,
             State.SENDING: self._send,
             State.CONFIRMING: self._confirm,
-            State.FAILED: self._rest,
+            State.FAILED: self._recover,
         }
 
     def wake(self) -> None:
-        """Look at the target again: it may have changed."""
         self._news.set()
 
     @property
     def held(self) -> str:
-        """Return why changes are held back; empty if none are."""
-        return "; ".join(hold.reason for hold in self.holds)
+        return "; ".join(map(reason_of, self.holds))
 
     def _hurry(self) -> None:
         """A receipt is needed, or the log has changes: look at once, and again soon."""
-        self.pace.hurry()
+        self._pending_s = _PENDING_S
         self.wake()
 
-    async def run(self) -> None:
+    async def _run(self) -> None:
         # Also where the cluster cannot be read.
         self._hold(self._owner_hold(NO_DRIFT), NO_DRIFT)
         try:
@@ -125,14 +123,13 @@ class ClusterSynchronization:
                 try:
                     event = await self._actions[self.state]()
                     self.state = next_state(self.role, self.state, event)
-                except ClusterError as error:
+                except FAILURES as error:
                     await self._fail(str(error))
                 except Exception as error:  # the cluster would be left alone for ever
-                    # It is told as a failure of the cluster, and tried again.
                     await self._fail(f"a fault of this server: {error!r}")
         finally:
             self.state = next_state(self.role, self.state, Event.CLOSED)
-            await self.follower.close()
+            await self.follower.stop()
             await self.remote.close()
             await self._lease.release()
 
@@ -140,7 +137,6 @@ class ClusterSynchronization:
         # What the cluster has is not known any more: the next attempt begins with a reading.
         self._drift = None
         self.state = next_state(self.role, self.state, Event.FAILED)
-        self.pace.failures += 1
         if not self.failure:
             self._tell(EventKind.FAILED, detail=reason)
         self.failure = reason
@@ -149,46 +145,58 @@ class ClusterSynchronization:
     # --- when
 
     async def _rest(self) -> Event:
-        if self.state is State.RESTING:
-            self.pace.failures = 0
-        is_pending = bool(self.receipts.pending) or self.follower.has_news
-        pause_s = self.pace.pause_s(self._clock(), is_pending=is_pending, is_holder=self.is_holder)
+        self._failures = 0
+        # A node that does not hold the cluster does not read it at the intervals.
+        since_s = self._clock() - self.read_s if self.is_holder else 0
+        pause_s = max(self.config.interval_s - since_s, 0)
+        if self.receipts.pending or self.follower.has_news:
+            pause_s = min(pause_s, self._pending_s)
+            self._pending_s = min(self._pending_s * 1.5, self.config.interval_s)
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
-                # After a failure the pause is a short one, and news would end it at once.
-                await (asyncio.sleep(pause_s) if self.state is State.FAILED else self._news.wait())
-        self._news.clear()
+                await self._news.wait()
+        return Event.WOKEN
+
+    async def _recover(self) -> Event:
+        # News would end the pause at once.
+        pause_s = _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
+        await asyncio.sleep(min(pause_s, self.config.interval_s))
+        self._failures += 1
         return Event.WOKEN
 
     async def _claim(self) -> Event:
-        self.is_holder = await self._lease.keep()
         # Taken once: a change that is committed meanwhile sets the event for another round.
-        goal = self._hooks.target()
+        self._news.clear()
+        self.is_holder = await self._lease.keep()
+        goal = self._fleet.target_of(self.config)
         if goal is None:
-            self.pace.read_s = self._clock()
+            self.read_s = self._clock()
             return Event.NO_TARGET
         await self._follow(goal)
         if not self.is_holder:
             return Event.OTHER_HOLDER
-        self.follower.start()
-        is_due, has_news = self.pace.is_due(self._clock()), self.follower.has_news
-        is_quiet = self.follower.is_following and not has_news
-        if is_due and is_quiet and not (self.differences.drift or self.holds or self.failure):
-            # All is as it should be, and a change would be in the log.
-            is_due = False
-            self.pace.read_s = self._clock()
-        if self._drift is None or is_due:
+        if self.config.controllers:
+            self.follower.start()
+        if self._drift is None or (self.follower.is_following and self.follower.is_new):
             return Event.UNREAD
-        return Event.LOGGED if has_news else Event.CURRENT
+        changed = await self._changes_of_log()
+        now_s, is_different = self._clock(), self.differences.drift or self.holds or self.failure
+        if now_s - self.read_s >= self.config.interval_s:
+            if changed or is_different or not self.follower.is_following:
+                return Event.UNREAD
+            # All is as it should be, and a change would be in the log.
+            self.read_s = now_s
+        if changed:
+            return Event.LOGGED if look_ups(changed) else Event.UNREAD
+        return Event.CURRENT
 
     async def _follow(self, goal: StoreState) -> None:
-        """Make the bindings of a state the desired ones."""
         change = await self._desired.follow(goal)
         if not change:
             return
-        self.pace.hurry()
-        self.receipts.note(change.added | change.removed)
-        self.enforcement.note(change)
+        self._pending_s = _PENDING_S
+        self.receipts.note(change.parts)
+        self.enforcement.note(change.parts)
         self.remote.forget_drifts()
         if self._drift is not None:
             self._drift = self._drift.after_goal(change)
@@ -197,26 +205,21 @@ class ClusterSynchronization:
         # The holder changes the cluster meanwhile.
         self._drift = None
         self.enforcement.forget()
-        await self.follower.close()
-        is_needed = self.receipts.waiters or self._hooks.is_canary()
+        await self.follower.stop()
+        is_needed = self.receipts.waiters or self._fleet.is_canary(self.config)
         return Event.NEEDED if is_needed else Event.NOT_NEEDED
 
     # --- reading
 
     async def _read(self) -> Event:
-        drifts = drifts_of(await self.remote.read())
-        for drift in drifts:
-            # Also the drift of a broker that only lags: it is asked for these ACLs again.
-            self.receipts.note(drift.parts)
+        self.follower.is_new &= not self.follower.is_following
+        drift = common_drift(await self.remote.read())
         if self.failure:
             self.failure = ""
             self._tell(EventKind.REACHED)
-        self.pace.read_s = self._clock()
-        self._drift = common(drifts)
-        if self.follower.has_news and not self.follower.is_new:
-            self._changes_of_log()
-        await self._conclude(self._known)
-        return Event.COMPARED
+        self.read_s = self._clock()
+        self._drift = drift
+        return await self._compared()
 
     async def _look_up(self) -> Event:
         """Look up the changes of the log on all brokers.
@@ -224,52 +227,56 @@ class ClusterSynchronization:
         The log is ahead of the brokers, and behind this server's own changes: what all brokers that
         answer show counts, until they have what the log says.
         """
-        desired = self._desired.bindings
-        if self.follower.is_new:
-            await self.follower.compare(await asyncio.to_thread(self._known.present, desired))
-        changed = self._changes_of_log()
-        if changed and not look_ups(changed):
-            if not self.receipts.pending:
-                # A reading has most of them; the rest is compared at the next interval.
-                self.pace.calm()
-            return Event.TOO_MANY
-        if changed:
-            brokers = self.remote.listed or await self.remote.brokers()
-            part = common(drifts_of(await self.remote.compare_some(brokers, changed)))
-            presence = {binding: part.has(binding, desired) for binding in changed}
-            self._drift = self._known.after(presence, desired)
-            self._changes_of_log()
-        await self._conclude(self._known)
+        changed = frozenset(self.follower.changes)
+        brokers = self.remote.listed or await self.remote.brokers()
+        part = common_drift(await self.remote.compare_some(brokers, changed))
+        self._drift = self._known.after(changed, part)
+        return await self._compared()
+
+    async def _compared(self) -> Event:
+        await self._changes_of_log()
+        await self._conclude()
         return Event.COMPARED
 
-    def _changes_of_log(self) -> Bindings:
+    async def _changes_of_log(self) -> Bindings:
         """Return the changes of the log that the known ACLs lack; drop all others."""
-        changes, selects = self.follower.changes, self.config.scope.selects
-        drift, desired = self._known, self._desired.bindings
-        others = {binding for binding in changes if not selects(binding)}
-        added = {binding for binding in others if changes[binding]}
-        self._drift = replace(drift, outside=(drift.outside - others) | added)
-        for binding, is_there in list(changes.items()):
-            # Most are changes of this server, which come back in the log.
-            if binding in others or drift.has(binding, desired) is is_there:
+        if not self.follower.is_following:
+            return NO_BINDINGS
+        changes = self.follower.changes
+        outside, known = await call_sized(len(changes), self._sorted, dict(changes))
+        self._drift = replace(self._known, outside=outside)
+        for binding, is_there in known.items():
+            # Later changes of the log count.
+            if changes[binding] is is_there:
                 del changes[binding]
         return frozenset(changes)
+
+    def _sorted(self, changes: dict[AclBinding, bool]) -> tuple[Bindings, dict[AclBinding, bool]]:
+        """Return what is outside of the scope after these changes, and those that are known."""
+        drift, desired = self._known, self._desired.bindings
+        others = {binding for binding in changes if not self.config.scope.selects(binding)}
+        added = {binding for binding in others if changes[binding]}
+        # Most are changes of this server, which come back in the log.
+        known = {
+            binding: is_there
+            for binding, is_there in changes.items()
+            if binding in others or drift.has(binding, desired) is is_there
+        }
+        return (drift.outside - others) | added, known
 
     @property
     def _known(self) -> AclDrift:
         assert self._drift is not None, "the cluster was read"
         return self._drift
 
-    async def _conclude(self, drift: AclDrift) -> None:
+    async def _conclude(self) -> None:
         """Record the drift; report differences that this server has not caused."""
-        self._drift, parts = drift, drift.parts
+        drift, parts = self._known, self._known.parts
         size = len(parts)
         await call_sized(size, self.enforcement.observe, drift, self._clock())
-        # "Since" of the next receipt must not cover the time of this drift.
-        self.receipts.note(parts)
         # Where changes are sent, the differences that they remove are no news.
         news = self.enforcement.foreign if self.role is Role.OWNER else parts
-        new = await call_sized(size, self.differences.update, drift, news, self._hooks.now_ms())
+        new = await call_sized(size, self.differences.update, drift, news, self._fleet.now_ms())
         if new is None:
             self._tell(EventKind.AGREED)
         elif new:
@@ -279,38 +286,34 @@ class ClusterSynchronization:
 
     async def _judge(self) -> Event:
         """Plan the changes that may be made; what the cluster refuses, the next plan knows."""
-        drift, edits = self._known, AclEdits()
+        drift, change = self._known, LiveChange()
         if self.role is not Role.OWNER:
-            await self._conclude(drift)
-            edits = AclEdits(holds=self._owner_hold(drift))
+            await self._conclude()
+            change = LiveChange(held=self._owner_hold(drift))
         elif drift or self.enforcement.conflict:
             now_s, desired = self._clock(), self._desired.bindings
             cluster = await self.remote.facts(now_s)
             # The rules look at all ACLs of the scope.
             size = len(desired) + len(drift.extra)
             plan = self.enforcement.plan
-            edits = await call_sized(size, plan, drift, desired, cluster, now_s)
-        self._edits = edits
-        if edits.stages:
+            change = await call_sized(size, plan, drift, desired, cluster, now_s)
+        self._change = change
+        if change:
             return Event.SENDABLE
-        self._hold(edits.holds, drift)
+        self._hold(change.held, drift)
         return Event.NOTHING
 
     async def _send(self) -> Event:
-        """Send the planned changes; what the cluster refuses, the next plan knows."""
-        drift, edits, event = self._known, self._edits, Event.SENT
+        drift, change, event = self._known, self._change, Event.SENT
         done: dict[bool, set[AclBinding]] = {True: set(), False: set()}
-        self.enforcement.send(edits.stages, self._clock())
-        async with aclosing(self.remote.send(edits.stages)) as batches:
+        self.enforcement.send(change.stages, self._clock())
+        async with aclosing(self.remote.send(change.stages)) as batches:
             async for batch in batches:
                 done[batch.adds] |= batch.taken
-                presence = dict.fromkeys(batch.taken, batch.adds)
-                self._drift = self._known.after(presence, self._desired.bindings)
+                self._drift = self._known.after(batch.taken, NO_DRIFT)
                 self.enforcement.record(batch.taken)
-                if batch.errors:
-                    whole = batch.is_refused_as_a_whole
-                    refused = edits.bindings if whole else frozenset(batch.errors)
-                    self.enforcement.refuse(refused, batch.refusal, self._clock())
+                if batch.refused:
+                    self.enforcement.refuse(batch.refused, batch.refusal, self._clock())
                     event = Event.REFUSED
                 # Another node may have got the lease while this one was frozen.
                 # Batches that were sent already are part of the next reading of the other node.
@@ -318,18 +321,16 @@ class ClusterSynchronization:
                     self.is_holder, event = False, Event.OTHER_HOLDER
                 if event is not Event.SENT:
                     break
-        if changes := AclDrift(frozenset(done[True]), frozenset(done[False])):
-            self._tell(EventKind.CHANGED, changes, detail="; ".join(edits.warnings))
+        if sent := AclDrift(frozenset(done[True]), frozenset(done[False])):
+            self._tell(EventKind.CHANGED, sent, detail="; ".join(change.warnings))
         if event is Event.SENT:
-            self._hold(edits.holds, drift)
+            self._hold(change.held, drift)
         return event
 
-    def _owner_hold(self, drift: AclDrift) -> tuple[Hold, ...]:
-        """Return why a cluster of another store is only observed."""
-        hold = Hold(Rule.OWNER.value, len(drift.parts), self._refusal)
-        return (hold,) if self._refusal else ()
+    def _owner_hold(self, drift: AclDrift) -> tuple[Held, ...]:
+        return (Held(Rule.OWNER, drift.parts, self._refusal),) if self._refusal else ()
 
-    def _hold(self, holds: tuple[Hold, ...], drift: AclDrift) -> None:
+    def _hold(self, holds: tuple[Held, ...], drift: AclDrift) -> None:
         """Record the changes that are held back; report them where the reasons are others."""
         before, self.holds = self.held, holds
         if self.held and self.held != before:
@@ -339,31 +340,34 @@ class ClusterSynchronization:
 
     async def _confirm(self) -> Event:
         """Ask all brokers whether they enforce the target, unless that is known."""
-        book, read_s = self.receipts, self._clock()
-        last = book.last
-        if last and book.is_valid(self.remote.listed) and not self.differences.drift:
-            self._receive(last.brokers, last.read_s)
-            return Event.ANSWERED
-        brokers = await self.remote.brokers()
-        book.pending = await self._pending(brokers)
-        if not book.pending:
+        book, read_s, brokers = self.receipts, self._clock(), self.remote.listed
+        is_needed = any(book.waiters) or self.differences.drift
+        if book.last and book.is_valid(brokers) and not is_needed:
+            read_s = book.last.read_s
+        else:
+            brokers = await self.remote.brokers()
+            book.pending = await self._pending(brokers)
+            if book.pending:
+                return Event.ANSWERED
             if self._drift is not None and self.differences.drift:
                 # The differences that were known are part of what all brokers were asked for.
-                await self._conclude(replace(NO_DRIFT, outside=self._drift.outside))
-            self._receive(brokers, read_s)
+                self._drift = replace(NO_DRIFT, outside=self._drift.outside)
+                await self._conclude()
+        state = self._desired.state
+        assert state is not None, "the target was taken"
+        if book.confirm(state, brokers, read_s=read_s, now_ms=self._fleet.now_ms()):
+            self._tell(EventKind.IN_FORCE, brokers=brokers)
         return Event.ANSWERED
 
     async def _pending(self, brokers: tuple[int, ...]) -> dict[int, str]:
         """Return the brokers that do not enforce the target, and the reason of each."""
         remote, last, changed = self.remote, self.receipts.last, self.receipts.changed
-        if self._desired.networks:
-            facts = await remote.facts(self._clock())
-            if ignored := unenforced(self._desired.networks, facts):
-                return dict.fromkeys(brokers, ignored_text(ignored))
+        desired, facts = self._desired.bindings, await remote.facts(self._clock())
+        if ignored := await call_sized(len(desired), unenforced, desired, facts):
+            return dict.fromkeys(brokers, ignored_text(ignored))
         if len(changed) > FEW:
             # Brokers apply changes in the order in which they were sent. Without the last one, it
             # is too early to ask for all.
-            desired = self._desired.bindings
             *_, (_, sent) = stages(changed & desired, changed - desired)
             answers = await remote.compare_some(brokers, frozenset(sent[-1:]))
             if late := _texts(answers, f"not all of {len(changed)} changes have been applied"):
@@ -372,19 +376,7 @@ class ClusterSynchronization:
         known = set(last.brokers if last and look_ups(changed) else ()) & set(brokers)
         answers = await remote.compare_some(known, changed)
         answers |= await remote.compare(set(brokers) - known)
-        for answer in answers.values():
-            if isinstance(answer, AclDrift):
-                self.receipts.note(answer.parts)
         return _texts(answers)
-
-    def _receive(self, brokers: tuple[int, ...], read_s: float) -> None:
-        state = self._desired.state
-        assert state is not None, "the target was taken"
-        now_ms = self._hooks.now_ms()
-        is_news = self.receipts.confirm(state, brokers, read_s=read_s, now_ms=now_ms)
-        self._hooks.on_receipt()
-        if is_news:
-            self._tell(EventKind.IN_FORCE, brokers=brokers)
 
     def _tell(
         self,
@@ -394,17 +386,20 @@ class ClusterSynchronization:
         brokers: tuple[int, ...] = (),
         detail: str = "",
     ) -> None:
-        revision = None if self.receipts.last is None else self.receipts.last.revision
+        name, revision = self.config.name, self.receipts.revision
         missing, extra = len(drift.missing), len(drift.extra)
-        self._hooks.on_event(
-            ClusterEvent(self.config.name, kind, revision, missing, extra, brokers, detail)
-        )
+        self._fleet.tell(ClusterEvent(name, kind, revision, missing, extra, brokers, detail))
 
 
 def _texts(answers: Answers, drift_text: str = "") -> dict[int, str]:
-    """Return why brokers do not enforce what they were asked for; none that does is in it."""
+    """Return why brokers do not enforce what they were asked for."""
     return {
         broker: (isinstance(answer, AclDrift) and drift_text) or str(answer)
         for broker, answer in sorted(answers.items())
         if answer
     }
+
+
+def reason_of(held: Held) -> str:
+    """Return why changes are held back, and the word of the file of clusters that permits them."""
+    return held.text("accept: [{}]")

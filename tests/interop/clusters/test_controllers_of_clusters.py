@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, exactly
@@ -81,7 +80,7 @@ async def test_each_change_is_reported_once_across_elections(tmp_path: Path) -> 
 
         with doorkeeper(tmp_path, entry) as server:
             task = synchronization(server)
-            task._hooks = replace(task._hooks, on_event=note)
+            task._fleet._on_event = note
             await asyncio.to_thread(
                 eventually, lambda: status(server)["follows_log"], lambda: status(server)
             )

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.sync import synchronization
-from doorkeeper.sync.config import Mode
-from doorkeeper.sync.states import TRANSITIONS, Event, Pace, Role, State, next_state
+from doorkeeper.sync.states import TRANSITIONS, Event, Role, State, next_state
 from pages import cluster_states
 from testkit.acl import READ, allow, topic
 from testkit.lagging_cluster import STORE_ID, Lagging, kept
@@ -84,31 +83,6 @@ def test_page_has_each_transition() -> None:
             assert cells[state.name][heads.index(role.name)] == (expected or "-")
 
 
-@given(
-    interval_s=st.floats(0.1, 100),
-    calls=st.lists(st.sampled_from(["read", "hurry", "calm", "succeed", "fail"])),
-    is_pending=st.booleans(),
-    is_holder=st.booleans(),
-)
-def test_pause_is_at_most_one_interval(
-    interval_s: float, calls: list[str], *, is_pending: bool, is_holder: bool
-) -> None:
-    pace = Pace(interval_s)
-    now_s = 0.0
-    for call in calls:
-        now_s += interval_s / 3
-        if call == "read":
-            pace.read_s = now_s
-        elif call in ("succeed", "fail"):
-            pace.failures = pace.failures + 1 if call == "fail" else 0
-        else:
-            getattr(pace, call)()
-
-        pause_s = pace.pause_s(now_s, is_pending=is_pending, is_holder=is_holder)
-
-        assert 0 <= pause_s <= interval_s
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("role", Role)
 async def test_synchronization_follows_the_table(
@@ -129,7 +103,7 @@ async def test_synchronization_follows_the_table(
         remote,
         monkeypatch,
         0.01,
-        mode=Mode.OBSERVE if role is Role.OBSERVER else Mode.ENFORCE,
+        mode="observe" if role is Role.OBSERVER else "enforce",
         store_id="t" * 22 if role is Role.STRANGER else STORE_ID,
     ) as found:
         desired: set[object] = set()

@@ -168,7 +168,7 @@ async def test_another_store_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
                     await asyncio.sleep(0.005)
             found.change(BINDINGS[10:12])
             await asyncio.sleep(0.05)
-            assert [each.rule for each in found.task.holds] == ["owner"]
+            assert [each.rule for each in found.task.holds] == [Rule.OWNER]
             assert STORE_ID in found.task.held
             assert found.events[0].kind.name == "HELD"
             assert found.events[0].is_warning

@@ -14,7 +14,7 @@ from doorkeeper.acls.model import ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Selector
 from doorkeeper.client.logins import Password
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.sync.config import FILE_BYTES_MAX, Foreign, Mode, load
+from doorkeeper.sync.config import FILE_BYTES_MAX, load
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_defaults_are_safe(tmp_path: Path) -> None:
     (found,) = load(write(tmp_path, text))
 
     assert is_valid(text)
-    assert (found.mode, found.foreign, found.order) == (Mode.OBSERVE, Foreign.REVERT, 0)
+    assert (found.mode, found.foreign, found.order) == ("observe", "revert", 0)
     assert (found.interval_s, found.limits) == (10.0, RemovalLimits(100, 0.5))
     assert (found.rate, found.batch) == (0, 1000)
     assert (found.store, found.accepted) == ("", frozenset())
@@ -76,7 +76,7 @@ def test_every_key_is_read() -> None:
     assert production.accepted == {Rule.OPEN}
     assert (production.controllers, audit.controllers) == ("localhost:9294", "")
     assert production.client_config().client_id == "doorkeeper-production"
-    assert audit.mode is Mode.OBSERVE
+    assert audit.mode == "observe"
 
 
 def test_secrets_are_read_when_a_client_is_created(tmp_path: Path) -> None:

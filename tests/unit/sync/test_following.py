@@ -72,7 +72,7 @@ async def test_changes_are_read_from_the_log(controller: ScriptedController) -> 
         assert last.current_leader_epoch == EPOCH
         assert fetches[-1].replica_id == -1
     finally:
-        await found.follower.close()
+        await found.follower.stop()
 
 
 async def test_only_committed_records_are_applied(controller: ScriptedController) -> None:
@@ -85,7 +85,7 @@ async def test_only_committed_records_are_applied(controller: ScriptedController
         controller.commit()
         await found.until(lambda each: B in each.changes)
     finally:
-        await found.follower.close()
+        await found.follower.stop()
 
 
 async def test_snapshot_replaces_earlier_records(controller: ScriptedController) -> None:
@@ -97,7 +97,7 @@ async def test_snapshot_replaces_earlier_records(controller: ScriptedController)
         await found.until(lambda each: each.is_following)
         assert found.follower.changes == {A: False, B: True}
     finally:
-        await found.follower.close()
+        await found.follower.stop()
 
 
 @pytest.mark.parametrize("code", [29, 31])
@@ -109,7 +109,7 @@ async def test_rejection_falls_back_to_polling(controller: ScriptedController, c
         assert not found.follower.is_following
         assert "uthorization" in found.follower.reason
     finally:
-        await found.follower.close()
+        await found.follower.stop()
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_malformed_record_falls_back_to_polling(
         assert found.follower.reason.startswith("cannot read the log: ")
         assert found.follower.changes == {}
     finally:
-        await found.follower.close()
+        await found.follower.stop()
 
 
 async def test_leader_is_discovered(controller: ScriptedController) -> None:
@@ -144,7 +144,7 @@ async def test_leader_is_discovered(controller: ScriptedController) -> None:
         try:
             await found.until(lambda each: each.is_following)
         finally:
-            await found.follower.close()
+            await found.follower.stop()
 
 
 def test_transactions_are_applied_at_commit() -> None:

@@ -37,7 +37,7 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 def rules(found: Kept) -> dict[str, int]:
-    return {each.rule: each.acls for each in found.task.holds}
+    return {each.rule.value: len(each.bindings) for each in found.task.holds}
 
 
 def held_events(found: Kept) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.acls.live_changes import stages
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
+from doorkeeper.sync import remote as remote_module
 from doorkeeper.sync.config import ClusterConfig
 from doorkeeper.sync.remote import RemoteCluster
 from testkit.acl import READ, allow, topic
@@ -32,16 +34,17 @@ def kafka() -> Iterator[DoorkeeperServer]:
     ("rate", "pauses_s"), [(0, []), (10, [1.0, 1.0, 0.5]), (100, [0.1, 0.1, 0.05])]
 )
 async def test_change_rate_is_limited(
-    kafka: DoorkeeperServer, rate: int, pauses_s: list[float]
+    kafka: DoorkeeperServer, rate: int, pauses_s: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of additions and removals alike: 10 ACLs at 10 in a second take one; 0 is no limit."""
     config = ClusterConfig(
         "a", kafka.bootstrap_servers, {}, SelectorUnion((EVERYTHING,)), rate=rate, batch=10
     )
     clock = LoopClock(0.0)
-    remote = RemoteCluster(config, set(), clock.sleep)
+    remote = RemoteCluster(config, set())
+    monkeypatch.setattr(remote_module, "asyncio", SimpleNamespace(sleep=clock.sleep))
 
-    done_s = [clock.now_s async for _ in remote.send(stages(BINDINGS[5:], BINDINGS[:5]))]
+    done_s = [clock.now_s async for _ in remote.send([*stages(BINDINGS[5:], BINDINGS[:5])])]
 
     assert clock.pauses_s == pytest.approx(pauses_s)
     assert done_s == pytest.approx([0.0, sum(pauses_s[:1]), sum(pauses_s[:2])])

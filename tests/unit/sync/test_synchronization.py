@@ -153,8 +153,8 @@ async def test_logged_change_is_looked_up_immediately(tmp_path: Path) -> None:
                 task = synchronization(server)
                 reads = status(server)["reads"]
                 for _ in range(2):
-                    read_s = task.pace.read_s
-                    eventually(lambda read_s=read_s: task.pace.read_s > read_s)  # type: ignore[misc]
+                    read_s = task.read_s
+                    eventually(lambda read_s=read_s: task.read_s > read_s)  # type: ignore[misc]
                 assert status(server)["reads"] == reads
                 kafka.add_acls([BOB])
                 loop.call_soon_threadsafe(controller.append, added(2, BOB))
@@ -187,8 +187,8 @@ async def test_many_logged_changes_cause_a_full_reading(tmp_path: Path) -> None:
                 loop.call_soon_threadsafe(controller.append, *gone)
                 eventually(lambda: not task.follower.has_news, lambda: status(server))
                 eventually(lambda: not status(server)["extra"], lambda: status(server))
-                reads, read_s = status(server)["reads"], task.pace.read_s
-                eventually(lambda: task.pace.read_s > read_s)
+                reads, read_s = status(server)["reads"], task.read_s
+                eventually(lambda: task.read_s > read_s)
                 assert status(server)["reads"] == reads
 
             loop = asyncio.get_running_loop()
