@@ -147,7 +147,6 @@ def _exactly(elements: Iterator[_Element], tag: int) -> list[_Element]:
 
 
 def _elements(data: bytes) -> Iterator[_Element]:
-    """Yield consecutive elements."""
     at = 0
     while at < len(data):
         begin, length_at = at, at + 1

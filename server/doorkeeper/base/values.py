@@ -82,7 +82,6 @@ def trim(text: str) -> str:
 
 
 def parse_value(key_type: KeyType, text: str) -> Value:
-    """Parse a text."""
     text = trim(text)
     if key_type is KeyType.BOOLEAN:
         return _boolean(text)

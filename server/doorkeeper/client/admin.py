@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -33,7 +33,7 @@ from doorkeeper.client.bindings import (
 )
 from doorkeeper.client.connection import SOFTWARE_NAME
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
-from doorkeeper.client.nodes import Nodes, RetryNeeded
+from doorkeeper.client.nodes import NodesClient, RetryNeeded
 from doorkeeper.client.scram import Altered
 from doorkeeper.client.watching import watch
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -106,7 +106,7 @@ class Deleted(Struct, frozen=True):
         return self.error or next((row.error for row in self.removed if row.error), None)
 
 
-class AdminClient:
+class AdminClient(NodesClient):
     """A client that keeps its connections open until ``close``. Calls may run concurrently."""
 
     def __init__(
@@ -117,18 +117,8 @@ class AdminClient:
         Raises:
             ValueError: an address is invalid, or there is none.
         """
-        self._nodes = Nodes(config, on_retry)
+        super().__init__(config, on_retry)
         self._tls = config.tls
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_exception: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close all connections; calls in progress fail."""
-        await self._nodes.close()
 
     async def cluster(self) -> Cluster:
         """Return the present nodes: brokers or, if so configured, controllers."""

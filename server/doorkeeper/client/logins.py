@@ -49,9 +49,7 @@ class Login(Protocol):
     @property
     def mechanism(self) -> str: ...
 
-    async def exchange(self) -> Exchange:
-        """Begin an authentication."""
-        ...
+    async def exchange(self) -> Exchange: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,6 @@ class MetadataLog:
         raise ConnectionLost(_NO_PARTITION)
 
     async def snapshot(self, position: LogPosition) -> bytes:
-        """Return the batches of a snapshot."""
         # In a thread: the first use of a tree imports construct, for 50 ms.
         await asyncio.to_thread(tree, "FetchSnapshotRequest", 0)
         parts: list[bytes] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from msgspec import Struct
 
@@ -81,7 +81,6 @@ class Nodes:
         self._cluster = None
 
     async def cluster(self) -> Cluster:
-        """Return the present nodes."""
         self.forget()
         return await self.retry(self._discover)
 
@@ -188,6 +187,25 @@ class Nodes:
             self._cluster, self._reached = cluster, True
             return cluster
         raise Unreachable("; ".join(problems))
+
+
+class NodesClient:
+    """A client of the nodes of a cluster, open until ``close``."""
+
+    def __init__(
+        self, config: ClientConfig, on_retry: Callable[[ClientError], None] | None = None
+    ) -> None:
+        self._nodes = Nodes(config, on_retry)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; calls in progress fail."""
+        await self._nodes.close()
 
 
 async def _brokers(connection: ClientConnection) -> Cluster:

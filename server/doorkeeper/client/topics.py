@@ -9,14 +9,14 @@ Source: ``OffsetFetcher`` and ``FetchCollector`` of kafka-clients 4.3.1.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError, NoSuchNode
-from doorkeeper.client.nodes import Nodes, RetryNeeded
+from doorkeeper.client.nodes import NodesClient, RetryNeeded
 from doorkeeper_wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -93,23 +93,13 @@ class Fetched(Struct, frozen=True):
     aborted: tuple[tuple[int, int], ...]
 
 
-class TopicReader:
+class TopicReader(NodesClient):
     """A reader of topics, without a group; it keeps its connections open until ``close``."""
 
     def __init__(self, config: ClientConfig) -> None:
         """Set the configuration; the first call connects."""
-        self._nodes = Nodes(config)
+        super().__init__(config)
         self._topics: dict[str, TopicDescription] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_exception: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._nodes.close()
 
     async def describe(self, topic: str) -> TopicDescription:
         """Return a topic as the cluster describes it now."""

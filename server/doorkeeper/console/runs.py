@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import click
 from msgspec import Struct
@@ -13,9 +13,6 @@ from doorkeeper.cli.acls.questions import ABSENT
 from doorkeeper.cli.acls.readings import READER, Reading
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.terminal import AUTHOR, OUTPUT, Output, json_text, printable
-
-USAGE: Final = 2
-"""The status of wrong usage."""
 
 
 class Command(Struct, frozen=True):

@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from doorkeeper.acls.explanation import explanation
 from doorkeeper.acls.model import ANY_BINDING, exactly
@@ -18,7 +18,6 @@ from doorkeeper.testing.logins import WithoutEffect, strangers_of, warn_of_stran
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
     from typing import Unpack
 
     from doorkeeper.acls.decision import Policy
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.testing.certificates import Authority, Certificate
     from doorkeeper.testing.faults import FaultControl
     from doorkeeper.testing.options import Acls, Options, ResourceOption
+
+NOT_RUNNING: Final = "the server is not running: use it in a with statement, or call start()"
 
 
 class AnyServer(ABC):
@@ -56,12 +57,7 @@ class AnyServer(ABC):
         self.start()
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     @abstractmethod
@@ -172,7 +168,6 @@ class AnyServer(ABC):
 
     @property
     def ca_file(self) -> Path:
-        """Return the file with the CA certificate for clients."""
         return self._signer().file
 
     def client_certificate(self, name: str) -> Certificate:
@@ -262,7 +257,6 @@ class AnyServer(ABC):
     # --- for those who start it
 
     def _keys(self) -> dict[str, str]:
-        """Return the keys of server.properties."""
         given = self.configuration
         tls: dict[str, str] = {}
         if given.encrypts:
@@ -279,9 +273,7 @@ class AnyServer(ABC):
         if name is not None and name not in names:
             raise ValueError(f"listener: found {name!r}; allowed: {', '.join(names)}")
         if not self._addresses:
-            raise RuntimeError(
-                "the server is not running: use it in a with statement, or call start()"
-            )
+            raise RuntimeError(NOT_RUNNING)
         return name or names[0]
 
     def _place(self) -> Path:

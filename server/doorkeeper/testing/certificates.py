@@ -52,7 +52,6 @@ class Authority:
         self._clients: dict[str, Certificate] = {}
 
     def server(self) -> Certificate:
-        """Return a certificate for localhost."""
         names = x509.SubjectAlternativeName(
             [
                 x509.DNSName("localhost"),

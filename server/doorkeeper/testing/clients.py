@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.client.config import ClientConfig as AdminClientConfig
 from doorkeeper.client.logins import Password
+from doorkeeper.testing.configuration import MODULES, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.testing.certificates import Certificate
-
-
-_MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +72,8 @@ class ClientSettings:
             "security.protocol": self.security_protocol,
         }
         if self.mechanism is not None:
-            module = _MODULES[self.mechanism]
-            login = f"username={_quote(self.user)} password={_quote(self.password)}"
+            module = MODULES[self.mechanism]
+            login = f"username={quote(self.user or '')} password={quote(self.password or '')}"
             keys["sasl.mechanism"] = self.mechanism
             keys["sasl.jaas.config"] = f"{module} required {login};"
         if self.ca_file is not None:
@@ -119,26 +113,8 @@ class ClientSettings:
         return keys
 
 
-def _quote(text: str | None) -> str:
-    escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 def properties_text(values: Mapping[str, str]) -> str:
-    """Return the text of a Java properties file, ASCII only; keys are plain words with dots."""
-    return "".join(f"{key}={_escape(value)}\n" for key, value in values.items())
+    """Return the text of a Java properties file, ASCII only."""
+    import javaproperties
 
-
-def _escape(value: str) -> str:
-    """Escape a value: non-ASCII characters, backslashes, and a leading blank."""
-    pairs = value.encode("utf-16-be", "surrogatepass")
-    units = [int.from_bytes(pairs[at : at + 2]) for at in range(0, len(pairs), 2)]
-    return "".join(_character(unit, first=at == 0) for at, unit in enumerate(units))
-
-
-def _character(unit: int, *, first: bool) -> str:
-    if unit == ord("\\"):
-        return "\\\\"
-    if ord(" ") < unit < 127 or (unit == ord(" ") and not first):
-        return chr(unit)
-    return f"\\u{unit:04x}"
+    return "".join(f"{javaproperties.join_key_value(*pair)}\n" for pair in values.items())

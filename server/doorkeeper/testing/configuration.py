@@ -43,7 +43,15 @@ LISTENERS: Final = {
 CONTROL: Final = "TESTING"
 """The additional listener of a process, on which the test reads and changes its ACLs."""
 
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+MODULES: Final = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": _SCRAM_MODULE,
+    "SCRAM-SHA-512": _SCRAM_MODULE,
+}
+"""The available mechanisms, and the login module of each."""
+
+MECHANISMS: Final = tuple(MODULES)
 ADMIN: Final = "admin"
 ADMIN_PASSWORD: Final = "admin-secret"  # noqa: S105  known to every test
 
@@ -54,8 +62,6 @@ _ADMINISTRATORS = {
     "SASL_SSL": f"User:{ADMIN}",
     "MTLS": f"User:CN={ADMIN}",
 }
-_PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SCRAM_ITERATIONS = 4096
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _LEARNING = "doorkeeper.cli.learn.authorizer.LearningAuthorizer"
@@ -141,7 +147,6 @@ def to_json(config: Configuration) -> dict[str, Any]:
 
 
 def from_json(value: dict[str, Any]) -> Configuration:
-    """Return what ``to_json`` was given."""
     return Configuration(
         **{**value, "bindings": tuple(_binding(each) for each in value["bindings"])}
     )
@@ -261,16 +266,17 @@ def _versions_of(kafka: object) -> str:
 def _jaas(config: Configuration, mechanism: str) -> str:
     if mechanism != "PLAIN":
         return f"{_SCRAM_MODULE} required;"
-    words = (f"{_word(f'user_{user}')}={_quote(p)}" for user, p in config.users.items())
-    return f"{_PLAIN_MODULE} required {' '.join(words)};"
+    words = (f"{_word(f'user_{user}')}={quote(p)}" for user, p in config.users.items())
+    return f"{MODULES['PLAIN']} required {' '.join(words)};"
 
 
 def _word(text: str) -> str:
     # The words of JAAS that need no quotes.
-    return text if re.fullmatch("[A-Za-z0-9_$-]+", text) else _quote(text)
+    return text if re.fullmatch("[A-Za-z0-9_$-]+", text) else quote(text)
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
+    """Return a value of JAAS in quotation marks."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

@@ -11,25 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from doorkeeper.acls.decision import Question
 from doorkeeper.acls.explanation import explanation
-from doorkeeper.cli.learn.recorder import request_question
-from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.testing.answers import reason_of
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.decision import Policy, Question
     from doorkeeper.acls.explanation import Explanation
-    from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.authorizer.contract import Action
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-
-_ANY: Final = "*"
 
 KEPT: Final = 10_000
 """The refusals that are kept, the newest ones: a client may try again all day."""
@@ -82,62 +74,29 @@ class Denial(Struct, frozen=True):
 
 
 class Denials:
-    """Records the refusals of an authorizer; the server's thread appends, tests read."""
+    """The refusals of an authorizer; the server's thread records, tests read."""
 
-    def __init__(
-        self, guarded: GuardedAuthorizer, state: Callable[[], tuple[Policy, Snapshot] | None]
-    ) -> None:
-        """Follow the decisions; a recorder that is there already, the audit log, stays."""
+    def __init__(self, state: Callable[[], tuple[Policy, Snapshot] | None]) -> None:
         self._state = state
-        self._next = guarded.on_decision
         self._found: list[Denial] = []
-        guarded.on_decision = self._record
-        guarded.on_type_decision = self._record_type
 
     def refusals(self, principal: str | None = None) -> list[Denial]:
         """Return the refusals of a principal, or of all, in order."""
         return [denial for denial in tuple(self._found) if principal in (None, denial.principal)]
 
-    def _record(
-        self,
-        context: AuthorizableRequestContext,
-        actions: Sequence[Action],
-        results: Sequence[AuthorizationResult],
-    ) -> None:
-        for action, result in zip(actions, results, strict=True):
-            if result is AuthorizationResult.DENIED and action.log_if_denied:
-                resource = action.resource
-                question = request_question(
-                    context, action.operation, resource.resource_type, resource.name
-                )
-                self._add(context, question, self._state())
-        if self._next is not None:
-            self._next(context, actions, results)
-
-    def _record_type(
-        self,
-        context: AuthorizableRequestContext,
-        operation: AclOperation,
-        resource_type: ResourceType,
-        result: AuthorizationResult,
-    ) -> None:
-        """Record that a permission on any resource of a type is missing."""
-        if result is AuthorizationResult.DENIED:
-            question = request_question(context, operation, resource_type, _ANY)
-            self._add(context, question, None, on_any=True)
-
-    def _add(
+    def record(
         self,
         context: AuthorizableRequestContext,
         question: Question,
-        state: tuple[Policy, Snapshot] | None,
-        *,
-        on_any: bool = False,
+        allowed: bool,
+        log_if_denied: bool | None,
     ) -> None:
-        api = API_NAMES.get(context.request_type)
-        if api is None:
-            # The test asks for a decision: no request.
+        """Take an access; see ``doorkeeper.cli.learn.recorder.OnAccess``."""
+        if allowed or log_if_denied is False:
             return
+        on_any = log_if_denied is None
+        state = None if on_any else self._state()
+        api = API_NAMES[context.request_type]
         self._found.append(Denial(question, api, context.client_id, state, on_any))
         if len(self._found) > 2 * KEPT:
             self._found = self._found[-KEPT:]

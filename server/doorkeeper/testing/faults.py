@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from enum import Enum
-from types import TracebackType
 from typing import Final, Self
 
 from doorkeeper.acls.formats.names import suggestion
@@ -65,12 +64,7 @@ class Fault:
         self._all.begin(self)
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self._all.end(self)
 
     @property

@@ -32,8 +32,8 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import read_policy
-from doorkeeper.testing.any_server import AnyServer
-from doorkeeper.testing.configuration import CONTROL, Configuration, to_json
+from doorkeeper.testing.any_server import NOT_RUNNING, AnyServer
+from doorkeeper.testing.configuration import CONTROL, MODULES, Configuration, to_json
 from doorkeeper.testing.faults import FaultControl
 from doorkeeper.testing.log_lines import LogLines
 from doorkeeper.testing.options import Options
@@ -44,20 +44,12 @@ T = TypeVar("T")
 CONTROL_USER: Final = "doorkeeper-testing"
 START_S: Final = 60.0
 STOP_S: Final = 20.0
-_NOT_RUNNING: Final = "the server is not running: use it in a with statement, or call start()"
-_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
 class DoorkeeperProcess(AnyServer):
     """A server in a process of its own."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        """Set the options; ``with``, or ``start``, starts the server.
-
-        Raises:
-            ValueError: the value of an option is invalid.
-            TypeError: an option is unknown.
-        """
         super().__init__(**options)
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
@@ -102,7 +94,7 @@ class DoorkeeperProcess(AnyServer):
     @property
     def pid(self) -> int:
         if self._process is None:
-            raise RuntimeError(_NOT_RUNNING)
+            raise RuntimeError(NOT_RUNNING)
         return self._process.pid
 
     @property
@@ -114,7 +106,7 @@ class DoorkeeperProcess(AnyServer):
     def faults(self) -> FaultControl:
         """Return the fault injection, valid until the process ends."""
         if self._fault_socket is None or self._process is None:
-            raise RuntimeError(_NOT_RUNNING)
+            raise RuntimeError(NOT_RUNNING)
         with self._lock:
             self._faults = self._faults or RemoteFaults(self._fault_socket)
             return self._faults
@@ -219,7 +211,7 @@ class DoorkeeperProcess(AnyServer):
 
     def _with_control(self, keys: dict[str, str]) -> dict[str, str]:
         prefix = f"listener.name.{CONTROL.lower()}"
-        login = f'{_PLAIN} required user_{CONTROL_USER}="{self._password}";'
+        login = f'{MODULES["PLAIN"]} required user_{CONTROL_USER}="{self._password}";'
         super_users = f"{keys['super.users']};User:{CONTROL_USER}".lstrip(";")
         return {
             **keys,

@@ -55,7 +55,7 @@ from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.outcome import Results
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.answers import Answer, operation_of, question_of, resource_of, text_of
-from doorkeeper.testing.any_server import AnyServer
+from doorkeeper.testing.any_server import NOT_RUNNING, AnyServer
 from doorkeeper.testing.configuration import credentials_of, initial_change
 from doorkeeper.testing.denials import Denial, Denials, expect
 from doorkeeper.testing.fast_imports import fast_imports
@@ -75,12 +75,6 @@ class DoorkeeperServer(AnyServer):
     """A server in a thread of this process."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        """Set the options; ``with``, or ``start``, starts the server.
-
-        Raises:
-            ValueError: the value of an option is invalid.
-            TypeError: an option is unknown.
-        """
         super().__init__(**options)
         self._thread: LoopThread | None = None
         self._assembly: Assembly | None = None
@@ -127,7 +121,6 @@ class DoorkeeperServer(AnyServer):
 
     @property
     def faults(self) -> LocalFaults:
-        """Return the fault injection."""
         self._running()
         assert self._faults is not None, "made when it started"
         return self._faults
@@ -229,8 +222,8 @@ class DoorkeeperServer(AnyServer):
                 return authorizer.policy, authorizer.snapshot
             return None
 
-        self._denials = Denials(guarded, state)
-        self._recorder = Recorder(guarded, time.time_ns)
+        self._denials = Denials(state)
+        self._recorder = Recorder(guarded, time.time_ns, self._denials.record)
 
     def acls(self) -> list[AclBinding]:
         guarded, _ = self._acls()
@@ -258,7 +251,15 @@ class DoorkeeperServer(AnyServer):
     ) -> Answer:
         if self._decides_by_acls():
             return super()._answer(principal, operation, resource, expected=expected)
-        return self._ask_authorizer(principal, operation, resource, expected=expected)
+        # A custom authorizer is asked as by a request on the first listener.
+        question = question_of(principal, operation, resource)
+        guarded = self._running().guarded
+        listener = self.configuration.listeners[0]
+
+        async def ask() -> bool:
+            return guarded is None or decide(guarded, question, listener)
+
+        return Answer(question, allowed=self._run(ask()), expected=expected)
 
     def _warn_of_stranger(self, principal: str) -> None:
         users = self._running().log.state.credentials.names()
@@ -271,24 +272,6 @@ class DoorkeeperServer(AnyServer):
             isinstance(authorizer, StandardAuthorizer)
             and type(authorizer).authorize is StandardAuthorizer.authorize
         )
-
-    def _ask_authorizer(
-        self,
-        principal: str,
-        operation: str | AclOperation,
-        resource: ResourceOption,
-        *,
-        expected: bool,
-    ) -> Answer:
-        """Ask a custom authorizer, like a request on the first listener."""
-        question = question_of(principal, operation, resource)
-        guarded = self._running().guarded
-        listener = self.configuration.listeners[0]
-
-        async def ask() -> bool:
-            return guarded is None or decide(guarded, question, listener)
-
-        return Answer(question, allowed=self._run(ask()), expected=expected)
 
     def _state(self) -> tuple[Policy, Snapshot]:
         authorizer = self.authorizer
@@ -305,9 +288,7 @@ class DoorkeeperServer(AnyServer):
 
     def _running(self) -> Assembly:
         if self._assembly is None:
-            raise RuntimeError(
-                "the server is not running: use it in a with statement, or call start()"
-            )
+            raise RuntimeError(NOT_RUNNING)
         return self._assembly
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:

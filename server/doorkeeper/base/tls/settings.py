@@ -20,7 +20,6 @@ class TlsSettings(KeyValues, frozen=True, kw_only=True):
     security_protocol: str
 
     def __getitem__(self, key: Key[T]) -> T:
-        """Return a value."""
         try:
             return super().__getitem__(key)
         except ValueError as error:
