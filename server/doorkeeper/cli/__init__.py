@@ -68,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as end:
         if "doorkeeper.server.runtime.threads" in sys.modules:
             # A plug-in's thread that never ends must not keep the process alive.
-            from doorkeeper.server.runtime.threads import (
-                leave_threads_behind,
-            )
+            from doorkeeper.server.runtime.threads import leave_threads_behind
 
             leave_threads_behind(end.code)
         raise

@@ -9,7 +9,7 @@ import click
 
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.stores import AuditVerdict
-from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show, show_json
+from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.progress import progress
@@ -58,10 +58,8 @@ def verify(folder: Path, output: str) -> None:
     except OSError as error:
         fail([f"{error.filename or folder}: {error.strerror}"])
     examined = _examined(folder, verdict)
-    if output == "json":
-        show_json(verdict.as_json() | examined.record())
-    else:
-        show(_verdict_lines(folder, verdict))
+    record = verdict.as_json() | examined.record()
+    show_result(output, record, [*_verdict_lines(folder, verdict)])
     if not verdict.problems:
         examined.fail_if_nothing()
     if not verdict.is_whole:

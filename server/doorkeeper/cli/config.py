@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.json_records.stores import (
     BrokerCheck,
     ConfigCheck,
+    ConfigValue,
     ConfigValues,
     ForgottenValues,
 )
@@ -22,19 +24,20 @@ from doorkeeper.cli.options import (
     load_settings,
     override_option,
 )
-from doorkeeper.cli.origins import origins_of
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
-from doorkeeper.cli.terminal import fail, printable, show_json
+from doorkeeper.cli.terminal import fail, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import find_key
+from doorkeeper.server.config.settings import Settings, default_of, meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredConfig
     from doorkeeper.server.state.state import State
@@ -210,11 +213,6 @@ def _take_jaas_file(overrides: Sequence[str]) -> tuple[str | None, list[str]]:
     ]
 
 
-def _show_warnings(warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        click.echo(f"warning: {printable(warning)}")
-
-
 def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: str) -> None:
     from doorkeeper.server.app.config_check import check_configuration
     from doorkeeper.server.app.errors import StartError
@@ -227,15 +225,8 @@ def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: 
             [str(problem) for problem in error.problems],
             getattr(error, "warnings", ()),
         )
-    if output == "json":
-        record: ConfigCheck = {
-            "file": str(file),
-            "errors": list(errors),
-            "warnings": list(warnings),
-        }
-        show_json(record)
-    else:
-        _show_warnings(warnings)
+    record = ConfigCheck(file=str(file), errors=list(errors), warnings=list(warnings))
+    show_result(output, record, [f"warning: {printable(warning)}" for warning in warnings])
     if errors:
         fail(errors)
     if strict and warnings:
@@ -267,23 +258,43 @@ def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value and its source, of the configuration FILE or of the defaults."""
     # Values that have no effect are listed too: a file may be shared with brokers.
     rows = origins_of(load_settings(file, overrides))
-    if output == "json":
-        values: ConfigValues = {
-            "values": [
-                {
-                    "key": row.key,
-                    "value": row.value,
-                    "source": row.source,
-                    "hasEffect": row.has_effect,
-                }
-                for row in rows
-            ]
-        }
-        show_json(values)
-        return
-    for row in rows:
-        note = "" if row.has_effect else "; no effect"
-        click.echo(f"{row.key}={row.value or ''}  ({row.source}{note})")
+    lines = [
+        f"{row['key']}={row['value'] or ''}"
+        f"  ({row['source']}{'' if row['hasEffect'] else '; no effect'})"
+        for row in rows
+    ]
+    show_result(output, ConfigValues(values=rows), lines)
+
+
+HIDDEN = "(hidden)"
+DEFAULT = "default"
+
+# DescribeConfigs hides undeclared keys such as super.users as a broker does, but the operator of
+# this machine may see them.
+_SHOWN_ALTHOUGH_UNDECLARED = frozenset(
+    key.name for key in KEYS.values() if not key.declared and key.type is not KeyType.PASSWORD
+)
+
+
+def origins_of(settings: Settings) -> list[ConfigValue]:
+    """Return all keys with an effect and all other entries, sorted by key.
+
+    The values of passwords and of undeclared keys, which may be secrets, are hidden. An undeclared
+    key counts as having an effect, because plug-ins may read it.
+    """
+    entries = {entry.key: entry for entry in (*settings.static, *settings.dynamic.entries())}
+    rows = []
+    for name in sorted(KEYS.keys() | entries.keys()):
+        has_effect = not find_key(name).without_effect
+        if name in entries:
+            hidden = meaning_of(name).sensitive and name not in _SHOWN_ALTHOUGH_UNDECLARED
+            value = HIDDEN if hidden else without_login(entries[name].value.strip())
+            source = entries[name].source
+        else:
+            value = KEYS[name].default if default_of(name) is None else default_of(name)
+            source = DEFAULT
+        rows.append(ConfigValue(key=name, value=value, source=source, hasEffect=has_effect))
+    return rows
 
 
 @command.command(
@@ -316,17 +327,14 @@ def reset(
     # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = settings_at(store, overrides)
     forgotten = asyncio.run(forget(settings, None if every else keys))
-    if output == "json":
-        record: ForgottenValues = {
-            "forgotten": [{"key": row.name, "broker": row.broker or None} for row in forgotten]
-        }
-        show_json(record)
-        return
-    for row in forgotten:
-        where = f"broker {row.broker}" if row.broker else "the cluster"
-        click.echo(f"reset: {row.name} of {where}")
-    if not forgotten:
-        click.echo("nothing to reset")
+    record: ForgottenValues = {
+        "forgotten": [{"key": row.name, "broker": row.broker or None} for row in forgotten]
+    }
+    lines = [
+        f"reset: {row.name} of {f'broker {row.broker}' if row.broker else 'the cluster'}"
+        for row in forgotten
+    ]
+    show_result(output, record, lines or ["nothing to reset"])
 
 
 async def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:

@@ -9,7 +9,7 @@ import click
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.json_records.stores import ExampleFiles, InstalledExamples
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
-from doorkeeper.cli.terminal import fail, show, show_json
+from doorkeeper.cli.terminal import fail, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -50,18 +50,17 @@ Examples:
 def list_(name: str | None, output: str) -> None:
     """Print all examples, or the files of one."""
     if name is not None:
-        _show_files([path for path, _ in files_of(EXAMPLES[name])], output)
+        paths = [path for path, _ in files_of(EXAMPLES[name])]
+        show_result(output, ExampleFiles(files=paths), paths)
         return
-    if output == "json":
-        record: InstalledExamples = {
-            "examples": [
-                {"name": name, "summary": example.summary} for name, example in EXAMPLES.items()
-            ]
-        }
-        show_json(record)
-        return
+    record: InstalledExamples = {
+        "examples": [
+            {"name": name, "summary": example.summary} for name, example in EXAMPLES.items()
+        ]
+    }
     width = max(map(len, EXAMPLES))
-    show(f"{name:{width}}  {example.summary}" for name, example in EXAMPLES.items())
+    lines = [f"{name:{width}}  {example.summary}" for name, example in EXAMPLES.items()]
+    show_result(output, record, lines)
 
 
 @command.command(
@@ -94,12 +93,5 @@ def copy(name: str, folder: Path, output: str, *, overwrite: bool) -> None:
             write_whole(target, source.read_bytes())
         except OSError as error:
             fail([f"{target}: cannot write: {error.strerror}"])
-    _show_files([str(target) for target, _ in files], output)
-
-
-def _show_files(names: list[str], output: str) -> None:
-    if output == "json":
-        record: ExampleFiles = {"files": names}
-        show_json(record)
-    else:
-        show(names)
+    paths = [str(target) for target, _ in files]
+    show_result(output, ExampleFiles(files=paths), paths)

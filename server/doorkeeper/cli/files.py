@@ -1,4 +1,7 @@
-"""Files that commands replace as a whole, so that a crash leaves the old or the new content."""
+"""Files that commands read, and those that they replace as a whole.
+
+A crash leaves the old or the new content.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,27 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+
+from doorkeeper.base.encodings import not_utf8
+from doorkeeper.cli.terminal import FAILED, fail
+
+
+def read_text(path: Path, status: int = FAILED) -> str:
+    """Return the text of a file; an error ends the process with ``status``."""
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        fail([f"{path}: {error.strerror}"], status)
+    except UnicodeDecodeError as error:
+        fail([f"{path}: {not_utf8(error)}"], status)
+
+
+def write_text(path: Path, text: str, status: int = FAILED) -> None:
+    """Replace a file as a whole; an error ends the process with ``status``."""
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        fail([f"{path}: {error.strerror}"], status)
 
 
 def write_whole(path: Path, data: bytes) -> None:

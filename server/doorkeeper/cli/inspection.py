@@ -38,7 +38,6 @@ class Examined(Struct, frozen=True):
     """What is missing and where, such as ``audit: no audit log in this folder``."""
 
     def record(self) -> dict[str, int]:
-        """Return the number for JSON."""
         return {"examined": self.number}
 
     def fail_if_nothing(self, status: int = FAILED) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from doorkeeper.acls.model import Principal
+from doorkeeper.acls.model import Principal, ResourceType
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
@@ -91,6 +91,27 @@ def override_option(command: Command) -> Command:
     return overrides(jaas_file(command))
 
 
+RESOURCES: Final = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    "delegation_token": ResourceType.DELEGATION_TOKEN,
+    "user_principal": ResourceType.USER,
+}
+"""The parameters of ``options_of_resources`` but the cluster, which has no name."""
+
+
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options to a command, in this order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def options_of_resources(*, multiple: bool) -> tuple[Callable[[Command], Command], ...]:
     """Return the options that name resources, one or several of each type."""
     return (
@@ -101,11 +122,6 @@ def options_of_resources(*, multiple: bool) -> tuple[Callable[[Command], Command
         named_option("--delegation-token", type=utf8, multiple=multiple),
         named_option("--user-principal", type=utf8, multiple=multiple),
     )
-
-
-output_option = named_option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 
 
 # Linux passes arguments as bytes, and Python decodes others than UTF-8 to lone surrogates, which

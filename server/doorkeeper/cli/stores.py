@@ -50,7 +50,6 @@ def store_address(text: str) -> Address:
 def store_argument(
     name: str = "store", metavar: str = "ADDRESS"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return an argument that is the address of a store."""
     return click.argument(
         name, metavar=metavar, type=store_address, shell_complete=complete_address
     )
@@ -107,16 +106,14 @@ async def open_backup(address: Address) -> AsyncIterator[Portable]:
     Raises:
         StorageError: there is none, or it cannot be read.
     """
-    from doorkeeper.server.state.storage import (
-        portable_embedded,
-    )
+    from doorkeeper.server.state.storage import portable_embedded
 
     async with portable_embedded.reading_file(Path(address.target), address.target) as backup:
         yield backup
 
 
 @asynccontextmanager
-async def open_history(address: Address, overrides: Sequence[str] = ()) -> AsyncIterator[Portable]:
+async def open_history(address: Address) -> AsyncIterator[Portable]:
     """Open the store or the backup at an address for reading; servers may be using it.
 
     Raises:
@@ -127,7 +124,7 @@ async def open_history(address: Address, overrides: Sequence[str] = ()) -> Async
         async with open_backup(address) as backup:
             yield backup
         return
-    location = place_of(settings_at(address, overrides))
+    location = place_of(settings_at(address))
     async with open_for_reading(location, alone=False) as store:
         yield store
 
@@ -140,9 +137,7 @@ async def open_for_reading(location: Place, *, alone: bool) -> AsyncIterator[Por
         StorageError: there is none, it is in use, or it cannot be read.
     """
     if isinstance(location, DataFolder):
-        from doorkeeper.server.state.storage import (
-            portable_embedded,
-        )
+        from doorkeeper.server.state.storage import portable_embedded
 
         async with portable_embedded.reading(location.path, alone=alone) as embedded:
             yield embedded

@@ -99,9 +99,7 @@ def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
         PemError: there is none, or several, it is malformed, or the password is wrong.
     """
     from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import (
-        load_der_private_key,
-    )
+    from cryptography.hazmat.primitives.serialization import load_der_private_key
 
     keys = _of_kind(data, "PRIVATE KEY")
     if len(keys) > 1:

@@ -257,9 +257,7 @@ def _jks(
 
 
 def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> ServerIdentity:
-    from cryptography.hazmat.primitives.serialization import (
-        load_der_private_key,
-    )
+    from cryptography.hazmat.primitives.serialization import load_der_private_key
     from cryptography.x509 import load_der_x509_certificate
 
     store = _jks(settings, SSL_KEYSTORE_LOCATION, data, password)

@@ -22,7 +22,12 @@ from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.readings import read_at, reading_progress
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
+from doorkeeper.cli.options import (
+    JAAS_FILE_KEY,
+    PROPERTIES_FILE,
+    override_option,
+    with_options,
+)
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import say, say_once
@@ -63,7 +68,6 @@ STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
 def address_argument(
     name: str, metavar: str | None = None, *, required: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return an argument that is an address."""
     return click.argument(
         name, metavar=metavar, required=required, type=address, shell_complete=complete_address
     )
@@ -255,13 +259,7 @@ def location_options(
         ]
     if has_policy:
         options.append(named_option("--config", "-c", "file", type=click.Path(path_type=Path)))
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return argument(command)
-
-    return add
+    return with_options(argument, *options)
 
 
 def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:

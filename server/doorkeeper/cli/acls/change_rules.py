@@ -71,7 +71,6 @@ class Acceptance(Struct, frozen=True):
     any_share: bool = False
 
     def rules(self, cluster: LiveCluster, plan: Plan) -> Rules:
-        """Return the rules for a plan."""
         limits = None
         if not self.any_number:
             limits = RemovalLimits(scope=plan.unchanged + len(plan.removed))
@@ -124,7 +123,6 @@ def _own_credentials(entities: EntityPlan, scram: ScramLogin | None) -> Iterator
 
 
 def own_credential(scram: ScramLogin) -> Held:
-    """Return why the credential of a login is not removed."""
     reason = f"this login uses the user {scram.user} with {scram.mechanism}, which would be deleted"
     return Held(Rule.LOCK_OUT, frozenset(), reason)
 

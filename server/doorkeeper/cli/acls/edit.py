@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.acls.filters import known_bindings
+from doorkeeper.acls.formats.listing import resource_text
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
@@ -52,7 +53,6 @@ from doorkeeper.cli.acls.printing import (
     entries_text,
     java_text,
     kafka_listing,
-    resource_text,
     table,
 )
 from doorkeeper.cli.acls.readings import reading_progress

@@ -24,7 +24,7 @@ from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, ef
 from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper.acls.regions import Extent, NameSet
 from doorkeeper.acls.words import region_words, resource_words
-from doorkeeper.cli.acls.explanations import because, decision_record
+from doorkeeper.cli.acls.explanations import because, decision_record, question_record
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
@@ -60,7 +60,6 @@ class States(NamedTuple):
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
     def difference(self) -> EffectiveDifference:
-        """Return the decisions that change from one to the other."""
         with progress("comparing decisions"):
             changes = effective_changes(self.before, self.after)
         return EffectiveDifference(changes, *self)
@@ -75,7 +74,6 @@ class EffectiveDifference(Struct, frozen=True):
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
     def decisions(self, example: Question) -> tuple[Decision, Decision]:
-        """Return the decisions before and after."""
         return explain(*self.before, example), explain(*self.after, example)
 
 
@@ -115,7 +113,6 @@ def take_states(
 
 
 def summary(changes: Collection[EffectiveChange]) -> str:
-    """Return the number of regions."""
     if not changes:
         return "No decision changes."
     more = sum(change.allowed for change in changes)
@@ -189,11 +186,7 @@ def _record(difference: EffectiveDifference, change: EffectiveChange) -> Region:
         "exceptHosts": list(change.other_hosts),
         "operations": [operation.name for operation in change.operations],
         "example": {
-            "principal": example.principal,
-            "host": example.host,
-            "operation": example.operation.name,
-            "resourceType": example.resource_type.name,
-            "name": example.name,
+            **question_record(example),
             "before": before,
             "after": after,
         },

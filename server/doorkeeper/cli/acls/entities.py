@@ -197,7 +197,6 @@ async def _entities_at(location: Location, of_files: EntitySet) -> list[Entity]:
 
 
 def line_of(change: EntityChange) -> str:
-    """Return a change as a line."""
     before, after = change
     sign = "+" if before is None else "-" if after is None else "~"
     return f"{sign} {printable(_subject(change.entity))}: {printable(', '.join(_details(change)))}"

@@ -35,6 +35,7 @@ from doorkeeper.cli.acls.near_misses import NearMisses, near_misses_in
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.json_records.questions import Decision as DecisionRecord
 from doorkeeper.cli.json_records.questions import Explanation as ExplanationRecord
+from doorkeeper.cli.json_records.questions import Question as QuestionRecord
 from doorkeeper.cli.terminal import paint, printable
 
 SHOWN_MAX = 40
@@ -54,7 +55,6 @@ class Answer(Struct, frozen=True):
 
 
 def sentence(explanation: Explanation) -> str:
-    """Return the decision as a sentence."""
     question = explanation.question
     may = "may" if explanation.decision.allowed else "may not"
     where = "" if question.host == ANY_HOST else f" from {question.host}"
@@ -63,7 +63,6 @@ def sentence(explanation: Explanation) -> str:
 
 
 def because(policy: Policy, snapshot: Snapshot, question: Question, decision: Decision) -> str:
-    """Return the reason for a decision."""
     if decision.rule is RuleKind.SUPER_USER:
         return f"{printable(question.principal)} is a super user, whom ACLs do not restrict"
     if decision.binding is not None:
@@ -160,7 +159,6 @@ def implying_operations(operation: AclOperation) -> list[AclOperation]:
 
 
 def lines_of(answer: Answer) -> list[str]:
-    """Return an explanation as lines."""
     explanation = answer.explanation
     question, decision, flip = explanation.question, explanation.decision, explanation.flip
     head = paint("ALLOWED", "green", bold=True)
@@ -231,18 +229,11 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
 
 
 def record_of(answer: Answer) -> ExplanationRecord:
-    """Return an explanation as a record."""
     explanation = answer.explanation
     question, decision, flip = explanation.question, explanation.decision, explanation.flip
     kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     return {
-        "question": {
-            "principal": question.principal,
-            "host": question.host,
-            "operation": question.operation.name,
-            "resourceType": question.resource_type.name,
-            "name": question.name,
-        },
+        "question": question_record(question),
         "allowed": decision.allowed,
         "rule": decision.rule.value,
         "because": because(answer.policy, answer.snapshot, question, decision),
@@ -267,13 +258,22 @@ def record_of(answer: Answer) -> ExplanationRecord:
     }
 
 
+def question_record(question: Question) -> QuestionRecord:
+    return {
+        "principal": question.principal,
+        "host": question.host,
+        "operation": question.operation.name,
+        "resourceType": question.resource_type.name,
+        "name": question.name,
+    }
+
+
 def one_record(binding: AclBinding) -> AclRecord:
     """Return the record of a binding, as in a set of ACLs."""
     return next(records((binding,)))
 
 
 def decision_record(decision: Decision) -> DecisionRecord:
-    """Return a decision for JSON."""
     binding = decision.binding
     return {
         "allowed": decision.allowed,

@@ -23,11 +23,11 @@ from doorkeeper.cli.acls.addresses import (
 from doorkeeper.cli.acls.ownership import selector_of, selectors
 from doorkeeper.cli.acls.plan_options import STATUSES
 from doorkeeper.cli.acls.plans import side_of
-from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.files import write_text
 from doorkeeper.cli.json_records.questions import AclSet
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
-from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import has_json
 from doorkeeper.cli.vocabulary.options import named_option
@@ -73,10 +73,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     if out_file is None:
         _write_stdout(text)
         return
-    try:
-        write_whole(out_file, text.encode())
-    except OSError as error:
-        fail([f"{out_file}: {error.strerror}"])
+    write_text(out_file, text)
     say(f"{len(bindings)} ACLs of {side_of(location, contents)} written to {out_file}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -18,19 +18,19 @@ from doorkeeper.acls.lint import lint as findings_of
 from doorkeeper.acls.model import ANY_BINDING, AclBinding
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import files, several_of
+from doorkeeper.cli.files import read_text, write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
-from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option
 from doorkeeper.cli.vocabulary.progress import progress
 
 PAGE: Final = "docs/reference/lint-rules.md"
@@ -59,6 +59,11 @@ def _codes(
             raise click.BadParameter(f"found {start!r}; allowed: {', '.join(CODES)}, E, W")
     beginnings = tuple(start.upper() for start in starts)
     return frozenset(code for code in CODES if code.startswith(beginnings))
+
+
+def _known_option(name: str, default_text: str) -> Callable[[Decorated], Decorated]:
+    path = click.Path(path_type=Path)
+    return named_option(name, type=path, shell_complete=files, default_text=default_text)
 
 
 @click.command(
@@ -96,18 +101,8 @@ Examples:
     default_text="none",
 )
 @named_option("--implied", is_flag=True)
-@named_option(
-    "--known-users",
-    type=click.Path(path_type=Path),
-    shell_complete=files,
-    default_text="the SCRAM users of a store, else unknown",
-)
-@named_option(
-    "--known-topics",
-    type=click.Path(path_type=Path),
-    shell_complete=files,
-    default_text="the topics of a store, else unknown",
-)
+@_known_option("--known-users", "the SCRAM users of a store, else unknown")
+@_known_option("--known-topics", "the topics of a store, else unknown")
 @json_output(Findings)
 @named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
 @inspects
@@ -130,14 +125,15 @@ def lint(
     # for which another one is not redundant.
     codes = (select or frozenset(CODES)) - ignore
     today = datetime.fromtimestamp(time.time_ns() // 1_000_000_000, UTC).date()
-    accepted = [placed.acceptance for placed in state.accepted if placed.acceptance.until >= today]
+    contents = state.contents
+    accepted = [each.acceptance for each in contents.accepted if each.acceptance.until >= today]
 
     def accepts(code: str, binding: AclBinding) -> bool:
         return any(acceptance.accepts(code, binding) for acceptance in accepted)
 
     known = KnownNames(
-        state.users if known_users is None else _names_in(known_users),
-        state.topics if known_topics is None else _names_in(known_topics),
+        contents.users if known_users is None else _names_in(known_users),
+        contents.topics if known_topics is None else _names_in(known_topics),
     )
     with progress("looking for findings"):
         findings = findings_of(
@@ -148,24 +144,22 @@ def lint(
             accepts=accepts if accepted else None,
             known=known,
         )
-    if output == "json":
-        report: Findings = {
-            "findings": [_record(finding, state.location) for finding in findings],
-            **state.record(),
-        }
-        show_json(report)
-    else:
-        for finding in findings:
-            show(_lines(finding, state.location))
+    report: Findings = {
+        "findings": [_record(finding, state.location) for finding in findings],
+        **state.record(),
+    }
+    lines = [line for finding in findings for line in _lines(finding, state.location)]
+    show_result(output, report, lines)
+    if output != "json":
         # On stderr, so that stdout has findings only.
         for line in state.lines():
             say(line)
     if fix_file is not None:
         _write(fix_file, state.snapshot, findings)
-    for position, past in state.accepted:
+    for position, past in contents.accepted:
         if past.until < today:
-            code, until, reason = past.code, past.until, past.reason
-            say(f"note: {position}: the acceptance of {code} expired on {until}: {reason}")
+            what = f"the acceptance of {past.code} expired on {past.until}"
+            say(f"note: {position}: {what}: {past.reason}")
     certain = sum(finding.severity is Severity.ERROR for finding in findings)
     state.examined.fail_if_nothing(FAILED)
     say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")
@@ -175,12 +169,7 @@ def lint(
 
 
 def _names_in(path: Path) -> frozenset[str]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        fail([f"{path}: {error.strerror}"], FAILED)
-    except UnicodeDecodeError as error:
-        fail([f"{path}: {not_utf8(error)}"], FAILED)
+    lines = read_text(path, FAILED).splitlines()
     return frozenset(line.strip() for line in lines if line.strip())
 
 
@@ -228,11 +217,9 @@ def _write(path: Path, snapshot: Snapshot, findings: Sequence[Finding]) -> None:
         for binding in finding.fix.removed
     }
     left = [binding for binding in find(snapshot, ANY_BINDING) if binding not in redundant]
-    # newline="": the writer of CSV ends lines itself.
     try:
         text = write(left, _FORMATS[path.suffix.lower()])
-        path.write_text(text, encoding="utf-8", newline="")
-    except (OSError, FormatError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        fail([f"{path}: {reason}"], FAILED)
+    except FormatError as error:
+        fail([f"{path}: {error}"], FAILED)
+    write_text(path, text, FAILED)
     say(f"{path}: {len(left)} ACLs, without {len(redundant)} redundant ones")

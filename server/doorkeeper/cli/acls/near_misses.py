@@ -46,7 +46,6 @@ class NearMisses:
         return [*lines, f"  and {more} more; --output json has all"] if more > 0 else lines
 
     def records(self) -> list[NearMissRecord]:
-        """Return them for JSON."""
         return [
             {
                 "principal": miss.principal,
@@ -68,7 +67,6 @@ class NearMisses:
 
 
 def near_misses_in(policy: Policy, snapshot: Snapshot, principal: str) -> NearMisses:
-    """Return the near misses of a principal among those of a snapshot and a policy."""
 
     def count(other: str) -> int:
         pattern, entry = ANY_BINDING

@@ -32,7 +32,7 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import options_of_resources, utf8
+from doorkeeper.cli.options import RESOURCES, options_of_resources, utf8, with_options
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
@@ -53,13 +53,6 @@ _NO_RESOURCE = (
 _NO_PRINCIPAL = (
     "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."
 )
-_NAMED = {
-    "topic": ResourceType.TOPIC,
-    "group": ResourceType.GROUP,
-    "transactional_id": ResourceType.TRANSACTIONAL_ID,
-    "delegation_token": ResourceType.DELEGATION_TOKEN,
-    "user_principal": ResourceType.USER,
-}
 _PATTERNS = {member.name: member for member in PatternType if member is not PatternType.UNKNOWN}
 _CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 _OPERATIONS = {member.name.replace("_", "").lower(): member for member in AclOperation}
@@ -106,18 +99,12 @@ def resource_options(
         shell_complete=one_of(patterns),
         show_default=True,
     )
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed((*options_of_resources(multiple=True), pattern)):
-            command = option(command)
-        return command
-
-    return add
+    return with_options(*options_of_resources(multiple=True), pattern)
 
 
 def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options of principals, hosts and operations."""
-    options = (
+    return with_options(
         _several("--allow-principal", hidden=hidden),
         _several("--deny-principal", hidden=hidden),
         _several("--allow-host", hidden=hidden),
@@ -134,13 +121,6 @@ def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Cal
         named_option("--consumer", is_flag=True, hidden=hidden),
         named_option("--idempotent", is_flag=True, hidden=hidden),
     )
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 principal_option = _several("--principal")
@@ -300,7 +280,7 @@ def _some(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
 def _patterns(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
     how = _pattern_type(options)
     patterns = []
-    for option, resource_type in _NAMED.items():
+    for option, resource_type in RESOURCES.items():
         for name in options[option]:
             # The tool strips blanks from all names except transactional ids.
             exact = name if resource_type is ResourceType.TRANSACTIONAL_ID else name.strip()

@@ -16,7 +16,7 @@ from doorkeeper.acls.formats.names import FormatError, resource_type
 from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import principal, utf8
+from doorkeeper.cli.options import principal, utf8, with_options
 from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -39,38 +39,19 @@ def selectors(command: Command, *, owns: bool = False) -> Command:
 
     With ``owns`` the texts say that ACLs which are selected and not wanted are removed.
     """
-    if owns:
-        ends = ": those not in WANTED are removed."
-        texts = {option: f"Own the ACLs of {what}{ends}" for option, what in _OWNED.items()}
-    else:
-        texts = {}
-    prefix = named_option(
-        "--own-prefix",
-        "prefixes",
-        text=texts.get("--own-prefix"),
-        multiple=True,
-        type=utf8,
-        callback=_prefixes,
-        default_text="all",
+
+    def option(name: str, parameter: str, **attributes: Any) -> Callable[[Any], Any]:
+        text = f"Own the ACLs of {_OWNED[name]}: those not in WANTED are removed." if owns else None
+        return named_option(
+            name, parameter, text=text, multiple=True, default_text="all", **attributes
+        )
+
+    add = with_options(
+        option("--own-prefix", "prefixes", type=utf8, callback=_prefixes),
+        option("--own-principal", "principals", type=principal),
+        option("--own-type", "types", callback=_types, shell_complete=one_of(_TYPES)),
     )
-    name = named_option(
-        "--own-principal",
-        "principals",
-        text=texts.get("--own-principal"),
-        multiple=True,
-        type=principal,
-        default_text="all",
-    )
-    kind = named_option(
-        "--own-type",
-        "types",
-        text=texts.get("--own-type"),
-        multiple=True,
-        callback=_types,
-        shell_complete=one_of(_TYPES),
-        default_text="all",
-    )
-    return prefix(name(kind(command)))
+    return add(command)
 
 
 def owners(command: Command) -> Command:
@@ -111,13 +92,7 @@ class Ownership(Struct, frozen=True):
     part: Selector | SelectorUnion | None
     is_partial: bool = False
 
-    @property
-    def only_adds(self) -> bool:
-        """Say whether no ACL may be removed."""
-        return self.part is None
-
     def selects(self, binding: AclBinding) -> bool:
-        """Say whether a binding is owned."""
         return self.part is not None and self.part.selects(binding)
 
     def plan(self, present: Iterable[AclBinding], desired: Iterable[AclBinding]) -> Plan:

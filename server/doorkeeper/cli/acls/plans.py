@@ -162,7 +162,6 @@ def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
 
 
 def record(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Changes:
-    """Return a plan for JSON."""
     return cast("Changes", {**record_of_changes(plan), **record_of_plan(entities)})
 
 
@@ -181,17 +180,14 @@ class Side(Struct, frozen=True):
         return text if self.revision is None else f"revision {self.revision} of {text}"
 
     def record(self) -> SideRecord:
-        """Return the side for JSON."""
         return {"place": self.address, "revision": self.revision}
 
 
 def side_of(location: Location, contents: AclContents) -> Side:
-    """Return a location and its contents as a side of a plan."""
     return Side(location.canonical(), contents.revision, location.name)
 
 
 def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
-    """Print a plan as lines."""
     show(lines(change_lines(plan, entities), summary(plan, entities)))
 
 
@@ -213,7 +209,6 @@ def text_of(plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENT
 def document_of_plan(
     plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENTITIES
 ) -> PlanRecord:
-    """Return the document in the file of a plan."""
     document = {
         **present.record(),
         "wanted": goal.record(),

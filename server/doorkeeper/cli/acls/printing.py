@@ -14,12 +14,8 @@ from itertools import groupby
 from typing import Final
 
 from doorkeeper.acls.formats import csv
-from doorkeeper.acls.model import (
-    AccessControlEntry,
-    AclBinding,
-    ResourcePattern,
-    ResourcePatternFilter,
-)
+from doorkeeper.acls.formats.listing import entry_text, resource_text
+from doorkeeper.acls.model import AccessControlEntry, AclBinding
 from doorkeeper.cli.terminal import printable
 
 OUTPUTS: Final = ("text", "table", "json")
@@ -27,21 +23,6 @@ _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "
 
 
 # --- as kafka-acls.sh
-
-
-def resource_text(resource: ResourcePattern | ResourcePatternFilter) -> str:
-    """Return a pattern as the tool writes it."""
-    kind, name, how = resource
-    return f"ResourcePattern(resourceType={kind.name}, name={name}, patternType={how.name})"
-
-
-def entry_text(entry: AccessControlEntry) -> str:
-    """Return an entry as the tool writes it."""
-    principal, host, operation, permission = entry
-    return (
-        f"(principal={principal}, host={host}, operation={operation.name},"
-        f" permissionType={permission.name})"
-    )
 
 
 def binding_text(binding: AclBinding) -> str:

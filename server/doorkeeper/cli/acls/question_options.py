@@ -18,7 +18,13 @@ from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.super_users import remark_on
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.json_records.questions import Policy as PolicyRecord
-from doorkeeper.cli.options import options_of_resources, principal, utf8
+from doorkeeper.cli.options import (
+    RESOURCES,
+    options_of_resources,
+    principal,
+    utf8,
+    with_options,
+)
 from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.authorizer.standard_keys import read_policy
@@ -67,21 +73,8 @@ class Resource(NamedTuple):
     name: str
 
 
-_NAMED = {
-    "topic": ResourceType.TOPIC,
-    "group": ResourceType.GROUP,
-    "transactional_id": ResourceType.TRANSACTIONAL_ID,
-    "delegation_token": ResourceType.DELEGATION_TOKEN,
-    "user_principal": ResourceType.USER,
-}
-
-
-def resource_option(command: Command) -> Command:
-    """Add the options that name one resource; ``take_resource`` reads them."""
-    for option in reversed(options_of_resources(multiple=False)):
-        command = option(command)
-    return command
-
+resource_option = with_options(*options_of_resources(multiple=False))
+"""Adds the options that name one resource; ``take_resource`` reads them."""
 
 principal_option = named_option("--principal", type=principal, required=True)
 
@@ -98,19 +91,18 @@ network_option = named_option("--host", type=_host, default_text="all hosts")
 
 
 def has_resource(options: dict[str, Any]) -> bool:
-    """Say whether options name a resource."""
-    return options["cluster"] or any(options[option] is not None for option in _NAMED)
+    return options["cluster"] or any(options[option] is not None for option in RESOURCES)
 
 
 def resource_type_of(options: dict[str, Any]) -> ResourceType:
     """Return the type of the resource that options name; ``take_resource`` refuses several."""
-    named = (kind for option, kind in _NAMED.items() if options[option] is not None)
+    named = (kind for option, kind in RESOURCES.items() if options[option] is not None)
     return next(named, ResourceType.CLUSTER)
 
 
 def remove_resource(options: dict[str, Any]) -> None:
     """Take the options that name resources out of the dictionary."""
-    for option in (*_NAMED, "cluster"):
+    for option in (*RESOURCES, "cluster"):
         del options[option]
 
 
@@ -151,18 +143,18 @@ def take_resource(
         click.UsageError: there is not one, or no request has the operation on its type, or no
             topic has the name.
     """
-    name_by_kind = {kind: options.pop(option) for option, kind in _NAMED.items()}
+    name_by_kind = {kind: options.pop(option) for option, kind in RESOURCES.items()}
     resources = [Resource(kind, name) for kind, name in name_by_kind.items() if name is not None]
     if options.pop("cluster"):
         resources.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
     # An empty variable in a script would otherwise ask about a resource that cannot exist.
-    for option, kind in _NAMED.items():
+    for option, kind in RESOURCES.items():
         if name_by_kind[kind] == "":
             raise click.UsageError(
                 f"--{option.replace('_', '-')} is empty; expected: the name of a resource"
             )
     if len(resources) != 1:
-        names = ", ".join(f"--{option.replace('_', '-')}" for option in _NAMED)
+        names = ", ".join(f"--{option.replace('_', '-')}" for option in RESOURCES)
         raise click.UsageError(f"expected one of {names}, --cluster; found {len(resources)}")
     check_name(*resources[0], is_prefixed=is_prefixed)
     supported = SUPPORTED_OPERATIONS[resources[0].resource_type]
@@ -214,7 +206,6 @@ class EffectivePolicy(Struct, frozen=True):
         ]
 
     def record(self) -> PolicyRecord:
-        """Return the settings for JSON."""
         return {
             "superUsers": self.super_users,
             "superUsersFrom": self.super_users_from,

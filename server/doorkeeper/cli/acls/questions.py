@@ -91,7 +91,7 @@ from doorkeeper.cli.json_records.questions import (
 from doorkeeper.cli.json_records.questions import Power as PowerRecord
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import PlacedAcceptance
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -125,19 +125,16 @@ class AclState(Struct, frozen=True):
 
     location: Location
     description: str
+    contents: AclContents
     note: str | None
     policy: EffectivePolicy
     snapshot: Snapshot
-    revision: int | None
-    accepted: tuple[PlacedAcceptance, ...] = ()
-    users: frozenset[str] | None = None
-    topics: frozenset[str] | None = None
 
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
         lines = [f"ACLs: {len(self.snapshot)}, of {self.description}"]
-        if self.revision is not None:
-            lines.append(f"revision: {self.revision}")
+        if self.contents.revision is not None:
+            lines.append(f"revision: {self.contents.revision}")
         lines += self.policy.lines()
         if self.snapshot.networks:
             lines.append(f"networks as hosts: by the rules of Kafka {self.release}")
@@ -159,7 +156,7 @@ class AclState(Struct, frozen=True):
             "examined": self.examined.number,
             "source": self.description,
             "acls": len(self.snapshot),
-            "revision": self.revision,
+            "revision": self.contents.revision,
             "note": self.note,
             "policy": self.policy.record(),
             "kafka": self.release,
@@ -208,17 +205,7 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
     if policy.super_users is None and contents.login is not None:
         notes = (note, login_note(contents.login, snapshot))
         note = "; ".join(filter(None, notes)) or None
-    return AclState(
-        location,
-        reading.description,
-        note,
-        policy,
-        snapshot,
-        contents.revision,
-        contents.accepted,
-        contents.users,
-        contents.topics,
-    )
+    return AclState(location, reading.description, contents, note, policy, snapshot)
 
 
 def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:

@@ -29,9 +29,9 @@ from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.regions import ALL_NAMES
 from doorkeeper.acls.words import extent_words, resource_words
-from doorkeeper.base.encodings import not_utf8
-from doorkeeper.cli.acls.explanations import because, decision_record
+from doorkeeper.cli.acls.explanations import because, decision_record, question_record
 from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.files import read_text
 from doorkeeper.cli.json_records.questions import DecidedQuestion
 from doorkeeper.cli.json_records.questions import Rule as RuleRecord
 from doorkeeper.cli.terminal import fail, paint, printable
@@ -91,11 +91,9 @@ class RuleChecks(Struct, frozen=True):
 
     @property
     def broken(self) -> int:
-        """Return the number of broken rules."""
         return sum(bool(checked.broken_by) for checked in self.checked)
 
     def summary(self) -> str:
-        """Return the numbers of rules."""
         holding = len(self.checked) - self.broken
         return f"{len(self.checked)} rules: {holding} hold, {self.broken} broken"
 
@@ -113,18 +111,14 @@ class RuleChecks(Struct, frozen=True):
             yield from ("", *code_block(lines, "text"))
 
     def record(self) -> list[RuleRecord]:
-        """Return the rules for JSON."""
         return [_record(checked, self.state) for checked in self.checked]
 
 
 def read_rules(path: Path) -> Rules:
     """Return the rules of a file; an error ends the process."""
+    text = read_text(path)
     try:
-        return Rules(path, read_assertions(path.read_text("utf-8")))
-    except OSError as error:
-        fail([f"{path}: {error.strerror}"])
-    except UnicodeDecodeError as error:
-        fail([f"{path}: {not_utf8(error)}"])
+        return Rules(path, read_assertions(text))
     except FormatError as error:
         fail([f"{path}: {error}"])
 
@@ -169,18 +163,10 @@ def _record(checked: Checked, state: DecisionState) -> RuleRecord:
 
 
 def _question_record(question: Question, state: DecisionState) -> DecidedQuestion:
-    return {
-        "principal": question.principal,
-        "host": question.host,
-        "operation": question.operation.name,
-        "resourceType": question.resource_type.name,
-        "name": question.name,
-        **decision_record(explain(*state, question)),
-    }
+    return {**question_record(question), **decision_record(explain(*state, question))}
 
 
 def rule_words(rule: Assertion) -> str:
-    """Return a rule as a sentence."""
     principals = ", ".join(
         "every principal" if principal == WILDCARD_PRINCIPAL else printable(principal)
         for principal in rule.principals

@@ -70,7 +70,7 @@ from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
 from doorkeeper.cli.acls.questions import absent_line, bindings_of
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
@@ -289,15 +289,13 @@ def plan(
         present = read_contents(location)
         changes = owned.plan(present.bindings, goal.bindings)
         entities = asyncio.run(planner.plan_at(location.repository()))
-        sides = side_of(location, present), side_of(source, goal)
-        # Before it is shown: a reader of the output may close the pipe, and the file must exist.
-        if out_file is not None:
-            write_whole(out_file, acl_plans.text_of(changes, *sides, entities).encode())
-            say(f"wrote the plan to {out_file}")
     except PlanError as error:
         fail_without_plan(error)
-    except OSError as error:
-        fail([f"{out_file}: {error.strerror}"])
+    sides = side_of(location, present), side_of(source, goal)
+    # Before it is shown: a reader of the output may close the pipe, and the file must exist.
+    if out_file is not None:
+        write_text(out_file, acl_plans.text_of(changes, *sides, entities))
+        say(f"wrote the plan to {out_file}")
     rest = set(present.bindings).difference(changes.removed)
     failures = options["failures"]
     compares = effective or "widening" in failures

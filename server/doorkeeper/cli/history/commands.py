@@ -23,7 +23,7 @@ from doorkeeper.cli.json_records.stores import Verification as VerificationRecor
 from doorkeeper.cli.options import STATUSES, principal
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
-from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -69,7 +69,6 @@ history_argument = click.argument(
 
 
 def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
-    """Return the result of a function of the history of a store."""
 
     async def read() -> Result:
         async with open_history(store) as portable:
@@ -159,7 +158,6 @@ async def _revision_of(store: Portable, when: Moment | None) -> int | None:
 
 
 def line_of(revision: Revision) -> str:
-    """Return a revision as a line."""
     author = revision.author
     origin = [printable(author.principal)]
     if author.host:
@@ -194,9 +192,6 @@ def show_revision(store: Address, revision: int, output: str) -> None:
     recorded = read_history(store, read)
     if recorded is None:
         fail([f"{store}: revision {revision} is not in the log"])
-    if output == "json":
-        show_json(recorded.record())
-        return
     author = recorded.author
     facts = {
         "revision": recorded.revision,
@@ -218,7 +213,7 @@ def show_revision(store: Address, revision: int, output: str) -> None:
     changes = [
         paint(printable(row.text()), "red" if row.deleted else "green") for row in recorded.rows
     ]
-    show([*lines, *changes])
+    show_result(output, recorded.record(), [*lines, *changes])
 
 
 def _take_hashes(

@@ -43,7 +43,6 @@ class LearningAuthorizer(StandardAuthorizer):
         operation: AclOperation,
         resource_type: ResourceType,
     ) -> AuthorizationResult:
-        """Allow it."""
         return AuthorizationResult.ALLOWED
 
     def authorized_operations(

@@ -14,11 +14,10 @@ from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
-from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.files import read_text, write_text
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
@@ -93,10 +92,7 @@ class _Report(Struct, frozen=True):
             if lines:
                 show(lines)
             return
-        try:
-            write_whole(self.out_file, "".join(f"{line}\n" for line in lines).encode())
-        except OSError as error:
-            fail([f"{self.out_file}: {error.strerror}"])
+        write_text(self.out_file, "".join(f"{line}\n" for line in lines))
 
 
 @click.command(
@@ -341,14 +337,11 @@ def _read_file(path: Path) -> list[AclBinding]:
 
 
 def _read_set(path: Path) -> AclSet:
+    text = read_text(path)
     try:
-        return read_set(path.read_text(encoding="utf-8"), name=path.name)
+        return read_set(text, name=path.name)
     except FormatError as error:
         fail([f"{path}: {error}"])
-    except UnicodeDecodeError as error:
-        fail([f"{path}: {not_utf8(error)}"])
-    except OSError as error:
-        fail([f"{path}: {error.strerror}"])
 
 
 def _only_principal(bindings: Iterable[AclBinding]) -> str:

@@ -10,10 +10,8 @@ Kafka logs allowed requests at DEBUG.
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.decision import Question
@@ -27,19 +25,17 @@ from doorkeeper.acls.formats.authorizer_message import (
     read_record,
 )
 from doorkeeper.acls.model import AclOperation, ResourceType
-from doorkeeper.acls.recorded_access import RecordedAccess
-from doorkeeper.cli.learn.requests import counted_request
+from doorkeeper.cli.learn.requests import AccessCounts, AccessKey
 from doorkeeper.server.operations.audit.names import COMPRESSED, AuditFile
 from doorkeeper.server.operations.audit.reading import UnreadableFile, event_of, lines_of
-from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.server.operations.audit.reading import Line
 
-_API_KEYS: Final = {name: key for key, name in API_NAMES.items()}
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NS_PER_S: Final = 1_000_000_000
 _SHOWN: Final = 60
@@ -52,22 +48,11 @@ class UnreadableLog(Exception):
     """A file is no log, or cannot be read; the text has the place and the allowed forms."""
 
 
-class _Seen(Struct, frozen=True):
-    """The fields that distinguish requests; ``log_if_denied`` is None where the log has no such."""
-
-    question: Question
-    api: str
-    allowed: bool
-    log_if_allowed: bool
-    log_if_denied: bool | None
-
-
 class LoggedRequests:
     """The distinct authorization requests of files, with their numbers."""
 
     def __init__(self) -> None:
-        self._counts: Counter[_Seen] = Counter()
-        self._first: dict[_Seen, dt.datetime] = {}
+        self._counts = AccessCounts()
         self.lines = 0
         """The number of lines that were read."""
         self.unreadable: list[str] = []
@@ -100,32 +85,7 @@ class LoggedRequests:
 
     def accesses(self) -> list[RecordedAccess]:
         """Return the accesses, in the order of their first occurrence in the files."""
-        accesses = []
-        for seen, count in self._counts.items():
-            counted = counted_request(
-                _API_KEYS.get(seen.api),
-                seen.question,
-                allowed=seen.allowed,
-                log_if_allowed=seen.log_if_allowed,
-                log_if_denied=seen.log_if_denied,
-            )
-            if counted is not None:
-                accesses.append(
-                    RecordedAccess(
-                        counted.question,
-                        seen.api or "a request",
-                        seen.allowed,
-                        counted.reported,
-                        count,
-                        self._first[seen],
-                        on_any=counted.on_any,
-                    )
-                )
-        return accesses
-
-    def _add(self, seen: _Seen, count: int, first: dt.datetime) -> None:
-        self._counts[seen] += count
-        self._first[seen] = min(self._first.get(seen, first), first)
+        return self._counts.accesses()
 
     def _counted(self, lines: Iterable[Line]) -> Iterator[Line]:
         for line in lines:
@@ -158,7 +118,7 @@ class LoggedRequests:
             ResourceType[event["resource_type"]],
             event["resource_name"],
         )
-        seen = _Seen(
+        seen = AccessKey(
             question,
             event["api"],
             event["outcome"] == "ALLOWED",
@@ -166,7 +126,7 @@ class LoggedRequests:
             bool(event["log_if_denied"]),
         )
         first = _EPOCH + dt.timedelta(seconds=event["first_ns"] // _NS_PER_S)
-        self._add(seen, int(event["count"]), first)
+        self._counts.add(seen, first, int(event["count"]))
 
     # --- kafka-authorizer.log
 
@@ -201,8 +161,8 @@ class LoggedRequests:
         # A line shows one of the two: whether an allowed request would be reported if it were
         # refused is unknown.
         logged = not message.probe
-        seen = _Seen(question, message.api, allowed, logged, None if allowed else logged)
-        self._add(seen, 1, dt.datetime.fromisoformat(record.time).replace(tzinfo=dt.UTC))
+        seen = AccessKey(question, message.api, allowed, logged, None if allowed else logged)
+        self._counts.add(seen, dt.datetime.fromisoformat(record.time).replace(tzinfo=dt.UTC))
 
     def _reject(self, path: Path, number: int, reason: str, data: bytes) -> None:
         text = data.decode("utf-8", "replace")

@@ -7,16 +7,23 @@ allowed, nothing else shows what the application needs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
+from doorkeeper.acls.recorded_access import RecordedAccess
 from doorkeeper.server.api.operations import REQUIRED
+from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator
 
     from doorkeeper.acls.decision import Question
     from doorkeeper.server.api.operations import Requirement
+
+_API_KEYS: Final = {name: key for key, name in API_NAMES.items()}
 
 
 def _narrow_rows(rows: tuple[Requirement, ...], at: int) -> list[Requirement]:
@@ -50,23 +57,61 @@ class CountedRequest(NamedTuple):
     on_any: bool = False
 
 
-def counted_request(
-    api_key: int | None,
-    question: Question,
-    *,
-    allowed: bool,
-    log_if_allowed: bool = True,
-    log_if_denied: bool | None = None,
-) -> CountedRequest | None:
-    """Classify a request; return None if it is no access of its own.
+class AccessKey(Struct, frozen=True):
+    """The fields that distinguish accesses.
 
-    ``api_key`` is None, and so is ``log_if_denied``, where a log does not tell.
+    ``api`` is empty, and ``log_if_denied`` None, where a log does not tell.
     """
+
+    question: Question
+    api: str
+    allowed: bool
+    log_if_allowed: bool = True
+    log_if_denied: bool | None = None
+    on_any: bool = False
+
+
+class AccessCounts:
+    """Distinct accesses with their numbers. One thread adds, others may read."""
+
+    def __init__(self) -> None:
+        self._counts: dict[AccessKey, int] = {}
+        self._first: dict[AccessKey, dt.datetime] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def add(self, key: AccessKey, first: dt.datetime, count: int = 1) -> None:
+        self._first[key] = min(self._first.get(key, first), first)
+        self._counts[key] = self._counts.get(key, 0) + count
+
+    def accesses(self) -> list[RecordedAccess]:
+        """Return the accesses, in the order of their first occurrence."""
+        return [
+            RecordedAccess(
+                counted.question,
+                key.api or "a request",
+                key.allowed,
+                counted.reported,
+                count,
+                self._first[key],
+                on_any=counted.on_any,
+            )
+            for key, count in list(self._counts.items())
+            if (counted := counted_request(key)) is not None
+        ]
+
+
+def counted_request(key: AccessKey) -> CountedRequest | None:
+    """Classify a request; return None if it is no access of its own."""
+    question, api_key, log_if_denied = key.question, _API_KEYS.get(key.api), key.log_if_denied
+    if key.on_any:
+        return CountedRequest(question, reported=True, on_any=True)
     reported = None
     if api_key is not None:
         reported = WIDE_QUESTIONS.get((api_key, question.operation, question.resource_type))
     if reported is not None:
-        if not allowed:
+        if not key.allowed:
             # The narrow question that follows is the one that counts.
             return None
         if question.operation is AclOperation.IDEMPOTENT_WRITE:
@@ -74,7 +119,7 @@ def counted_request(
             # With a topic the cluster-wide ACL is one too many.
             return CountedRequest(any_topic(question), reported, on_any=True)
         return CountedRequest(question, reported)
-    if log_if_denied is None and not log_if_allowed:
+    if log_if_denied is None and not key.log_if_allowed:
         log_if_denied = False
     return CountedRequest(question, is_reported(api_key, question, log_if_denied=log_if_denied))
 

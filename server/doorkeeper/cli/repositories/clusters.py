@@ -36,7 +36,6 @@ class ClusterRepository(AclRepository):
         command_config: PropertiesFile | None = None,
         on_retry: Callable[[ClientError], None] | None = None,
     ) -> None:
-        """Take an address, a file with the properties of a Java client, and a listener."""
         self.address = address
         self._is_controllers = address.kind is AddressKind.CONTROLLERS
         servers = "controllers" if self._is_controllers else "brokers"

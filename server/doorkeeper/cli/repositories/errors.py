@@ -14,7 +14,6 @@ class RepositoryError(Exception):
     """
 
     def __init__(self, *problems: str) -> None:
-        """Keep the lines."""
         super().__init__("; ".join(problems))
         self.problems = problems
 

@@ -144,7 +144,6 @@ class BackupRepository(AclRepository):
         self.description = f"the backup {address.target}{_as_of(at)}"
 
     async def read(self) -> AclContents:
-        """Return the ACLs of the backup."""
         try:
             async with open_backup(self.address) as backup:
                 at = self._at or Moment((await backup.position()).revision, None)
@@ -239,7 +238,6 @@ class StoreSession(ClusterSession):
     """A client of the server of a store, in single-user mode."""
 
     def __init__(self, client: AdminClient, config: ClientConfig, server: Assembly) -> None:
-        """Take an open client, its configuration, and the server."""
         super().__init__(client, config, self._report_faults)
         self._server = server
 

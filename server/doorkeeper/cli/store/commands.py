@@ -30,7 +30,7 @@ from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
-from doorkeeper.cli.terminal import fail, say, show, show_json
+from doorkeeper.cli.terminal import fail, say, show, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -109,11 +109,8 @@ def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> Non
     folder = _embedded(settings_at(store), "pg_dump backs it up")
     with progress("backup") as shown:
         back_up(folder, target, overwrite=overwrite, progress=shown.count)
-    if output == "json":
-        record: Backup = {"backup": str(target), "store": str(folder)}
-        show_json(record)
-    else:
-        click.echo(f"{target}: backup of the store in {folder}")
+    record = Backup(backup=str(target), store=str(folder))
+    show_result(output, record, [f"{target}: backup of the store in {folder}"])
 
 
 @command.command(
@@ -153,17 +150,15 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
             progress=shown.count,
             identity_file=identity_file_of(settings),
         )
-    if output == "json":
-        record: Restore = {
-            "store": str(settings[DATA_DIR]),
-            "backup": str(source),
-            "previous": _text_of(aside),
-            "comesBack": None if restored is None else list(records(restored.back)),
-            "goes": None if restored is None else list(records(restored.gone)),
-        }
-        show_json(record)
-        return
-    click.echo(f"{settings[DATA_DIR]}: restored from {source}{_previous(aside)}")
+    record = Restore(
+        store=str(settings[DATA_DIR]),
+        backup=str(source),
+        previous=_text_of(aside),
+        comesBack=None if restored is None else list(records(restored.back)),
+        goes=None if restored is None else list(records(restored.gone)),
+    )
+    text = f"{settings[DATA_DIR]}: restored from {source}{_previous(aside)}"
+    show_result(output, record, [text])
 
 
 @command.command(
@@ -189,11 +184,9 @@ def create(store: Address, output: str, *, overwrite: bool) -> None:
     """Create an empty store."""
     settings = settings_at(store)
     aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=_now_ms))
-    if output == "json":
-        record: CreatedStore = {"store": _store_name(settings), "previous": _text_of(aside)}
-        show_json(record)
-    else:
-        click.echo(f"{_store_name(settings)}: created an empty store{_previous(aside)}")
+    name = _store_name(settings)
+    record = CreatedStore(store=name, previous=_text_of(aside))
+    show_result(output, record, [f"{name}: created an empty store{_previous(aside)}"])
 
 
 @command.command(
@@ -218,16 +211,13 @@ def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
     accepted = asyncio.run(moves.accept(settings, now_ms=_now_ms))
-    if output == "json":
-        record: AcceptedStore = {
-            "store": _store_name(settings),
-            "clusterId": accepted.cluster_id,
-            "storeId": accepted.store_id,
-            "revision": accepted.revision,
-        }
-        show_json(record)
-    else:
-        click.echo(f"{_store_name(settings)}: accepted: {accepted}")
+    record = AcceptedStore(
+        store=_store_name(settings),
+        clusterId=accepted.cluster_id,
+        storeId=accepted.store_id,
+        revision=accepted.revision,
+    )
+    show_result(output, record, [f"{_store_name(settings)}: accepted: {accepted}"])
 
 
 @command.command(
@@ -252,26 +242,22 @@ def check(store: Address, output: str) -> None:
     location = place_of(settings_at(store))
     with progress(f"checking {location.display_name}"):
         header, findings = asyncio.run(moves.check(location))
-    if output == "json":
-        record: StoreCheck = {
-            "store": location.display_name,
-            "clusterId": header.cluster_id,
-            "storeId": header.store_id,
-            "revision": header.revision,
-            "rows": dict(header.rows),
-            "problems": list(map(str, findings)),
-        }
-        show_json(record)
-    if findings:
-        fail(findings)
-    if output == "json":
-        return
+    record = StoreCheck(
+        store=location.display_name,
+        clusterId=header.cluster_id,
+        storeId=header.store_id,
+        revision=header.revision,
+        rows=dict(header.rows),
+        problems=list(map(str, findings)),
+    )
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
-    click.echo(
+    sound = (
         f"{location.display_name}: sound; cluster {header.cluster_id}, store {header.store_id},"
         f" revision {header.revision}"
     )
-    click.echo(f"rows: {rows}")
+    show_result(output, record, [] if findings else [sound, f"rows: {rows}"])
+    if findings:
+        fail(findings)
 
 
 @command.command(
@@ -302,20 +288,18 @@ def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> N
         header, aside = asyncio.run(
             moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=shown.counter)
         )
-    if output == "json":
-        record: StoreCopy = {
-            "source": places[0].display_name,
-            "target": places[1].display_name,
-            "revision": header.revision,
-            "rows": dict(header.rows),
-            "previous": _text_of(aside),
-        }
-        show_json(record)
-        return
-    click.echo(
+    record = StoreCopy(
+        source=places[0].display_name,
+        target=places[1].display_name,
+        revision=header.revision,
+        rows=dict(header.rows),
+        previous=_text_of(aside),
+    )
+    text = (
         f"{places[1].display_name}: copied and verified {sum(header.rows.values())} rows of"
         f" {places[0].display_name}, revision {header.revision}{_previous(aside)}"
     )
+    show_result(output, record, [text])
 
 
 def _previous(aside: Path | str | None) -> str:

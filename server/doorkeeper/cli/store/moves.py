@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 def _open(folder: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
     """Open and close an embedded store, which creates it if needed."""
-    from doorkeeper.server.state.storage.sqlite import (
-        SqliteStore,
-    )
+    from doorkeeper.server.state.storage.sqlite import SqliteStore
 
     SqliteStore.open(
         folder.path,
@@ -82,9 +80,7 @@ async def copy(
         header = await store.header()
         reader = Reader(store, sum(header.rows.values()), progress("copy"))
         if isinstance(target, DataFolder):
-            from doorkeeper.server.state.storage import (
-                portable_embedded,
-            )
+            from doorkeeper.server.state.storage import portable_embedded
 
             aside = await portable_embedded.write(
                 target.path,
@@ -95,9 +91,7 @@ async def copy(
                 identity_file=target.identity_file,
             )
         else:
-            from doorkeeper.server.state.postgres import (
-                portable,
-            )
+            from doorkeeper.server.state.postgres import portable
             from doorkeeper.server.state.postgres.connecting import connection_to
 
             async with connection_to(target) as connection:
@@ -146,9 +140,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
         replace_identity_file(identity_file, None)
         await _create_tables(location, initial_rows(settings))
         return None
-    from doorkeeper.server.state.storage.backup import (
-        set_store_aside,
-    )
+    from doorkeeper.server.state.storage.backup import set_store_aside
 
     aside = set_store_aside(*location, now_ms=now_ms()) if new else None
     _open(location, now_ms, initial_rows(settings))

@@ -24,7 +24,7 @@ from doorkeeper.cli.acls.question_options import effective_policy
 from doorkeeper.cli.json_records.stores import StoreRelease
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import settings_at, store_argument
-from doorkeeper.cli.terminal import show, show_json
+from doorkeeper.cli.terminal import show, show_result
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -87,17 +87,13 @@ def release(store: Address, release: str | None, output: str, *, yes: bool) -> N
     changed = asyncio.run(change_release(settings, release, confirm))
     if changed is None:
         interrupts.fail_without_yes()
-    if output == "json":
-        record: StoreRelease = {
-            "before": changed.before,
-            "after": changed.after,
-            **record_of_difference(changed.difference),
-        }
-        show_json(record)
-    elif changed.before == changed.after:
-        click.echo(f"the store follows Kafka {changed.after}")
-    else:
-        click.echo(f"the store follows Kafka {changed.after}; previously {changed.before}")
+    record: StoreRelease = {
+        "before": changed.before,
+        "after": changed.after,
+        **record_of_difference(changed.difference),
+    }
+    before = "" if changed.before == changed.after else f"; previously {changed.before}"
+    show_result(output, record, [f"the store follows Kafka {changed.after}{before}"])
     if settings[KAFKA_RELEASE] not in (None, changed.after):
         click.echo(
             f"{KAFKA_RELEASE} is {settings[KAFKA_RELEASE]} in the configuration; set it to"

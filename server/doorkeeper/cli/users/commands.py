@@ -21,10 +21,11 @@ from doorkeeper.cli.options import (
     PROPERTIES_FILE,
     STATUSES,
     override_option,
+    with_options,
 )
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
-from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_json
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_result
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -85,16 +86,13 @@ def _users_address(text: str) -> Address:
     return server
 
 
-def _where_options(function: Function) -> Function:
-    for option in (
-        override_option,
-        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
-        click.argument(
-            "address", metavar="ADDRESS", type=_users_address, shell_complete=complete_address
-        ),
-    ):
-        function = option(function)
-    return function
+_where_options = with_options(
+    click.argument(
+        "address", metavar="ADDRESS", type=_users_address, shell_complete=complete_address
+    ),
+    named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
+    override_option,
+)
 
 
 def _mechanisms_option(default: str) -> Callable[[Function], Function]:
@@ -272,21 +270,16 @@ def list_users(output: str, **options: Any) -> None:
             for user, has in users.iterations().items()
             for mechanism, iterations in has.items()
         ]
-    if output == "json":
-        record: Credentials = {"users": rows}
-        show_json(record)
-        return
-    width = max((len(str(row["user"])) for row in rows), default=0)
-    for row in rows:
-        click.echo(f"{row['user']!s:{width}}  {row['mechanism']}  {row['iterations']} iterations")
+    width = max((len(row["user"]) for row in rows), default=0)
+    lines = [
+        f"{row['user']:{width}}  {row['mechanism']}  {row['iterations']} iterations" for row in rows
+    ]
+    show_result(output, Credentials(users=rows), lines)
 
 
 def _show_change(name: str, change: str, mechanisms: Sequence[str], output: str) -> None:
-    if output == "json":
-        record: UserChange = {"user": name, "mechanisms": list(mechanisms)}
-        show_json(record)
-    else:
-        click.echo(f"{name}: {change} for {' and '.join(mechanisms)}")
+    record = UserChange(user=name, mechanisms=list(mechanisms))
+    show_result(output, record, [f"{name}: {change} for {' and '.join(mechanisms)}"])
 
 
 def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) -> None:

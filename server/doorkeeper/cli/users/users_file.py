@@ -11,7 +11,7 @@ import click
 
 from doorkeeper.cli.json_records.stores import FileUser, FileUsers
 from doorkeeper.cli.options import STATUSES
-from doorkeeper.cli.terminal import fail, show_json
+from doorkeeper.cli.terminal import fail, show_result
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -99,20 +99,12 @@ Examples:
 def list_names(file: Path, output: str) -> None:
     """List the names of the users in FILE."""
     names = list(_or_fail(lambda: user_names(file)))
-    if output == "json":
-        record: FileUsers = {"users": names}
-        show_json(record)
-        return
-    for name in names:
-        click.echo(name)
+    show_result(output, FileUsers(users=names), names)
 
 
 def _show(file: Path, name: str, change: str, output: str) -> None:
-    if output == "json":
-        record: FileUser = {"file": str(file), "user": name, "added": change == "added"}
-        show_json(record)
-    else:
-        click.echo(f"{file}: {name} {change}")
+    record = FileUser(file=str(file), user=name, added=change == "added")
+    show_result(output, record, [f"{file}: {name} {change}"])
 
 
 def _or_fail(do: Callable[[], T]) -> T:

@@ -1,7 +1,6 @@
 """Commands, groups and options as ``doorkeeper`` and ``doorkeeper-pipeline`` have them.
 
-The help lists options under headings. An unknown word names its neighbours, or what says the same
-here.
+The help lists options under headings. An unknown word names its neighbours.
 """
 
 from __future__ import annotations
@@ -53,25 +52,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help has headings; ``instead`` names what unknown options should be."""
-
-    def __init__(
-        self, *arguments: Any, instead: Mapping[str, str] | None = None, **attributes: Any
-    ) -> None:
-        super().__init__(*arguments, **attributes)
-        self.instead = instead or {}
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command line."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            hint = self.instead.get(error.option_name)
-            if hint is None:
-                raise
-            raise click.UsageError(
-                f"No such option '{error.option_name}'; give {hint} instead.", ctx
-            ) from None
+    """A command whose help has headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings; --help is the last one."""

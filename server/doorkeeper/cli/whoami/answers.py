@@ -50,7 +50,6 @@ class Acls(NamedTuple):
         )
 
     def near_misses(self, principal: str) -> NearMisses:
-        """Return the near misses of a principal."""
         count = Counter(binding.entry.principal for binding in self.bindings or ())
         return NearMisses(principal, count, lambda name: count[name], self.super_users or ())
 
@@ -89,7 +88,6 @@ class Answer(NamedTuple):
 
 
 def lines_of(answer: Answer) -> list[str]:
-    """Return an answer as lines."""
     lines = [_head(answer)]
     if answer.known in (None, answer.inferred):
         lines.append(f"because: {printable(answer.reason)}")
@@ -189,7 +187,6 @@ def _rows(bindings: Sequence[AclBinding]) -> list[str]:
 
 
 def record_of(answer: Answer) -> WhoAmI:
-    """Return an answer as a record."""
     live, acls = answer.live, answer.acls
     basis = None if answer.principal is None else "known" if answer.known else "inferred"
     return {

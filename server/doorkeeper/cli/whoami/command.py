@@ -15,7 +15,7 @@ from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.json_records.questions import WhoAmI
 from doorkeeper.cli.options import JAAS_FILE_KEY, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
-from doorkeeper.cli.terminal import fail, say, show, show_json
+from doorkeeper.cli.terminal import fail, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -117,10 +117,7 @@ def command(
             answer = answer._replace(acls=_acls_at(location, settings))
     except (InvalidCredential, NotForListener) as error:
         fail([error])
-    if output == "json":
-        show_json(record_of(answer))
-    else:
-        show(lines_of(answer))
+    show_result(output, record_of(answer), lines_of(answer))
 
 
 def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str | None) -> None:

@@ -6,7 +6,14 @@ import pytest
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, ResourceType
-from doorkeeper.cli.learn.requests import any_topic, counted_request, is_reported
+from doorkeeper.cli.learn.requests import (
+    AccessKey,
+    CountedRequest,
+    any_topic,
+    counted_request,
+    is_reported,
+)
+from doorkeeper_wire.api_keys import API_NAMES
 
 METADATA, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID, CREATE_ACLS = 3, 16, 19, 22, 30
 CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
@@ -45,8 +52,11 @@ def test_allowed_question_on_a_type_counts() -> None:
     idempotent = create._replace(operation=AclOperation.IDEMPOTENT_WRITE)
     listing = create._replace(operation=AclOperation.DESCRIBE)
 
-    assert counted_request(METADATA, create, allowed=True) == (create, True, False)
-    assert counted_request(METADATA, create, allowed=False) is None
-    found = counted_request(INIT_PRODUCER_ID, idempotent, allowed=True)
+    def counted(api_key: int, question: Question, *, allowed: bool) -> CountedRequest | None:
+        return counted_request(AccessKey(question, API_NAMES[api_key], allowed))
+
+    assert counted(METADATA, create, allowed=True) == (create, True, False)
+    assert counted(METADATA, create, allowed=False) is None
+    found = counted(INIT_PRODUCER_ID, idempotent, allowed=True)
     assert found == (any_topic(idempotent), True, True)
-    assert counted_request(LIST_GROUPS, listing, allowed=True) == (listing, False, False)
+    assert counted(LIST_GROUPS, listing, allowed=True) == (listing, False, False)

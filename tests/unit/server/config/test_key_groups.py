@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.cli.origins import origins_of
+from doorkeeper.cli.config import origins_of
 from doorkeeper.server.config.keys import LOG_LEVELS
 from testkit.settings import loaded_from, problems_of, settings_of, warnings_from
 
@@ -80,9 +80,9 @@ def test_login_in_url_is_hidden() -> None:
     key = "sasl.oauthbearer.jwks.endpoint.url"
     settings = settings_of(f"{key}=https://door:hush@idp.example/keys?a=@b")
 
-    (row,) = [each for each in origins_of(settings) if each.key == key]
+    (row,) = [each for each in origins_of(settings) if each["key"] == key]
     (described,) = [each for each in settings.describe() if each.name == key]
 
-    assert row.value == described.value == "https://[hidden]@idp.example/keys?a=@b"
+    assert row["value"] == described.value == "https://[hidden]@idp.example/keys?a=@b"
     assert "hush" not in str(described)
     assert settings.originals[key].startswith("https://door:hush@")
