@@ -234,10 +234,8 @@ class _Judgement:
         self._accepted = accepted
         self._held: list[Held] = []
         self._warnings: list[str] = []
-        # What limits others and will not be there, or will not be gone.
-        self._missing_denies = {
-            binding for binding in failed if _is_deny(binding) and binding not in present
-        }
+        self._stuck = set(failed)
+        """What is not changed: neither added where it lacks, nor removed where it is."""
         # Those that go limit nothing at the end either.
         self._ignored_denies = set(
             filter(
@@ -245,9 +243,6 @@ class _Judgement:
                 unenforced((binding for binding in present if binding not in gone), cluster),
             )
         )
-        self._remaining_allows = {
-            binding for binding in failed if not _is_deny(binding) and binding in present
-        }
 
     def change(self) -> LiveChange:
         rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
@@ -275,13 +270,16 @@ class _Judgement:
         held = frozenset(bindings)
         if not held:
             return
-        self._missing_denies.update(filter(_is_deny, held & self._added))
-        self._remaining_allows.update(
-            binding for binding in held & self._removed if not _is_deny(binding)
-        )
+        self._stuck |= held
         self._added -= held
         self._removed -= held
         self._held.append(Held(rule, held, reason))
+
+    def _hold_each(self, rule: Rule, bindings: Iterable[AclBinding], reason: str) -> None:
+        """Hold ACLs back for a reason that begins with their number, and ends with one of them."""
+        if held := frozenset(bindings):
+            count = "1 ACL" if len(held) == 1 else f"{len(held)} ACLs"
+            self._hold(rule, held, f"{count} {reason}, for example {binding_text(min(held))}")
 
     # --- the rules
 
@@ -309,26 +307,15 @@ class _Judgement:
             " strings (Kafka before 4.4)"
         )
         unenforced_acls = unenforced(self._added, self._cluster)
-        if unenforced_acls:
-            self._hold(
-                Rule.NETWORKS,
-                unenforced_acls,
-                f"{_count(unenforced_acls)} with a network as host: {why}, for example"
-                f" {binding_text(min(unenforced_acls))}",
-            )
+        self._hold_each(Rule.NETWORKS, unenforced_acls, f"with a network as host: {why}")
         ignored = _Regions(self._ignored_denies)
         limited = {
             binding for binding in self._added if not _is_deny(binding) and ignored.meet(binding)
         }
         removals = self._removed - unenforced(self._removed, self._cluster)
         limited |= {binding for binding in removals if _is_deny(binding) and ignored.meet(binding)}
-        if limited:
-            self._hold(
-                Rule.NETWORKS,
-                limited,
-                f"{_count(limited)} would allow requests that only a DENY for a network"
-                f" restricts: {why}, for example {binding_text(min(limited))}",
-            )
+        text = f"would allow requests that only a DENY for a network restricts: {why}"
+        self._hold_each(Rule.NETWORKS, limited, text)
 
     def _open(self) -> None:
         if self._cluster.open_by_default is False or not self._removed:
@@ -475,29 +462,18 @@ class _Judgement:
         ]
 
     def _order(self) -> None:
-        denies = _Regions(self._missing_denies)
-        waiting = {
-            binding for binding in self._added if not _is_deny(binding) and denies.meet(binding)
-        }
-        if waiting:
-            self._hold(
-                Rule.ORDER,
-                waiting,
-                f"{_count(waiting)} to allow must wait until a DENY is in force, for example"
-                f" {binding_text(min(waiting))}",
-            )
-        removals = {binding for binding in self._removed if _is_deny(binding)}
-        if not removals:
-            return
-        allows_ = _Regions(self._remaining_allows)
-        waiting = {binding for binding in removals if denies.meet(binding) or allows_.meet(binding)}
-        if waiting:
-            self._hold(
-                Rule.ORDER,
-                waiting,
-                f"{_count(waiting)} to deny must stay until the ALLOWs that they restrict are"
-                f" removed, for example {binding_text(min(waiting))}",
-            )
+        # What limits others and will not be there, or will not be gone.
+        missing = (one for one in self._stuck - self._present if _is_deny(one))
+        remaining = (one for one in self._stuck & self._present if not _is_deny(one))
+        denies = _Regions(missing)
+        waiting = {one for one in self._added if not _is_deny(one) and denies.meet(one)}
+        self._hold_each(Rule.ORDER, waiting, "to allow must wait until a DENY is in force")
+        removals = list(filter(_is_deny, self._removed))
+        # Many removals may be held, whose regions most changes do not need.
+        allows_ = _Regions(remaining if removals else ())
+        waiting = {one for one in removals if denies.meet(one) or allows_.meet(one)}
+        text = "to deny must stay until the ALLOWs that they restrict are removed"
+        self._hold_each(Rule.ORDER, waiting, text)
 
 
 def _is_covered(
@@ -556,7 +532,3 @@ def _names(patterns: AbstractSet[ResourcePattern]) -> str:
     names = ", ".join(f"{pattern.resource_type.name} {pattern.name!r}" for pattern in shown)
     more = len(patterns) - len(shown)
     return f"{names} and {more} more" if more else names
-
-
-def _count(bindings: AbstractSet[AclBinding]) -> str:
-    return "1 ACL" if len(bindings) == 1 else f"{len(bindings)} ACLs"
