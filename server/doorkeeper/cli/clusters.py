@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
@@ -28,6 +28,7 @@ from doorkeeper.cli.json_records.stores import (
     ClusterState,
     ClusterStates,
 )
+from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
@@ -70,19 +71,18 @@ def _server_address(text: str) -> Address:
     return server
 
 
-def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ADDRESS and --cluster-name."""
-    server = click.argument(
+clusters_options = with_options(
+    click.argument(
         "server", metavar="ADDRESS", type=_server_address, shell_complete=complete_address
-    )
-    names = named_option(
+    ),
+    named_option(
         "--cluster-name",
         "names",
         text="A cluster in the clusters file.",
         multiple=True,
         default_text="all",
-    )
-    return server(names(command))
+    ),
+)
 
 
 @click.group(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,14 +13,12 @@ from doorkeeper.acls.model import Principal, ResourceType
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.server.config.settings import Settings
-
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 STATUSES: Final = """
 \b
@@ -76,10 +74,20 @@ def _with_jaas_file(
     return (f"{JAAS_FILE_KEY}={file}", *overrides) if file else overrides
 
 
-def override_option(command: Command) -> Command:
-    """Add ``--override``, and ``--jaas-file``, which is shorthand for one of its values."""
-    overrides = named_option("--override", "overrides", multiple=True, callback=_with_jaas_file)
-    jaas_file = named_option(
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """Return a decorator that adds options to a command, in this order."""
+
+    def add(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+override_option = with_options(
+    named_option("--override", "overrides", multiple=True, callback=_with_jaas_file),
+    named_option(
         "--jaas-file",
         shell_complete=files,
         envvar="DOORKEEPER_JAAS_FILE",
@@ -87,8 +95,9 @@ def override_option(command: Command) -> Command:
         is_eager=True,
         expose_value=False,
         callback=_keep_jaas_file,
-    )
-    return overrides(jaas_file(command))
+    ),
+)
+"""``--override``, and ``--jaas-file``, which is shorthand for one of its values."""
 
 
 RESOURCES: Final = {
@@ -101,18 +110,7 @@ RESOURCES: Final = {
 """The parameters of ``options_of_resources`` but the cluster, which has no name."""
 
 
-def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return a decorator that adds options to a command, in this order."""
-
-    def add(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-def options_of_resources(*, multiple: bool) -> tuple[Callable[[Command], Command], ...]:
+def options_of_resources(*, multiple: bool) -> tuple[Callable[[Decorated], Decorated], ...]:
     """Return the options that name resources, one or several of each type."""
     return (
         named_option("--topic", type=utf8, multiple=multiple),

@@ -12,10 +12,9 @@ Each region has an example::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-import click
 from msgspec import Struct
 
 from doorkeeper.acls.bulk import load
@@ -34,22 +33,21 @@ from doorkeeper.cli.acls.question_options import (
 )
 from doorkeeper.cli.json_records.questions import Names
 from doorkeeper.cli.json_records.sets import ChangedDecisions, Region
+from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.schema.features import LEVELS, has_networks
 
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
-
 SHOWN_MAX: Final = 100
 """The number of regions in lines; JSON has all."""
 
 
-def effective_options(command: Command) -> Command:
-    """Add --effective and the settings that decisions depend on; ``take_states`` reads them."""
-    effective = named_option("--effective", is_flag=True)
-    return effective(policy_options(release_option(command)))
+effective_options = with_options(
+    named_option("--effective", is_flag=True), policy_options, release_option
+)
+"""--effective and the settings that decisions depend on; ``take_states`` reads them."""
 
 
 class States(NamedTuple):

@@ -22,7 +22,7 @@ from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
-from doorkeeper.cli.completion import files, several_of
+from doorkeeper.cli.completion import several_of
 from doorkeeper.cli.files import read_text, write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
@@ -63,7 +63,7 @@ def _codes(
 
 def _known_option(name: str, default_text: str) -> Callable[[Decorated], Decorated]:
     path = click.Path(path_type=Path)
-    return named_option(name, type=path, shell_complete=files, default_text=default_text)
+    return named_option(name, type=path, default_text=default_text)
 
 
 @click.command(

@@ -7,7 +7,7 @@ not remove them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 from msgspec import Struct
@@ -18,9 +18,7 @@ from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import principal, utf8, with_options
 from doorkeeper.cli.terminal import say
-from doorkeeper.cli.vocabulary.options import named_option
-
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
+from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
 _TYPES = [kind.name.lower() for kind in ResourceType if kind > ResourceType.ANY]
 
@@ -32,31 +30,6 @@ _OWNED: Final = {
     "--own-principal": "this principal",
     "--own-type": "resources of this type, such as topic",
 }
-
-
-def selectors(command: Command, *, owns: bool = False) -> Command:
-    """Add the options of ownership; ``selector_of`` reads their values.
-
-    With ``owns`` the texts say that ACLs which are selected and not wanted are removed.
-    """
-
-    def option(name: str, parameter: str, **attributes: Any) -> Callable[[Any], Any]:
-        text = f"Own the ACLs of {_OWNED[name]}: those not in WANTED are removed." if owns else None
-        return named_option(
-            name, parameter, text=text, multiple=True, default_text="all", **attributes
-        )
-
-    add = with_options(
-        option("--own-prefix", "prefixes", type=utf8, callback=_prefixes),
-        option("--own-principal", "principals", type=principal),
-        option("--own-type", "types", callback=_types, shell_complete=one_of(_TYPES)),
-    )
-    return add(command)
-
-
-def owners(command: Command) -> Command:
-    """Add the options of ownership of a command that removes what is owned and not wanted."""
-    return selectors(command, owns=True)
 
 
 def _prefixes(
@@ -73,6 +46,28 @@ def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[s
         return frozenset(map(resource_type, values))
     except FormatError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def _ownership(*, owns: bool) -> Callable[[Decorated], Decorated]:
+
+    def option(name: str, parameter: str, **attributes: Any) -> Callable[[Any], Any]:
+        text = f"Own the ACLs of {_OWNED[name]}: those not in WANTED are removed." if owns else None
+        return named_option(
+            name, parameter, text=text, multiple=True, default_text="all", **attributes
+        )
+
+    return with_options(
+        option("--own-prefix", "prefixes", type=utf8, callback=_prefixes),
+        option("--own-principal", "principals", type=principal),
+        option("--own-type", "types", callback=_types, shell_complete=one_of(_TYPES)),
+    )
+
+
+selectors = _ownership(owns=False)
+"""The options of ownership; ``selector_of`` reads their values."""
+
+owners = _ownership(owns=True)
+"""Those of a command that removes what is owned and not wanted, as the texts say."""
 
 
 def selector_of(options: Mapping[str, Any]) -> Selector:

@@ -6,7 +6,7 @@ A status of its own for changes lets scripts tell them from wrong usage.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
@@ -21,12 +21,11 @@ from doorkeeper.cli.acls.effective import (
     record_of_difference,
 )
 from doorkeeper.cli.acls.printing import code_block
-from doorkeeper.cli.completion import files
 from doorkeeper.cli.json_records.sets import EffectiveDifference as EffectiveDifferenceRecord
 from doorkeeper.cli.json_records.sets import Plan as PlanRecord
 from doorkeeper.cli.terminal import fail, printable, show, show_json
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from doorkeeper.cli.acls.question_options import EffectivePolicy
     from doorkeeper.cli.acls.rules import RuleChecks
     from doorkeeper.cli.inspection import Examined
-
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
@@ -67,7 +64,7 @@ _FAILURES: Final = {
 plan_output_option = json_output(PlanRecord, EffectiveDifferenceRecord, others=("markdown",))
 
 
-def fail_on_option(*failures: str) -> Callable[[Command], Command]:
+def fail_on_option(*failures: str) -> Callable[[Decorated], Decorated]:
     """Return the option --fail-on with some of the failures; ``exit_with_status`` takes them."""
     choices = {failure: _FAILURES[failure] for failure in failures}
     return named_option(
@@ -75,9 +72,7 @@ def fail_on_option(*failures: str) -> Callable[[Command], Command]:
     )
 
 
-assert_option = named_option(
-    "--assert", "rules", type=click.Path(path_type=Path), shell_complete=files
-)
+assert_option = named_option("--assert", "rules", type=click.Path(path_type=Path))
 
 
 class PlanReport(Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import click
 from msgspec import Struct
@@ -31,8 +31,6 @@ from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND, SUPER_USERS
 from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper.server.schema.features import LEVELS, NEWEST
-
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 
 def _operation(value: str) -> AclOperation:
@@ -222,21 +220,21 @@ release_option = named_option(
 )
 
 
-def policy_options(command: Command) -> Command:
-    """Add the options of the policy; ``effective_policy`` takes their values."""
-    users = named_option(
+policy_options = with_options(
+    named_option(
         "--super-user",
         "super_users",
         type=utf8,
         multiple=True,
         default_text="from the store or --config, else unknown",
-    )
-    everyone = named_option(
+    ),
+    named_option(
         "--allow-everyone/--no-allow-everyone",
         default=None,
         default_text="from the store or --config, else false",
-    )
-    return users(everyone(command))
+    ),
+)
+"""The options of the policy; ``effective_policy`` takes their values."""
 
 
 def effective_policy(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import click
@@ -89,6 +89,7 @@ from doorkeeper.cli.json_records.questions import (
     TaskPowers,
 )
 from doorkeeper.cli.json_records.questions import Power as PowerRecord
+from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
@@ -163,10 +164,10 @@ class AclState(Struct, frozen=True):
         }
 
 
-def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a location and a policy; ``take_state`` reads them."""
-    location = location_options(has_policy=True)
-    return location(policy_options(release_option(at_option(command))))
+state_options = with_options(
+    location_options(has_policy=True), policy_options, release_option, at_option
+)
+"""The options of a location and a policy; ``take_state`` reads them."""
 
 
 def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:

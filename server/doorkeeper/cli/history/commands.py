@@ -15,7 +15,6 @@ from msgspec.structs import asdict
 
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
@@ -271,7 +270,6 @@ Examples:
     multiple=True,
     type=click.Path(path_type=Path),
     callback=_take_files,
-    shell_complete=files,
 )
 @json_output(VerificationRecord)
 @inspects

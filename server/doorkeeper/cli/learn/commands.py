@@ -16,7 +16,6 @@ from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import read_text, write_text
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.sets import Learnt
@@ -143,22 +142,19 @@ Examples:
     "--out",
     "out_file",
     type=click.Path(path_type=Path),
-    shell_complete=files,
     default_text="standard output",
 )
-@named_option("--check", "acl_file", type=click.Path(path_type=Path), shell_complete=files)
+@named_option("--check", "acl_file", type=click.Path(path_type=Path))
 @named_option(
     "--log",
     "first_log",
     text="Doorkeeper's audit log, or a kafka-authorizer.log with level DEBUG.",
     type=click.Path(path_type=Path),
-    shell_complete=files,
 )
 @named_option(
     "--topics",
     "topic_file",
     type=click.Path(path_type=Path),
-    shell_complete=files,
     default_text="none; topics are created when used",
 )
 @named_option("--include-optional", is_flag=True)

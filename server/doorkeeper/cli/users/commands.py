@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
@@ -29,7 +29,7 @@ from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_result
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from doorkeeper.cli.users.live import LiveUsers
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.server.config.settings import Settings
-
-Function = TypeVar("Function", bound="Callable[..., Any]")
 
 ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
   kafka://host:9092          a live cluster, Kafka or Doorkeeper
@@ -95,7 +93,7 @@ _where_options = with_options(
 )
 
 
-def _mechanisms_option(default: str) -> Callable[[Function], Function]:
+def _mechanisms_option(default: str) -> Callable[[Decorated], Decorated]:
     return named_option(
         "--mechanism",
         "mechanisms",
@@ -105,7 +103,7 @@ def _mechanisms_option(default: str) -> Callable[[Function], Function]:
     )
 
 
-def _iterations_option(default: str) -> Callable[[Function], Function]:
+def _iterations_option(default: str) -> Callable[[Decorated], Decorated]:
     return named_option(
         "--iterations",
         type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
