@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LINES, LINES_FULL = "500000", "1000000,20000000"
+PACKAGE = "doorkeeper_pipeline."
 FILES = 24
 SMALL = 0.005
 LOOK_S = 0.5
@@ -167,9 +168,10 @@ def read_events(folder: Path) -> tuple[list[Stage], dict[str, float]]:
     for path in files:
         with path.open() as log:
             for event in map(json.loads, log):
-                if event["Event"] == "SparkListenerStageCompleted":
-                    stage = event["Stage Info"]
-                    names[stage["Stage ID"]] = stage["Stage Name"]
+                if event["Event"] == "SparkListenerStageSubmitted":
+                    description = event["Properties"].get("spark.job.description", "")
+                    name = description or event["Stage Info"]["Stage Name"]
+                    names[event["Stage Info"]["Stage ID"]] = name.removeprefix(PACKAGE)
                 elif event["Event"] == "SparkListenerTaskEnd":
                     task = event["Task Info"]
                     time_s = (task["Finish Time"] - task["Launch Time"]) / 1000

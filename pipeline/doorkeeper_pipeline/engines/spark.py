@@ -82,6 +82,10 @@ class SparkEngine(Engine):
         """Yield the result of each task, in the order of the tasks."""
         if not tasks:
             return
+        if not self.master.startswith(CONNECT):
+            # What Spark's pages and event log call the job.
+            name = f"{function.__module__}.{function.__name__}"
+            self.session.sparkContext.setJobDescription(name)
         numbers = self.session.range(0, len(tasks), 1, len(tasks))
         call = _Call(function, shared, tuple(tasks))
         # All partitions run at once; toLocalIterator would start them one by one. Not toArrow:
