@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.drift import AclDrift, Bindings
-    from doorkeeper.sync.fleet import ClusterFleet
     from doorkeeper.sync.remote import DescriptionReader
+    from doorkeeper.sync.synchronization import Fleet
 
 BROKERS = (1, 2, 3)
 STORE_ID = "s" * 22
@@ -206,7 +206,7 @@ class Kept:
         self.store_id = store_id
         self.tell = self.events.append
         self.now_ms = count().__next__
-        self.task = ClusterSynchronization(config, cast("ClusterFleet", self))
+        self.task = ClusterSynchronization(config, cast("Fleet", self))
 
     def named_lease(self, _name: str) -> Lease:
         return self.lease
@@ -216,6 +216,9 @@ class Kept:
 
     def is_canary(self, _config: ClusterConfig) -> bool:
         return False
+
+    def wake_followers(self) -> None:
+        """Wake nothing: there is one cluster."""
 
     def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:
         rows = [[StoredBinding(repr(each), each) for each in part] for part in (added, removed)]

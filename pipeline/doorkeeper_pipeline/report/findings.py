@@ -115,13 +115,13 @@ def read(path: Path) -> Register:
         document = msgspec.json.decode(path.read_bytes(), type=_Document)
     except FileNotFoundError:
         return Register({})
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise Unreadable(f"{path}: {error}") from error
     findings = {}
     for name, fields in document.findings.items():
         try:
             findings[name] = msgspec.json.decode(fields, type=Finding)
-        except msgspec.MsgspecError as error:
+        except (ValueError, msgspec.MsgspecError) as error:
             raise Unreadable(f"{path}: finding {name!r}: {error}") from error
     return Register(findings, document.reported, document.cluster)
 

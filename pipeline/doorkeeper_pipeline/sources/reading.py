@@ -101,6 +101,8 @@ class _Unpacked:
         self._frame: Any = None
         self._packed = b""
         self._unpacked = b""
+        self._is_behind = False
+        """Whether a frame has ended: zeros behind the last one of a gz file are padding."""
 
     def read(self, size: int) -> bytes:
         """Return bytes, at most so many; none at the end.
@@ -115,6 +117,10 @@ class _Unpacked:
                 if self._frame is not None:
                     raise Damaged(f"{self._path}: damaged {self._how}: the file is cut off")
                 return b""
+            if self._is_behind and self._how == "gz" and self._frame is None:
+                self._packed = self._packed.lstrip(b"\0")
+                if not self._packed:
+                    continue
             self._frame = self._frame or _decompressor(self._how)
             try:
                 self._unpacked = self._frame.decompress(self._packed)
@@ -122,7 +128,7 @@ class _Unpacked:
                 raise Damaged(f"{self._path}: damaged {self._how}: {error}") from error
             self._packed = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
-                self._frame = None
+                self._frame, self._is_behind = None, True
         found, self._unpacked = self._unpacked[:size], self._unpacked[size:]
         return found
 

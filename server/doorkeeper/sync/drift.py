@@ -109,6 +109,8 @@ class DesiredBindings:
         """The state whose bindings these are; None before the first one."""
         self.bindings: set[AclBinding] = set()
         """Changed in place: a copy of 100,000 takes longer than most changes."""
+        self.networks: set[AclBinding] = set()
+        """Those whose host looks like a network."""
 
     async def follow(self, state: State) -> AclDrift:
         """Make the bindings those of another state; return how those before differ from them."""
@@ -126,6 +128,8 @@ class DesiredBindings:
         self.state = state
         self.bindings |= change.missing
         self.bindings -= change.extra
+        self.networks |= {binding for binding in change.missing if "/" in binding.entry.host}
+        self.networks -= change.extra
         return change
 
     def _change_to(self, acls: Snapshot) -> AclDrift:

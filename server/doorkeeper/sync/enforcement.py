@@ -59,8 +59,8 @@ class Enforcement:
         self._own: Bindings | None = None
         """What may differ by this server: the drift of the last reading but for changes of others,
         and what became desired or undesired since; None before the first reading."""
-        self._differed_s = 0.0
-        """When the last drift was read."""
+        self._agrees_since_s: float | None = None
+        """When the first reading since the last drift agreed."""
         self._sent: OrderedDict[AclBinding, SentChange] = OrderedDict()
         """The requests of some time, also lost ones, the oldest first."""
         self._failed: Bindings = NO_BINDINGS
@@ -91,11 +91,13 @@ class Enforcement:
         if now_s >= self._retry_s or not parts & self._failed:
             self._failed = NO_BINDINGS
         if drift:
-            self._differed_s = now_s
+            self._agrees_since_s = None
             return
         self._pause_s = 0.0
-        # Right after a change of its own every controller reads what it wants.
-        if self.conflict and now_s - self._differed_s > self._forget_s:
+        if self._agrees_since_s is None:
+            # Right after a change of its own every controller reads what it wants.
+            self._agrees_since_s = now_s
+        elif self.conflict and now_s - self._agrees_since_s > self._forget_s:
             self.conflict = ""
             for binding, sent in self._sent.items():
                 self._sent[binding] = replace(sent, successes=0)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.authorizer.result_checks import CREATION
-from doorkeeper.server.operations.audit.cluster_changes import EventKind
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.sync.synchronization import ClusterSynchronization, reason_of
@@ -134,9 +133,13 @@ class ClusterFleet:
 
     def tell(self, event: ClusterEvent) -> None:
         self._on_event(event)
-        if event.kind is EventKind.IN_FORCE:
-            # Those of a higher order have waited for it.
-            self._wake()
+
+    def wake_followers(self) -> None:
+        """Wake clusters whose target is another one than that of their last receipt."""
+        for cluster in self._enforcing:
+            last, target = cluster.receipts.last, self.target_of(cluster.config)
+            if target is not None and (last is None or last.state is not target):
+                cluster.wake()
 
     def is_canary(self, config: ClusterConfig) -> bool:
         """Return whether clusters of a higher order wait for the receipts of one."""

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
-_PENDING_S: Final = 0.005
-"""The first pause while brokers do not have a change yet. Each is half as long again."""
+_PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, *(0.2,) * 50)
+"""Pauses while brokers do not have a change yet, in all ten seconds; then the interval."""
 
 # Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -71,6 +71,10 @@ class Fleet(Protocol):
 
     def is_canary(self, config: ClusterConfig) -> bool:
         """Return whether clusters of a higher order wait for the receipts of one."""
+        ...
+
+    def wake_followers(self) -> None:
+        """Wake clusters whose target is another one than that of their last receipt."""
         ...
 
     def tell(self, event: ClusterEvent) -> None: ...
@@ -104,7 +108,7 @@ class ClusterSynchronization(OwnTask):
         self._clock = asyncio.get_running_loop().time
         self._news = asyncio.Event()
         self._failures = 0
-        self._pending_s = _PENDING_S
+        self._attempts = 0
         self._desired = DesiredBindings(config.scope)
         # Also what only a lagging broker differs in: it is asked for these ACLs again, and "since"
         # of the next receipt must not cover the time of a drift.
@@ -134,7 +138,7 @@ class ClusterSynchronization(OwnTask):
 
     def _hurry(self) -> None:
         """A receipt is needed, or the log has changes: look at once, and again soon."""
-        self._pending_s = _PENDING_S
+        self._attempts = 0
         self.wake()
 
     async def _run(self) -> None:
@@ -171,9 +175,10 @@ class ClusterSynchronization(OwnTask):
         # A node that does not hold the cluster does not read it at the intervals.
         since_s = self._clock() - self.read_s if self.is_holder else 0
         pause_s = max(self.config.interval_s - since_s, 0)
-        if self.receipts.pending or self.follower.has_news:
-            pause_s = min(pause_s, self._pending_s)
-            self._pending_s = min(self._pending_s * 1.5, self.config.interval_s)
+        is_pending = self.receipts.pending or self.follower.has_news
+        if is_pending and self._attempts < len(_PENDING_S):
+            pause_s = min(pause_s, _PENDING_S[self._attempts])
+            self._attempts += 1
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
                 await self._news.wait()
@@ -208,15 +213,21 @@ class ClusterSynchronization(OwnTask):
                 return Event.UNREAD
             # All is as it should be, and a change would be in the log.
             self.read_s = now_s
-        if changed:
-            return Event.LOGGED if look_ups(changed) else Event.UNREAD
-        return Event.CURRENT
+        return self._event_of(changed) if changed else Event.CURRENT
+
+    def _event_of(self, changed: Bindings) -> Event:
+        if look_ups(changed):
+            return Event.LOGGED
+        if not self.receipts.pending:
+            # A reading has most of them; the rest is compared at the next interval.
+            self._attempts = len(_PENDING_S)
+        return Event.UNREAD
 
     async def _follow(self, goal: StoreState) -> None:
         change = await self._desired.follow(goal)
         if not change:
             return
-        self._pending_s = _PENDING_S
+        self._attempts = 0
         self.receipts.note(change.parts)
         self.enforcement.note(change.parts)
         self.remote.forget_drifts()
@@ -377,16 +388,20 @@ class ClusterSynchronization(OwnTask):
                 await self._conclude()
         state = self._desired.state
         assert state is not None, "the target was taken"
-        if book.confirm(state, brokers, read_s=read_s, now_ms=self._fleet.now_ms()):
+        is_news = book.confirm(state, brokers, read_s=read_s, now_ms=self._fleet.now_ms())
+        self._fleet.wake_followers()
+        if is_news:
             self._tell(EventKind.IN_FORCE, brokers=brokers)
         return Event.ANSWERED
 
     async def _pending(self, brokers: tuple[int, ...]) -> dict[int, str]:
         """Return the brokers that do not enforce the target, and the reason of each."""
         remote, last, changed = self.remote, self.receipts.last, self.receipts.changed
-        desired, facts = self._desired.bindings, await remote.facts(self._clock())
-        if ignored := await call_sized(len(desired), unenforced, desired, facts):
-            return dict.fromkeys(brokers, ignored_text(ignored))
+        desired = self._desired.bindings
+        if self._desired.networks:
+            facts = await remote.facts(self._clock())
+            if ignored := unenforced(self._desired.networks, facts):
+                return dict.fromkeys(brokers, ignored_text(ignored))
         if len(changed) > FEW:
             # Brokers apply changes in the order in which they were sent. Without the last one, it
             # is too early to ask for all.

@@ -112,10 +112,10 @@ async def test_another_state_is_read_as_a_whole() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_bindings_are_those_of_the_state(seed: int) -> None:
-    """Over random changes and jumps, back too."""
+    """Over random changes and jumps, back too; and the networks among them."""
     chance = Random(seed)
-    others = [deny("bob", READ, topic(name)) for name in ("p-a", "p-n", "q")]
-    every = [A, B, C, OUTSIDE, *others]
+    networks = [deny("bob", READ, topic(name), "10.0.0.0/8") for name in ("p-a", "p-n", "q")]
+    every = [A, B, C, OUTSIDE, *networks]
     state, states, desired = EMPTY, [EMPTY], DesiredBindings(SCOPE)
     for number in range(300):
         new, gone = (chance.sample(every, chance.randint(0, 3)) for _ in range(2))
@@ -132,4 +132,5 @@ async def test_the_bindings_are_those_of_the_state(seed: int) -> None:
             change_ = await desired.follow(followed)
             here = {each for each in every if each in followed.acls and SCOPE.selects(each)}
             assert desired.bindings == here
+            assert desired.networks == here & set(networks)
             assert change_ == AclDrift(frozenset(here - before), frozenset(before - here))

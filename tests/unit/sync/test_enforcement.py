@@ -166,6 +166,10 @@ def test_repeatedly_reverted_change_is_a_conflict() -> None:
     assert see(found, {A}, {B}, 20) == LiveChange(held=(held,))
     assert not see(found, {A}, {A}, 30).stages
     assert not see(found, {A}, {B}, 41).stages
-    see(found, {A}, {A}, 50)
-    see(found, {A}, {A}, 61)
-    assert sent(see(found, {A}, {A, B}, 62)) == (set(), {B})
+    # Time without a reading is no time of agreement.
+    see(found, {A}, {A}, 500)
+    assert found.conflict
+    see(found, {A}, {B}, 505)
+    see(found, {A}, {A}, 550)
+    see(found, {A}, {A}, 561)
+    assert sent(see(found, {A}, {A, B}, 562)) == (set(), {B})

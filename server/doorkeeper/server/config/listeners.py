@@ -148,7 +148,9 @@ def _addresses(raw: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddres
     # A repeated element counts once, as in Kafka (KIP-1161).
     for text in dict.fromkeys(raw[key]):
         address = address_of(text)
-        if not (address and _NAME.fullmatch(address.name) and 0 <= address.port <= _PORT_MAX):
+        # The name as it is written: ß is SS in capitals.
+        is_name = _NAME.fullmatch(text.partition("://")[0])
+        if not (address and is_name and 0 <= address.port <= _PORT_MAX):
             raw.problem(key, f"found {text!r}; allowed: NAME://host:port")
         else:
             addresses.append(address)

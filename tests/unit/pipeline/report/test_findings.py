@@ -93,6 +93,15 @@ def test_invalid_registers_are_rejected(tmp_path: Path, text: str, expected: str
     assert expected in str(raised.value)
 
 
+@pytest.mark.parametrize("text", ['{"version": 1, "cluster": "\xe4"}', ENTRY % '"owner": "\xe4"'])
+def test_register_in_latin_1_is_rejected(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "findings.json"
+    path.write_text(text, "latin-1")
+
+    with pytest.raises(Unreadable, match=r"findings\.json: .*utf-8"):
+        read(path)
+
+
 def test_register_of_another_cluster_is_rejected(tmp_path: Path) -> None:
     register = update(Register({}), [row("broad:1", DAY)], DAY, "payments")
     (tmp_path / "findings.json").write_text(text_of(register))

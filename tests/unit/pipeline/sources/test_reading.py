@@ -55,6 +55,15 @@ def test_concatenated_frames_are_read(tmp_path: Path) -> None:
         assert list(reading.blocks(path, how)) == [(0, b"onetwo")]
 
 
+@pytest.mark.parametrize("zeros", [1, 512, 2 * reading.PACKED_BYTES])
+def test_zeros_behind_gz_are_padding(tmp_path: Path, zeros: int) -> None:
+    """As of a tape, or of a copy in blocks; between members too, as gzip has it."""
+    path = tmp_path / "file"
+    path.write_bytes(gzip.compress(b"one") + bytes(zeros) + gzip.compress(b"two") + bytes(zeros))
+
+    assert list(reading.blocks(path, "gz")) == [(0, b"onetwo")]
+
+
 @pytest.mark.parametrize(("how", "pack"), PACKERS.items())
 def test_damaged_file_is_reported(tmp_path: Path, how: str, pack: object) -> None:
     assert callable(pack)

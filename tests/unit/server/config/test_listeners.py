@@ -67,6 +67,7 @@ def test_max_connections_of_a_listener() -> None:
     ("text", "said"),
     [
         ("listeners=", "no listener is given"),
+        ("listeners=ß://localhost:9092", "found 'ß://localhost:9092'; allowed: NAME://host:port"),
         ("listeners=localhost:9092", "found 'localhost:9092'; allowed: NAME://host:port"),
         ("listeners=PLAINTEXT://h:65536", "found 'PLAINTEXT://h:65536'"),
         ("listeners=PLAINTEXT://h:-1", "found 'PLAINTEXT://h:-1'"),
