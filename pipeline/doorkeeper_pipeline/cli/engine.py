@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
-from doorkeeper_pipeline.cli.options import setting, together
+from doorkeeper_pipeline.cli.options import setting
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
 
@@ -74,7 +74,7 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
         settings = Settings(conf=conf, packages=packages)
         function(chosen=ChosenEngine(engine_name, master, settings, quiet), **others)
 
-    return together(
+    return with_options(
         named_option(
             "--engine",
             "engine_name",

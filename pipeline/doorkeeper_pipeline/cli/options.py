@@ -8,12 +8,11 @@ import re
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from doorkeeper.acls.super_users import remark_on
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.topics.addresses import is_topic
@@ -28,7 +27,6 @@ LAST = "as in the last run"
 """The default of options that a run keeps with its tables."""
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def moment(text: str) -> dt.datetime:
@@ -114,17 +112,6 @@ def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
         raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return options as one decorator, in the order of the help."""
-
-    def decorate(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
 def _principals(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -159,7 +146,7 @@ findings = named_option("--findings", type=click.Path(exists=True, dir_okay=Fals
 """A file of findings that is read."""
 
 
-def excluded(*, is_run: bool) -> Callable[[F], F]:
+def excluded(*, is_run: bool) -> Callable[[Decorated], Decorated]:
     """Add --exclude-principal; without it those of the last run count, but for a run."""
     return named_option(
         "--exclude-principal",
@@ -170,10 +157,10 @@ def excluded(*, is_run: bool) -> Callable[[F], F]:
     )
 
 
-def evidence(*, is_run: bool) -> Callable[[F], F]:
+def evidence(*, is_run: bool) -> Callable[[Decorated], Decorated]:
     """Add the limits; without them those of the last run count, but for a run."""
     percent, positive = click.FloatRange(0, 100), click.FloatRange(0)
-    return together(
+    return with_options(
         *(
             named_option(
                 name,
@@ -193,10 +180,10 @@ def evidence(*, is_run: bool) -> Callable[[F], F]:
     )
 
 
-def policy(*, is_run: bool) -> Callable[[F], F]:
+def policy(*, is_run: bool) -> Callable[[Decorated], Decorated]:
     """Add how the cluster decides; without it that of the last run counts, but for a run."""
     last = None if is_run else LAST
-    return together(
+    return with_options(
         named_option(
             "--super-user", "super_users", multiple=True, callback=_principals, default_text=last
         ),

@@ -11,7 +11,7 @@ import click
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
@@ -30,7 +30,7 @@ TEXT_SHOWN = 300
 _RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_principal")
 
 
-_GRANT_OPTIONS = options.together(
+_GRANT_OPTIONS = with_options(
     named_option("--principal", "principals", multiple=True),
     named_option("--operation", "operations", multiple=True),
     named_option("--topic", multiple=True),

@@ -28,14 +28,13 @@ from doorkeeper.cli.json_records.stores import (
     ClusterState,
     ClusterStates,
 )
-from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
 from doorkeeper.cli.terminal import fail, paint, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError

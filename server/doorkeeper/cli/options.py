@@ -13,7 +13,7 @@ from doorkeeper.acls.model import Principal, ResourceType
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.vocabulary.options import Decorated, named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,17 +72,6 @@ def _with_jaas_file(
     # Options are processed in no fixed order, but eager ones come first: the file is known here.
     file = context.meta.get(_JAAS_FILE)
     return (f"{JAAS_FILE_KEY}={file}", *overrides) if file else overrides
-
-
-def with_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command, in this order."""
-
-    def add(command: Decorated) -> Decorated:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 override_option = with_options(

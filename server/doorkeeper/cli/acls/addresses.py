@@ -26,12 +26,11 @@ from doorkeeper.cli.options import (
     JAAS_FILE_KEY,
     PROPERTIES_FILE,
     override_option,
-    with_options,
 )
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import say, say_once
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:

@@ -33,10 +33,9 @@ from doorkeeper.cli.acls.question_options import (
 )
 from doorkeeper.cli.json_records.questions import Names
 from doorkeeper.cli.json_records.sets import ChangedDecisions, Region
-from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.schema.features import LEVELS, has_networks
 

@@ -32,10 +32,10 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import RESOURCES, options_of_resources, utf8, with_options
+from doorkeeper.cli.options import RESOURCES, options_of_resources, utf8
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.vocabulary.commands import Command
-from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -16,9 +16,9 @@ from doorkeeper.acls.formats.names import FormatError, resource_type
 from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import principal, utf8, with_options
+from doorkeeper.cli.options import principal, utf8
 from doorkeeper.cli.terminal import say
-from doorkeeper.cli.vocabulary.options import Decorated, named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 
 _TYPES = [kind.name.lower() for kind in ResourceType if kind > ResourceType.ANY]
 

@@ -23,10 +23,9 @@ from doorkeeper.cli.options import (
     options_of_resources,
     principal,
     utf8,
-    with_options,
 )
 from doorkeeper.cli.terminal import say
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND, SUPER_USERS
 from doorkeeper.server.resources.topics.names import reason_invalid

@@ -89,14 +89,13 @@ from doorkeeper.cli.json_records.questions import (
     TaskPowers,
 )
 from doorkeeper.cli.json_records.questions import Power as PowerRecord
-from doorkeeper.cli.options import with_options
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks

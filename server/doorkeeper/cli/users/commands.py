@@ -21,7 +21,6 @@ from doorkeeper.cli.options import (
     PROPERTIES_FILE,
     STATUSES,
     override_option,
-    with_options,
 )
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
@@ -29,7 +28,7 @@ from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_result
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import Decorated, named_option
+from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -544,3 +544,14 @@ def named_option(
         metavar=None if shows_choices else meaning.metavar,
         **attributes,
     )
+
+
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """Return a decorator that adds options to a command, in this order."""
+
+    def add(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
