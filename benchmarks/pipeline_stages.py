@@ -94,6 +94,8 @@ def measure(folder: Path, lines: int) -> None:
         memory = run(command)
         wall_s = time.perf_counter() - begun_s
     stages, by_worker = read_events(folder / "events")
+    if not stages:
+        raise SystemExit(f"the event log of the run over {lines:,} lines has no tasks")
     print(f"{lines:,} lines in {FILES} files, two workers of one core: {wall_s:.0f} s")
     print(f"driver: Python {memory.python:.0f} MB, Java {memory.java:.0f} MB")
     times = sorted(by_worker.values())

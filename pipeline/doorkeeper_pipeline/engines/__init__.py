@@ -5,4 +5,5 @@ local     one process, Polars
 remote    files at addresses that Spark can read
 spark     PySpark: each task is a partition; shared values go with the function
 session   the one SparkSession
+workers   the processes in which Spark runs Python
 """

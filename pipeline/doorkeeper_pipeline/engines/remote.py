@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.engines.contract import RemoteFile
+from doorkeeper_pipeline.engines.workers import forget_archives
 from doorkeeper_pipeline.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class _OverFiles:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        forget_archives()
         for batch in batches:
             for path, content in zip(*batch.columns, strict=True):
                 with tempfile.NamedTemporaryFile(prefix="doorkeeper-") as copy:

@@ -8,13 +8,11 @@ Only DataFrames are used, so that a session of Spark Connect, which has no conte
 from __future__ import annotations
 
 import pickle
-import sys
 import tempfile
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipimport import zipimporter
 
 from doorkeeper_pipeline.engines.contract import Engine, RemoteFile, Result, Shared, Task
 from doorkeeper_pipeline.engines.remote import list_remote, over_files
@@ -25,6 +23,7 @@ from doorkeeper_pipeline.engines.session import (
     package_archive,
     start,
 )
+from doorkeeper_pipeline.engines.workers import forget_archives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,18 +109,6 @@ class SparkEngine(Engine):
     def close(self) -> None:
         """Stop Spark, if it was started."""
         self._ends.close()
-
-
-def forget_archives() -> None:
-    """Forget the finders of zip archives, so that the next task of this worker begins sooner.
-
-    PySpark's workers call ``importlib.invalidate_caches`` before each task, and Python before 3.13
-    then reads the directory of ``pyspark.zip`` anew for each package of it that was imported:
-    0.2 s a task, more than most tasks take. A later import makes its finder again.
-    """
-    for path, finder in list(sys.path_importer_cache.items()):
-        if isinstance(finder, zipimporter):
-            del sys.path_importer_cache[path]
 
 
 class _Call:
