@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.server.authorizer.contract import AclCreateResult
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
 
@@ -206,6 +207,7 @@ class EdgeNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
+        decisions: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> EdgeNode:
         """Return the node: it does not change."""

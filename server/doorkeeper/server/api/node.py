@@ -36,6 +36,7 @@ from doorkeeper.server.state.submissions import Plan
 if TYPE_CHECKING:
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
 
@@ -136,7 +137,10 @@ class Node(Protocol):
         ...
 
     def at_one_state(
-        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+        self,
+        authorizer: AuthorizerReads | None,
+        decisions: RequestAuthorizer | None,
+        on_loop: Callable[[object], Any],
     ) -> Node:
         """Return the node for a handler in another thread, with this authorizer.
 
@@ -167,8 +171,8 @@ class Node(Protocol):
         ...
 
     @property
-    def decisions(self) -> GuardedAuthorizer | None:
-        """Return what counts decisions; None without an authorizer, and in other threads."""
+    def decisions(self) -> GuardedAuthorizer | RequestAuthorizer | None:
+        """Return what counts decisions; None without an authorizer."""
         ...
 
     @property

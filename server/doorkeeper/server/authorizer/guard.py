@@ -93,6 +93,7 @@ _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 class QuietDecisions(Struct, frozen=True):
     """Allowed decisions that left nothing but their number, and what they depended on."""
 
+    guard: GuardedAuthorizer
     allowed: int
     policy: Policy
     snapshot: Snapshot
@@ -193,13 +194,20 @@ class GuardedAuthorizer:
         That is: all are allowed, by an authorizer that answers from the state; nobody records
         decisions, and the authorizer log has no lines of what is allowed.
         """
-        if self._at_once is None or self.denied != before[1] or not self._is_quiet(self._at_once):
+        inner = self._at_once
+        return None if inner is None else self.quiet(inner, before, self.decided)
+
+    def quiet(
+        self, inner: AnswersAtOnce, before: tuple[int, int], after: tuple[int, int]
+    ) -> QuietDecisions | None:
+        """Return the decisions of ``inner`` between two counts, as ``quiet_since`` does."""
+        if after[1] != before[1] or not self._is_quiet(inner):
             return None
         try:
-            snapshot = self._at_once.snapshot
+            snapshot = inner.snapshot
         except DecisionPending:
             return None
-        return QuietDecisions(self.allowed - before[0], self._at_once.policy, snapshot)
+        return QuietDecisions(self, after[0] - before[0], inner.policy, snapshot)
 
     def decide_again(self, decisions: QuietDecisions) -> bool:
         """Count decisions again; return False, and count nothing, if they may be others now."""
