@@ -125,8 +125,8 @@ def _respond_created(results: Results) -> Response:
 
 
 def _created(result: AclCreateResult) -> AclCreationResult:
-    code = result.error.code if result.error else 0
-    return AclCreationResult(error_code=code, error_message=None)
+    code, text = answer_of(result.error) if result.error else (0, None)
+    return AclCreationResult(error_code=code, error_message=text)
 
 
 def _refuse_create(request: Any, version: int, error: BaseException) -> Response:

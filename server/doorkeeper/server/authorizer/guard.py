@@ -444,13 +444,13 @@ class GuardedAuthorizer:
 
 
 async def _in_thread(call: Callable[[], Any], turn: asyncio.Lock) -> Any:  # noqa: ANN401 - as above
-    """Call in a thread after all calls before it; it goes on if nobody waits for it any more."""
+    """Call in a thread after all calls before it.
 
-    async def take_turn() -> object:
-        async with turn:
-            return await beside(call, "doorkeeper-authorizer-updates")
-
-    calling = asyncio.get_running_loop().create_task(take_turn())
+    Who waits for its turn no more is not called; a call that has begun goes on.
+    """
+    await turn.acquire()
+    calling = asyncio.ensure_future(beside(call, "doorkeeper-authorizer-updates"))
+    calling.add_done_callback(lambda _: turn.release())
     try:
         return await asyncio.shield(calling)
     except asyncio.CancelledError:
@@ -458,7 +458,7 @@ async def _in_thread(call: Callable[[], Any], turn: asyncio.Lock) -> Any:  # noq
         raise
 
 
-def _drop(calling: asyncio.Task[Any]) -> None:
+def _drop(calling: asyncio.Future[Any]) -> None:
     """Forget a call that returned too late."""
     if not calling.cancelled() and calling.exception() is None:
         result = calling.result()

@@ -291,7 +291,11 @@ class StateLog:
             completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
         submission = Submission(plan, origin, completion)
-        self._submissions.queue.append(submission)
+        queue = self._submissions.queue
+        # Those that were withdrawn must not pile up before it while the disk hangs.
+        while queue and queue[0].completion.done():
+            queue.popleft()
+        queue.append(submission)
         if self.store.timeout_s is not None:
             self._submissions.limit(submission, self.store.timeout_s)
         if self._tasks:

@@ -57,8 +57,8 @@ class Loss(Struct, frozen=True):
 
 
 class Queue(BoundedQueue[QueuedEvents]):
-    """The queue; its size is the number of events."""
+    """The queue; its size is the number of events, of which long ones count as several."""
 
-    def put_events(self, item: QueuedEvents) -> bool:
+    def put_events(self, item: QueuedEvents, room: int = 0) -> bool:
         """Queue an item; return whether there was room, or the item must be kept."""
-        return self.put(item, item.events, must_be_kept=item.must_be_kept)
+        return self.put(item, max(room, item.events), must_be_kept=item.must_be_kept)

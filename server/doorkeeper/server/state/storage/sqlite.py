@@ -53,6 +53,7 @@ from doorkeeper.server.state.storage.upkeep import CHECKPOINT_PAGES, Upkeep
 from doorkeeper.server.state.store import (
     Lease,
     LogEntry,
+    OutcomeUnknown,
     StorageError,
     Store,
     StoreIdentity,
@@ -409,7 +410,8 @@ class _Writer(Lease):
         if error is None:
             self._look()
             if self.problem is not None:
-                error = StoreReplaced(self.problem)
+                # Whoever brings the files back brings the change back.
+                error = OutcomeUnknown(self.problem)
         else:
             self._chain_end = self._stored_hash
         if done.done():
