@@ -1,9 +1,10 @@
 """The guard between the server and the configured authorizer.
 
-It treats every authorizer alike, and validates all results: an exception, a wrong number of results
-or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which the server answers as an
-error and logs with the request. A fault never allows anything. An ``ApiError`` keeps its code on
-the way to the client, and ``DecisionPending`` passes: the request waits.
+It validates all results but those of changes by the standard authorizer: an exception, a wrong
+number of results or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which the
+server answers as an error and logs with the request. A fault never allows anything. An
+``ApiError`` keeps its code on the way to the client, and ``DecisionPending`` passes: the request
+waits.
 
 Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
 at most once a minute for each method. Updates may have a thread of their own, in which they are
@@ -298,7 +299,7 @@ class GuardedAuthorizer:
         self._fail(change.method, ValueError(text))
 
     def acls(self, filter: AclBindingFilter) -> list[AclBinding]:
-        """Return all its bindings.
+        """Return its bindings that the filter matches.
 
         Raises:
             AuthorizerFault: it raised, also during the iteration, or an item is not a binding.

@@ -62,7 +62,7 @@ R = TypeVar("R")
 BATCH_CHANGES_MAX: Final = 1_000
 
 # With 20,000, 64 clients that create 1,000 ACLs each were a tenth slower: while a store writes,
-# only the last change of the batch is applied; all others are before it begins.
+# only a large last change of the batch is applied; all others are before it begins.
 BATCH_ROWS_MAX: Final = 1_000
 """Number of rows that closes a batch for further changes."""
 

@@ -5,7 +5,7 @@
     settle    on the event loop, in slices: what the decisions do besides
     outcome   on the event loop, for ``Connection.complete``
 
-A handler that changes something (``Api.in_thread`` is False) is called after all this instead; its
+A handler that changes a cache (``Api.in_thread`` is False) is called after all this instead; its
 request is only decoded in the thread.
 """
 
