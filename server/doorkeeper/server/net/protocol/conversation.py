@@ -151,9 +151,10 @@ class Conversation:
         return api
 
     def decode(self, api: Api, header: RequestHeader, body: Body) -> Any:  # noqa: ANN401 - the API's own class
+        """Return the request, of a version that the API has."""
         frame, offset = body
         try:
-            request, end = api.request.decode(frame, offset, header.api_version)
+            request, end = api.request.read(frame, offset, header.api_version)
         except Malformed as error:
             raise body_fault(header, self.session.principal, error) from None
         # A broker ignores trailing bytes; they are counted, because no correct client sends them.
