@@ -16,8 +16,7 @@ from doorkeeper.base.key import Applies
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.listeners import ListenerSecurity, ServerSecurity
 from doorkeeper.server.app.node import LiveNode
-from doorkeeper.server.authorizer.contract import Authorizer
-from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.server.authorizer.contract import Authorizer, Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import RECONFIGURABLE
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.loading import resolve
