@@ -29,9 +29,8 @@ from doorkeeper.server.security.contract import (
     OfferedMechanism,
     PrincipalBuilder,
 )
-from doorkeeper.server.security.mechanisms import provider_of
 from doorkeeper.server.security.principals import principal_builder_of
-from doorkeeper.server.security.provider import Provider, Sources
+from doorkeeper.server.security.provider import Provider, Sources, provider_of
 
 REFRESH_INTERVAL_S: Final = 5.0
 """Interval of checks for changed files, such as renewed certificates."""
