@@ -102,7 +102,7 @@ def test_incomplete_frames_are_limited_in_total(kind: str) -> None:
 
         assert await greedy.ended() == b""
         assert running.log.one("too much memory in use by connections: closing the largest")
-        assert running.server.connections == 1
+        assert running.server.admission.total == 1
         await modest.send(bytes(MEGABYTE // 2))  # its frame is whole now, and no request
         assert await modest.ended() == b""
 
@@ -181,7 +181,7 @@ def test_half_closed_peer_receives_its_responses(kind: str) -> None:
         client.writer.write_eof()
 
         assert len(await client.ended_frames()) == 500
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
     served(kind, scenario)
 
@@ -203,7 +203,7 @@ def test_disconnect_during_update_leaves_no_state(kind: str) -> None:
         for future in futures:
             future.set_result(AclCreateResult())
 
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
         server = running.server
         held = (server.updates_in_flight, server.bytes_incoming, server.bytes_outgoing)
@@ -220,7 +220,7 @@ def test_reset_ends_only_its_connection(kind: str) -> None:
                 await asyncio.get_running_loop().sock_sendall(rude, sent)
                 await asyncio.sleep(0.005)
                 rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
         assert not running.log.events("error")
 
@@ -236,14 +236,14 @@ def test_connections_wait_at_the_limit(kind: str) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await second.frame()
-        assert running.server.connections == 1
+        assert running.server.admission.total == 1
 
         first.leave()
 
         # The cancelled read may have taken a part of nothing only: no byte had come.
         await second.frame()
         second.leave()
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
     served(kind, scenario, limits=Limits(connections_max=1))
 
@@ -251,7 +251,7 @@ def test_connections_wait_at_the_limit(kind: str) -> None:
 def test_accepting_pauses_without_descriptors(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         await still_serves(running)
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
         "localhost".encode("idna")  # a codec is loaded from a file, which cannot be opened later
         loop = asyncio.get_running_loop()
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -191,7 +191,7 @@ class Reconfiguration:
         for name, for_connections in self._security.use(usable.security).items():
             self._edge.use_security(name, for_connections)
         of_listeners = {listener.name: listener.max_connections for listener in new.listeners}
-        self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
+        self._edge.admission.use(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)
         self._node.replace_settings(new)
 

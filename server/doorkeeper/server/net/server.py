@@ -99,11 +99,12 @@ class Server:
         self._security = {spec.name: spec.security for spec in self._specs}
         # The initial security must be freed with the last connection that uses it.
         self._specs = tuple(replace(spec, security=UNAUTHENTICATED) for spec in self._specs)
-        self._listeners: dict[str, Listener] = {}
+        self.listeners: dict[str, Listener] = {}
+        """By name, once they are bound."""
         self._channels: dict[Channel, ListenerSpec] = {}
         self._number = 0
         self._empty = asyncio.Event()
-        self._admission = Admission(limits)
+        self.admission = Admission(limits)
         self._context: ServerContext | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         self.counts = Counts(answers=requests is not None)
@@ -116,7 +117,7 @@ class Server:
                 stays bound.
         """
         loop = asyncio.get_running_loop()
-        self._admission.overrides = resolved_overrides(self._limits)
+        self.admission.overrides = resolved_overrides(self._limits)
         self._context = ServerContext(
             loop,
             self._clock or loop.time,
@@ -138,24 +139,20 @@ class Server:
         )
         try:
             for spec in self._specs:
-                self._listeners[spec.name] = Listener(
+                self.listeners[spec.name] = Listener(
                     spec,
-                    admission=self._admission,
+                    admission=self.admission,
                     make=self._channel,
                     tls=self._tls,
                     fair_queue=self._context.fair_queue,
                     logger=self._logger,
                 )
         except BaseException:
-            for listener in self._listeners.values():
+            for listener in self.listeners.values():
                 await listener.close()
-            self._listeners.clear()
+            self.listeners.clear()
             raise
         self._sweep()
-
-    def bound_port(self, listener_name: str) -> int:
-        """Return the port of a listener; known after ``bind``."""
-        return self._listeners[listener_name].port
 
     async def open(self, listener_name: str) -> None:
         """Accept connections on a listener.
@@ -163,40 +160,11 @@ class Server:
         Raises:
             BindError: another process listens on its address by now.
         """
-        self._listeners[listener_name].open()
+        self.listeners[listener_name].open()
 
     def use_security(self, listener_name: str, security: ConnectionSecurity) -> None:
         """Replace the security of a listener, for new connections."""
         self._security[listener_name] = security
-
-    def use_admission(
-        self, limits: Limits, overrides: Mapping[str, int], listener_maximums: Mapping[str, int]
-    ) -> None:
-        """Replace the connection limits.
-
-        ``overrides`` are the limits' own as ``resolved_overrides`` gives them.
-        """
-        self._admission.use(limits, overrides, listener_maximums)
-
-    @property
-    def connections(self) -> int:
-        return self._admission.total
-
-    def connections_on(self, listener_name: str) -> int:
-        return self._admission.on_listener(listener_name)
-
-    def accepted_connections_on(self, listener_name: str) -> int:
-        """Return the number of connections accepted since the start."""
-        return self._admission.accepted[listener_name]
-
-    def handshakes_on(self, listener_name: str) -> tuple[int, int]:
-        """Return the numbers of successful and of failed TLS handshakes."""
-        return self._listeners[listener_name].handshakes
-
-    @property
-    def listener_names(self) -> list[str]:
-        """Return the names of the bound listeners."""
-        return list(self._listeners)
 
     @property
     def encrypted_listener_names(self) -> list[str]:
@@ -204,14 +172,14 @@ class Server:
         return [
             spec.name
             for spec in self._specs
-            if spec.security_protocol in ENCRYPTED and spec.name in self._listeners
+            if spec.security_protocol in ENCRYPTED and spec.name in self.listeners
         ]
 
     @property
     def is_open(self) -> bool:
         """Return whether every listener accepts connections."""
-        return bool(self._listeners) and all(
-            listener.is_open for listener in self._listeners.values()
+        return bool(self.listeners) and all(
+            listener.is_open for listener in self.listeners.values()
         )
 
     @property
@@ -248,7 +216,7 @@ class Server:
 
         Return the number of connections that were cut off after the time-out.
         """
-        for listener in self._listeners.values():
+        for listener in self.listeners.values():
             await listener.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -323,7 +291,7 @@ class Server:
         spec = ListenerSpec(name=OPERATOR_LISTENER, security_protocol="PLAINTEXT", host="", port=0)
         peer = Peer("operator", "", spec.name, spec.security_protocol)
         # The limit of connections from one address is for clients.
-        self._admission.enter(spec, peer.host)
+        self.admission.enter(spec, peer.host)
         connection = Connection(
             peer,
             node=node,
@@ -344,7 +312,7 @@ class Server:
     def _forget(self, channel: Accepted) -> None:
         channel = cast("Channel", channel)
         peer = channel.connection.peer
-        self._admission.leave(self._channels.pop(channel), peer.host)
+        self.admission.leave(self._channels.pop(channel), peer.host)
         if self._disconnected is not None:
             self._disconnected(peer.number)
         if not self._channels:

@@ -179,7 +179,7 @@ def test_unread_responses_are_counted(kind: str, tmp_path: Path) -> None:
                 return sizes
 
             assert await loop.run_in_executor(None, read) == [LONG] * 3
-            await until(lambda: running.server.connections == 0)
+            await until(lambda: running.server.admission.total == 0)
             assert running.server.bytes_outgoing == 0
 
     run(kind, main())
