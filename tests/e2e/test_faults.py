@@ -144,14 +144,14 @@ def test_slow_reader_limits_its_responses(kind: str) -> None:
                 await loop.sock_sendall(slow, describe(f"long:{rows}", number))
             await stalled(running)
             assert running.server.counts.requests < count // 2
-            assert running.server.bytes_outgoing < 4 * MEGABYTE
+            assert running.server.context.outgoing.total < 4 * MEGABYTE
             await still_serves(running)
 
             data = await read_exactly(slow, count * answer_size(rows))
 
         found = [int.from_bytes(frame[:4]) for frame in frames(data)]
         assert found == list(range(count))
-        assert running.server.bytes_outgoing == 0
+        assert running.server.context.outgoing.total == 0
 
     served(kind, scenario)
 
@@ -164,7 +164,7 @@ def test_half_open_peer_is_closed_when_idle(kind: str) -> None:
         await vanished.send(describe("a")[:9])
         await stranger.send(handshake())
         await stranger.frame()
-        await until(lambda: running.server.bytes_incoming == 5)
+        await until(lambda: running.server.context.incoming.total == 5)
 
         clock.now_s += 0.31
         assert await vanished.ended() == b""
@@ -206,7 +206,11 @@ def test_disconnect_during_update_leaves_no_state(kind: str) -> None:
         await until(lambda: running.server.admission.total == 0)
 
         server = running.server
-        held = (server.updates_in_flight, server.bytes_incoming, server.bytes_outgoing)
+        held = (
+            len(server.context.updates),
+            server.context.incoming.total,
+            server.context.outgoing.total,
+        )
         assert held == (0, 0, 0)
         assert not running.log.events("error")
 
@@ -299,7 +303,7 @@ def slow_socket(port: int) -> socket.socket:
 
 async def stalled(running: Edge) -> None:
     """Wait until the server has stopped to answer its slow peer."""
-    await until(lambda: running.server.bytes_outgoing > 0)
+    await until(lambda: running.server.context.outgoing.total > 0)
     while True:
         before = running.server.counts.requests
         await asyncio.sleep(0.05)

@@ -187,11 +187,13 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
     meters.read(table.CONNECTIONS, by_listener(edge.admission.on_listener))
     meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.admission.accepted.__getitem__))
     meters.read(table.HANDSHAKES, handshakes)
+    shared = edge.context
     meters.read(
-        table.HELD_BYTES, lambda: {("in",): edge.bytes_incoming, ("out",): edge.bytes_outgoing}
+        table.HELD_BYTES,
+        lambda: {("in",): shared.incoming.total, ("out",): shared.outgoing.total},
     )
-    meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(edge.waiting()[0]))
-    meters.read(table.PURGATORY_SIZE, lambda: _with_labels(edge.waiting()[1]))
+    meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(shared.updates.updates))
+    meters.read(table.PURGATORY_SIZE, lambda: _with_labels(shared.updates.items))
     meters.read(
         table.PURGATORY_SIZE_MAX, lambda: {(UpdateOperation.ACLS,): limits.updates_waiting_max}
     )

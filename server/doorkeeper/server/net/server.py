@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -83,29 +83,41 @@ class Server:
         side of a connection: the class ``Connection`` or a subclass. ``disconnected`` is called
         with the number of each connection that has ended.
         """
-        self._specs = tuple(specs)
-        self._limits = limits
+        loop = asyncio.get_running_loop()
+        self.context = ServerContext(
+            loop,
+            clock or loop.time,
+            limits,
+            authorizer,
+            services,
+            logger,
+            PeerLog(logger, loop),
+            Ledger(limits.queued_in_bytes_max),
+            Ledger(limits.queued_out_bytes_max),
+            UpdatesInFlight(),
+            self._forget,
+            FairQueue(loop, limits.unauthenticated_percent / 100),
+            asyncio.Lock(),
+            LargeRequests(loop),
+            requests,
+            audit_log,
+            request_log,
+        )
+        """What all connections share."""
         self._node = node
-        self._authorizer = authorizer
-        self._services = services
-        self._logger = logger
         self._apis = apis
         self._disconnected = disconnected
-        self._clock = clock
         self._connect = connect
-        self._requests = requests
-        self._audit_log = audit_log
-        self._request_log = request_log
-        self._security = {spec.name: spec.security for spec in self._specs}
+        specs = tuple(specs)
+        self._security = {spec.name: spec.security for spec in specs}
         # The initial security must be freed with the last connection that uses it.
-        self._specs = tuple(replace(spec, security=UNAUTHENTICATED) for spec in self._specs)
+        self._specs = tuple(replace(spec, security=UNAUTHENTICATED) for spec in specs)
         self.listeners: dict[str, Listener] = {}
         """By name, once they are bound."""
         self._channels: dict[Channel, ListenerSpec] = {}
         self._number = 0
         self._empty = asyncio.Event()
         self.admission = Admission(limits)
-        self._context: ServerContext | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         self.counts = Counts(answers=requests is not None)
 
@@ -116,27 +128,7 @@ class Server:
             BindError: an address is not available, or a host in the limits is unknown; nothing
                 stays bound.
         """
-        loop = asyncio.get_running_loop()
-        self.admission.overrides = resolved_overrides(self._limits)
-        self._context = ServerContext(
-            loop,
-            self._clock or loop.time,
-            self._limits,
-            self._authorizer,
-            self._services,
-            self._logger,
-            PeerLog(self._logger, loop),
-            Ledger(self._limits.queued_in_bytes_max),
-            Ledger(self._limits.queued_out_bytes_max),
-            UpdatesInFlight(),
-            self._forget,
-            FairQueue(loop, self._limits.unauthenticated_percent / 100),
-            asyncio.Lock(),
-            LargeRequests(loop),
-            self._requests,
-            self._audit_log,
-            self._request_log,
-        )
+        self.admission.overrides = resolved_overrides(self.context.limits)
         try:
             for spec in self._specs:
                 self.listeners[spec.name] = Listener(
@@ -144,8 +136,8 @@ class Server:
                     admission=self.admission,
                     make=self._channel,
                     tls=self._tls,
-                    fair_queue=self._context.fair_queue,
-                    logger=self._logger,
+                    fair_queue=self.context.fair_queue,
+                    logger=self.context.logger,
                 )
         except BaseException:
             for listener in self.listeners.values():
@@ -191,26 +183,6 @@ class Server:
             if spec.security_protocol in ENCRYPTED
         )
 
-    def waiting(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """Return the numbers of updates in flight and of their items, by operation."""
-        if self._context is None:
-            return {}, {}
-        return self._context.updates.updates, self._context.updates.items
-
-    @property
-    def updates_in_flight(self) -> int:
-        return len(self._context.updates) if self._context else 0
-
-    @property
-    def bytes_incoming(self) -> int:
-        """Return the bytes received and not yet answered."""
-        return self._context.incoming.total if self._context else 0
-
-    @property
-    def bytes_outgoing(self) -> int:
-        """Return the bytes of answers that peers have not read."""
-        return self._context.outgoing.total if self._context else 0
-
     async def drain(self, timeout_s: float) -> int:
         """Stop accepting, answer received requests, wait for updates, close all connections.
 
@@ -231,9 +203,8 @@ class Server:
         # Updates that are still running keep their tasks; only their connections are cut off.
         except TimeoutError:
             pass
-        if self._context is not None:
-            self._context.peer_log.close()
-            self._context.large_requests.close()
+        self.context.peer_log.close()
+        self.context.large_requests.close()
         left = list(self._channels)
         for channel in left:
             channel.abort("connection cut off: the server stops")
@@ -246,14 +217,12 @@ class Server:
         while self._channels:
             self._empty.clear()
             await self._empty.wait()
-        assert self._context is not None
-        await self._context.updates.wait_for_none()
+        await self.context.updates.wait_for_none()
 
     def _channel(
         self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
     ) -> Channel:
         """Create both sides of a connection."""
-        assert self._context is not None, "bound before anything is accepted"
         # As in a broker, the number wraps at 2**31 and stays positive.
         number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
         peer = Peer(
@@ -271,12 +240,12 @@ class Server:
             apis=self._apis,
             mechanisms=security.mechanisms,
             builder=security.builder,
-            limits=self._limits,
+            limits=self.context.limits,
             counts=self.counts,
         )
-        channel = Channel(connection, self._context)
+        channel = Channel(connection, self.context)
         self._channels[channel] = spec
-        self._logger.debug("connection accepted", connection=peer.connection_id)
+        self.context.logger.debug("connection accepted", connection=peer.connection_id)
         return channel
 
     async def connect_operator(self, node: Node) -> socket.socket:
@@ -284,7 +253,6 @@ class Server:
 
         The peer is the operator, and ``node`` what it sees.
         """
-        assert self._context is not None, "bound before"
         client, accepted = socket.socketpair()
         client.setblocking(False)
         accepted.setblocking(False)
@@ -298,10 +266,10 @@ class Server:
             apis=self._apis,
             mechanisms=None,
             builder=Operator(),
-            limits=self._limits,
+            limits=self.context.limits,
             counts=self.counts,
         )
-        channel = Channel(connection, self._context)
+        channel = Channel(connection, self.context)
         self._channels[channel] = spec
         await attach(channel, accepted)
         return client
@@ -320,13 +288,12 @@ class Server:
 
     def _sweep(self) -> None:
         """Close idle connections; schedule the next sweep."""
-        assert self._context is not None
-        idle_s = self._limits.idle_ms / 1000
-        deadline_s = self._context.clock() - idle_s
+        idle_s = self.context.limits.idle_ms / 1000
+        deadline_s = self.context.clock() - idle_s
         for channel in [one for one in self._channels if one.idle_since(deadline_s)]:
             channel.abort("connection closed: idle for too long")
-        interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
-        self._sweeper = self._context.loop.call_later(interval_s, self._sweep)
+        interval_s = min(idle_s / self.context.limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
+        self._sweeper = self.context.loop.call_later(interval_s, self._sweep)
 
 
 def resolved_overrides(limits: Limits) -> dict[str, int]:

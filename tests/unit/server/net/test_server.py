@@ -137,7 +137,7 @@ async def test_drain_waits_for_updates_of_disconnected_clients() -> None:
         authorizer.futures[0].set_result(AclCreateResult())
 
         await draining
-        assert running.server.updates_in_flight == 0
+        assert not running.server.context.updates
 
 
 async def test_drain_times_out() -> None:
