@@ -257,13 +257,13 @@ async def test_loss_is_detected_without_a_change(
     monkeypatch.setattr(sqlite, "IDLE_S", 0.01)
     store = await running(data_dir)
     noticed = threading.Event()
-    lose = store._writer._lose
+    lose = store._lose
 
     def note(problem: str) -> None:
         lose(problem)
         noticed.set()
 
-    store._writer._lose = note  # type: ignore[method-assign]
+    store._lose = note  # type: ignore[method-assign]
     LOST_WHILE_RUNNING[case](data_dir)
 
     assert await asyncio.to_thread(noticed.wait, 60)
