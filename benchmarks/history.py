@@ -107,7 +107,7 @@ async def seconds_at(data_dir: Path, revision: int) -> float:
 START = """
 import os, resource, sys, time
 from pathlib import Path
-from doorkeeper.server.state.loading import load_snapshot, state_without_acls
+from doorkeeper.server.state.state import load_snapshot, state_without_acls
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
 began_s = time.process_time()

@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from doorkeeper.server.security.users_file_changes import set_user
+from doorkeeper.server.security.users_file import set_user
 from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.metadata import MetadataRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest

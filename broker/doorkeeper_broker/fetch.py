@@ -26,8 +26,7 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.test_broker_keys import FETCH_MAX_BYTES
-from doorkeeper.server.resources.topics.leadership import error_of_leader
-from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.resources.topics.placement import Places, error_of_leader
 from doorkeeper_broker.waits import wait_until
 from doorkeeper_wire.messages.fetch import (
     AbortedTransaction,

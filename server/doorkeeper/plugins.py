@@ -45,12 +45,12 @@ if TYPE_CHECKING:
         DecisionPending,
         Endpoint,
         Eventually,
+        Reconfigurable,
         completed,
         masks_by_authorize,
     )
     from doorkeeper.server.authorizer.loading import authorizer_class
     from doorkeeper.server.authorizer.older import OlderAuthorizer, Session
-    from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
     from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
     from doorkeeper.server.resources.policies.contract import (
         AlterConfigPolicy,
@@ -111,12 +111,12 @@ _NAMES: Final = {
         "DecisionPending",
         "Endpoint",
         "Eventually",
+        "Reconfigurable",
         "completed",
         "masks_by_authorize",
     ),
     "doorkeeper.server.authorizer.loading": ("authorizer_class",),
     "doorkeeper.server.authorizer.older": ("OlderAuthorizer", "Session"),
-    "doorkeeper.server.authorizer.reconfigurable": ("Reconfigurable",),
     "doorkeeper.server.authorizer.standard": ("KeepsInStore", "StandardAuthorizer"),
     "doorkeeper.server.resources.policies.contract": (
         "AlterConfigPolicy",

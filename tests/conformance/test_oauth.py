@@ -15,7 +15,7 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_OAUTHBEARER_SUB_CLAIM_NAME,
 )
 from doorkeeper.server.security.oauth import jwks
-from doorkeeper.server.security.oauth.message import InvalidMessage, parse
+from doorkeeper.server.security.oauth.mechanism import InvalidMessage, parse_first
 from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from testkit import oracle_oauth
@@ -191,7 +191,7 @@ def ours_signed(configs: dict[str, Any], data: list[bytes], now_ms: int) -> list
 def token_is_shared(token: str) -> bool:
     """Say whether a token names an algorithm with a shared secret."""
     try:
-        return "HS256" in str(oracle_oauth.header_of(parse(first_message(token)).token))
+        return "HS256" in str(oracle_oauth.header_of(parse_first(first_message(token)).token))
     except InvalidMessage:
         return False
 

@@ -102,7 +102,7 @@ def test_incomplete_frames_are_limited_in_total(kind: str) -> None:
 
         assert await greedy.ended() == b""
         assert running.log.one("too much memory in use by connections: closing the largest")
-        assert running.server.connections == 1
+        assert running.server.admission.total == 1
         await modest.send(bytes(MEGABYTE // 2))  # its frame is whole now, and no request
         assert await modest.ended() == b""
 
@@ -144,14 +144,14 @@ def test_slow_reader_limits_its_responses(kind: str) -> None:
                 await loop.sock_sendall(slow, describe(f"long:{rows}", number))
             await stalled(running)
             assert running.server.counts.requests < count // 2
-            assert running.server.bytes_outgoing < 4 * MEGABYTE
+            assert running.server.context.outgoing.total < 4 * MEGABYTE
             await still_serves(running)
 
             data = await read_exactly(slow, count * answer_size(rows))
 
         found = [int.from_bytes(frame[:4]) for frame in frames(data)]
         assert found == list(range(count))
-        assert running.server.bytes_outgoing == 0
+        assert running.server.context.outgoing.total == 0
 
     served(kind, scenario)
 
@@ -164,7 +164,7 @@ def test_half_open_peer_is_closed_when_idle(kind: str) -> None:
         await vanished.send(describe("a")[:9])
         await stranger.send(handshake())
         await stranger.frame()
-        await until(lambda: running.server.bytes_incoming == 5)
+        await until(lambda: running.server.context.incoming.total == 5)
 
         clock.now_s += 0.31
         assert await vanished.ended() == b""
@@ -181,7 +181,7 @@ def test_half_closed_peer_receives_its_responses(kind: str) -> None:
         client.writer.write_eof()
 
         assert len(await client.ended_frames()) == 500
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
     served(kind, scenario)
 
@@ -203,10 +203,14 @@ def test_disconnect_during_update_leaves_no_state(kind: str) -> None:
         for future in futures:
             future.set_result(AclCreateResult())
 
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
         server = running.server
-        held = (server.updates_in_flight, server.bytes_incoming, server.bytes_outgoing)
+        held = (
+            len(server.context.updates),
+            server.context.incoming.total,
+            server.context.outgoing.total,
+        )
         assert held == (0, 0, 0)
         assert not running.log.events("error")
 
@@ -220,7 +224,7 @@ def test_reset_ends_only_its_connection(kind: str) -> None:
                 await asyncio.get_running_loop().sock_sendall(rude, sent)
                 await asyncio.sleep(0.005)
                 rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
         assert not running.log.events("error")
 
@@ -236,14 +240,14 @@ def test_connections_wait_at_the_limit(kind: str) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await second.frame()
-        assert running.server.connections == 1
+        assert running.server.admission.total == 1
 
         first.leave()
 
         # The cancelled read may have taken a part of nothing only: no byte had come.
         await second.frame()
         second.leave()
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
 
     served(kind, scenario, limits=Limits(connections_max=1))
 
@@ -251,7 +255,7 @@ def test_connections_wait_at_the_limit(kind: str) -> None:
 def test_accepting_pauses_without_descriptors(kind: str) -> None:
     async def scenario(running: Edge) -> None:
         await still_serves(running)
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
         "localhost".encode("idna")  # a codec is loaded from a file, which cannot be opened later
         loop = asyncio.get_running_loop()
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -299,7 +303,7 @@ def slow_socket(port: int) -> socket.socket:
 
 async def stalled(running: Edge) -> None:
     """Wait until the server has stopped to answer its slow peer."""
-    await until(lambda: running.server.bytes_outgoing > 0)
+    await until(lambda: running.server.context.outgoing.total > 0)
     while True:
         before = running.server.counts.requests
         await asyncio.sleep(0.05)

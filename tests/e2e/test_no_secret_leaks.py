@@ -24,8 +24,8 @@ from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.server.config.loading import load
-from doorkeeper.server.security.mechanisms import provider_of
-from doorkeeper.server.security.users_file_changes import set_user
+from doorkeeper.server.security.provider import provider_of
+from doorkeeper.server.security.users_file import set_user
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,

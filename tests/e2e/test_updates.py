@@ -54,7 +54,7 @@ def served(
     async def main() -> None:
         async with edge(authorizer=HandAuthorizer(created), limits=limits) as running:
             await scenario(running)
-            await until(lambda: not running.server.updates_in_flight)
+            await until(lambda: not running.server.context.updates)
             client = await running.client()
             await client.call(describe("still here"), DescribeAclsResponse, 3)
 
@@ -188,7 +188,7 @@ def test_other_requests_are_served_while_updates_wait(kind: str) -> None:
         for client in (other, await running.client()):
             found = await client.call(describe("other"), DescribeAclsResponse, 3)
             assert found.error_message == "other"
-        assert running.server.updates_in_flight == 20
+        assert len(running.server.context.updates) == 20
         for future in futures:
             future.set_result(OK)
         for client in waiting:

@@ -13,14 +13,19 @@ from doorkeeper.base.credentials import credential_of
 from doorkeeper.server.security.contract import AuthenticationContext, Challenge, Failure, Success
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth import jwks
-from doorkeeper.server.security.oauth.message import InvalidMessage, parse
+from doorkeeper.server.security.oauth.mechanism import InvalidMessage, parse_first
 from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens, validate_claims
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.password_records import FIELD_BYTES_MAX, MEMORY_BYTES_MAX
 from doorkeeper.server.security.passwords import PlainUsers
 from doorkeeper.server.security.plain import PlainMechanism
-from doorkeeper.server.security.scram import ScramMechanism, accounts_of
-from doorkeeper.server.security.scram_messages import Malformed, client_final, client_first
+from doorkeeper.server.security.scram import (
+    Malformed,
+    ScramMechanism,
+    accounts_of,
+    client_final,
+    client_first,
+)
 from doorkeeper.server.security.users_file import is_user_name, read
 from testkit.fuzzing import fuzz
 from testkit.plain import NO_SOURCES
@@ -63,7 +68,7 @@ SIGNED = SignedTokens(Keys(), RULES, lambda: NOW_MS)
 def message(data: bytes) -> None:
     """Read a first message: what is read is of the characters that it may have."""
     with suppress(InvalidMessage):
-        found = parse(data)
+        found = parse_first(data)
         assert found.token.isascii()
         assert "auth" not in found.extensions
 
@@ -172,7 +177,7 @@ SCRAM_SEEDS = (
     CLIENT.final(b"r=client-nonceours,s=c2FsdA==,i=4096"),
     b"c=eSws,r=ab,x=y,p=AAAA",
 )
-SCRAM_MODULES = ("doorkeeper.server.security.scram_messages", "doorkeeper.server.security.scram")
+SCRAM_MODULES = ("doorkeeper.server.security.scram", "doorkeeper.server.security.scram")
 
 
 def messages(data: bytes) -> None:

@@ -48,7 +48,7 @@ class HeldStore(MemoryStore):
     def __init__(self, stored: Iterable[StoredBinding] = ()) -> None:
         super().__init__(edit(ACL, set=stored), cluster_id="c" * 22, salt_key=b"k" * 32)
         self.durable = {each.binding: each.binding_id for each in stored_of(self)}
-        self.changes: list[Change] = []
+        self.held_changes: list[Change] = []
         self._held: tuple[Sequence[LogEntry], asyncio.Future[None]] | None = None
         self._is_held = asyncio.Event()
 
@@ -58,7 +58,7 @@ class HeldStore(MemoryStore):
             yield _HeldLease(self)
 
     def hold(self, entries: Sequence[LogEntry]) -> asyncio.Future[None]:
-        self.changes += [entry.change for entry in entries]
+        self.held_changes += [entry.change for entry in entries]
         self._held = entries, asyncio.get_running_loop().create_future()
         self._is_held.set()
         return self._held[1]

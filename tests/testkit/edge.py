@@ -417,7 +417,7 @@ async def edge(
         for spec in specs:
             if opened is None or spec.name in opened:
                 await server.open(spec.name)
-            running.ports[spec.name] = server.bound_port(spec.name)
+            running.ports[spec.name] = server.listeners[spec.name].port
         yield running
     finally:
         for client in running.clients:

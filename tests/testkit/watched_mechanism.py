@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.server.security.contract import AuthenticationContext, Success
-from doorkeeper.server.security.mechanisms import MODULES
-from doorkeeper.server.security.provider import Provider, Sources
+from doorkeeper.server.security.provider import MODULES, Provider, Sources
 
 if TYPE_CHECKING:
     import pytest

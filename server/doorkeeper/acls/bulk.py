@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 from immutables import Map
 
-from doorkeeper.acls.index import Cell, Names, names_of, with_bit
+from doorkeeper.acls.index import EMPTY_TYPE, Cell, Group, Names, TypeIndex, names_of, with_bit
 from doorkeeper.acls.model import AclBinding, PatternType, ResourceType
 from doorkeeper.acls.network_index import NO_NETWORKS
 from doorkeeper.acls.operations import ENTRY_BITS
-from doorkeeper.acls.snapshot import EMPTY_TYPE, Group, Snapshot, TypeIndex
+from doorkeeper.acls.snapshot import Snapshot
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _PREFIXED = PatternType.PREFIXED

@@ -7,7 +7,8 @@ kept in a tuple, and each of them that is not longer than the name costs one loo
 Worked example: of the prefixes ``a``, ``ab``, ``orders-`` the lengths are (1, 2, 7); for the
 resource ``abc`` the probes are ``a`` and ``ab``; 7 is longer than the name.
 
-Changing one costs O(log n) and shares all the rest with the index it came from.
+Changing one costs O(log n) and shares all the rest with the index it came from. ``TypeEdit``
+gathers the changes of one resource type, and makes the next ``TypeIndex`` of them.
 
 A cell has the entries of one principal on one pattern. Nearly all ACLs are for all hosts, so it is
 a plain mask (``int``) while only the host ``*`` occurs, and a persistent map from host to mask
@@ -20,9 +21,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
-from immutables import Map
+from immutables import Map, MapMutation
 
-from doorkeeper.acls.model import WILDCARD, PatternType
+from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType, ResourcePattern
+from doorkeeper.acls.operations import ENTRY_BITS
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -190,3 +192,108 @@ def without_bit(cell: Cell, host: str, bit: int) -> Cell:
     if len(remaining) == 1 and WILDCARD in remaining:
         return remaining[WILDCARD]
     return remaining
+
+
+# --- all ACLs of one type
+
+Group = Map[AclBinding, str]
+"""The bindings of one pattern, which is one object for all of them, each with its id."""
+
+
+class TypeIndex(NamedTuple):
+    """All ACLs of one resource type."""
+
+    patterns: Names[Group]
+    principals: Map[str, Names[Cell]]
+
+
+EMPTY_TYPE = TypeIndex(empty_names(), Map())
+
+
+_Cells = dict[str, Cell]
+_Mutation = MapMutation[AclBinding, str]
+_Groups = dict[str, tuple[ResourcePattern, _Mutation]]
+"""By name: the pattern, and its group while it is changed."""
+
+
+class TypeEdit:
+    """The changes of one resource type: literals and prefixes apart."""
+
+    __slots__ = ("_before", "_cells", "_groups", "has_effect", "patterns")
+
+    def __init__(self, before: TypeIndex) -> None:
+        self.has_effect = False
+        self.patterns: list[ResourcePattern] = []
+        """Those that were looked at."""
+        self._before = before
+        self._groups: tuple[_Groups, _Groups] = ({}, {})
+        self._cells: dict[str, tuple[_Cells, _Cells]] = {}
+
+    def add(self, binding_id: str, binding: AclBinding) -> bool:
+        """Create a binding; return whether it is new."""
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        is_prefixed = pattern_type is _PREFIXED
+        pattern, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
+        if binding in group:
+            return False
+        # A pattern is one object for all of its bindings.
+        group[AclBinding(pattern, entry)] = binding_id
+        principal, host, operation, permission_type = entry
+        cells = self._cells_of(principal, name, is_prefixed)
+        cells[name] = with_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
+        return True
+
+    def delete(self, binding: AclBinding) -> bool:
+        """Delete a binding; return whether it was there."""
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        is_prefixed = pattern_type is _PREFIXED
+        _, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
+        if group.pop(binding, None) is None:
+            return False
+        principal, host, operation, permission_type = entry
+        cells = self._cells_of(principal, name, is_prefixed)
+        cells[name] = without_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
+        return True
+
+    def _group(
+        self, pattern: ResourcePattern, is_prefixed: bool
+    ) -> tuple[ResourcePattern, _Mutation]:
+        names = self._before.patterns
+        before = (names.prefixes if is_prefixed else names.literals).get(pattern.name)
+        if before is not None:
+            pattern = next(iter(before)).pattern
+        mutated = (pattern, (_NOTHING if before is None else before).mutate())
+        self._groups[is_prefixed][pattern.name] = mutated
+        self.patterns.append(pattern)
+        return mutated
+
+    def _cells_of(self, principal: str, name: str, is_prefixed: bool) -> _Cells:
+        """Return the cells of a principal, that of the pattern among them."""
+        both = self._cells.get(principal)
+        if both is None:
+            both = self._cells[principal] = ({}, {})
+        cells = both[is_prefixed]
+        if name not in cells:
+            names = self._before.principals.get(principal, _NO_NAMES)
+            cells[name] = (names.prefixes if is_prefixed else names.literals).get(name, 0)
+        return cells
+
+    def index(self) -> TypeIndex:
+        before, (literals, prefixes) = self._before, self._groups
+        principals = {
+            principal: before.principals.get(principal, _NO_NAMES).updated(*cells)
+            for principal, cells in self._cells.items()
+        }
+        return TypeIndex(
+            before.patterns.updated(
+                {name: group.finish() for name, (_, group) in literals.items()},
+                {name: group.finish() for name, (_, group) in prefixes.items()},
+            ),
+            update_map(before.principals, principals),
+        )
+
+
+_NOTHING: Group = Map()
+_NO_NAMES: Names[Cell] = empty_names()

@@ -36,9 +36,9 @@ from doorkeeper.base.slices import SLICE_ITEMS, sort_in_slices
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acls.index import Cell, Names
+    from doorkeeper.acls.index import Cell, Group, Names
     from doorkeeper.acls.model import AclBindingFilter, ResourcePatternFilter
-    from doorkeeper.acls.snapshot import Group, Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.slices import Slices
 
     Source = tuple[ResourceType, PatternType, str | None, str | None]

@@ -29,32 +29,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
-from immutables import Map, MapMutation
-
-from doorkeeper.acls.index import (
-    Cell,
-    Names,
-    empty_names,
-    update_map,
-    wildcard_covers,
-    with_bit,
-    without_bit,
-)
+from doorkeeper.acls.index import EMPTY_TYPE, Cell, Names, TypeEdit, TypeIndex, wildcard_covers
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
-    PatternType,
     ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acls.network_index import NO_NETWORKS, Networks
-from doorkeeper.acls.operations import ENTRY_BITS
-
-# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
-_PREFIXED = PatternType.PREFIXED
 
 _WITHOUT_NETWORK: Final = 2
 """A client in no network matches ``*`` and its own address."""
@@ -64,19 +49,6 @@ STEPS_MAX: Final = 64
 
 PATTERNS_MAX: Final = 4096
 """How many patterns all steps of a snapshot name at most; they keep them in memory."""
-
-Group = Map[AclBinding, str]
-"""The bindings of one pattern, which is one object for all of them, each with its id."""
-
-
-class TypeIndex(NamedTuple):
-    """All ACLs of one resource type."""
-
-    patterns: Names[Group]
-    principals: Map[str, Names[Cell]]
-
-
-EMPTY_TYPE = TypeIndex(empty_names(), Map())
 
 
 @dataclass(slots=True, eq=False)
@@ -199,7 +171,7 @@ class Snapshot:
         One that exists already keeps the id it has, one that is missing stays missing; the id of a
         deleted one is ignored. 256 of a million take about a millisecond.
         """
-        edits: dict[int, _TypeEdit] = {}
+        edits: dict[int, TypeEdit] = {}
         count = self.count
         networks: dict[str, int] = {}
         for difference, rows in ((-1, deleted), (1, set)):
@@ -207,7 +179,7 @@ class Snapshot:
                 code = binding[0][0]
                 edit = edits.get(code)
                 if edit is None:
-                    edit = edits[code] = _TypeEdit(self.types[code])
+                    edit = edits[code] = TypeEdit(self.types[code])
                 if edit.delete(binding) if difference < 0 else edit.add(binding_id, binding):
                     count += difference
                     edit.has_effect = True
@@ -289,94 +261,3 @@ def _mask_in_networks(networks: Networks, names: Names[Cell], name: str, host: s
     for _, cell in names.prefixes_of(name):
         mask |= networks.mask_for(cell, host)
     return mask
-
-
-# --- changes
-
-_Cells = dict[str, Cell]
-_Mutation = MapMutation[AclBinding, str]
-_Groups = dict[str, tuple["ResourcePattern", _Mutation]]
-"""By name: the pattern, and its group while it is changed."""
-
-
-class _TypeEdit:
-    """The changes of one resource type: literals and prefixes apart."""
-
-    __slots__ = ("_before", "_cells", "_groups", "has_effect", "patterns")
-
-    def __init__(self, before: TypeIndex) -> None:
-        self.has_effect = False
-        self.patterns: list[ResourcePattern] = []
-        """Those that were looked at."""
-        self._before = before
-        self._groups: tuple[_Groups, _Groups] = ({}, {})
-        self._cells: dict[str, tuple[_Cells, _Cells]] = {}
-
-    def add(self, binding_id: str, binding: AclBinding) -> bool:
-        """Create a binding; return whether it is new."""
-        pattern, entry = binding
-        _, name, pattern_type = pattern
-        is_prefixed = pattern_type is _PREFIXED
-        pattern, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
-        if binding in group:
-            return False
-        # A pattern is one object for all of its bindings.
-        group[AclBinding(pattern, entry)] = binding_id
-        principal, host, operation, permission_type = entry
-        cells = self._cells_of(principal, name, is_prefixed)
-        cells[name] = with_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
-        return True
-
-    def delete(self, binding: AclBinding) -> bool:
-        """Delete a binding; return whether it was there."""
-        pattern, entry = binding
-        _, name, pattern_type = pattern
-        is_prefixed = pattern_type is _PREFIXED
-        _, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
-        if group.pop(binding, None) is None:
-            return False
-        principal, host, operation, permission_type = entry
-        cells = self._cells_of(principal, name, is_prefixed)
-        cells[name] = without_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
-        return True
-
-    def _group(
-        self, pattern: ResourcePattern, is_prefixed: bool
-    ) -> tuple[ResourcePattern, _Mutation]:
-        names = self._before.patterns
-        before = (names.prefixes if is_prefixed else names.literals).get(pattern.name)
-        if before is not None:
-            pattern = next(iter(before)).pattern
-        mutated = (pattern, (_NOTHING if before is None else before).mutate())
-        self._groups[is_prefixed][pattern.name] = mutated
-        self.patterns.append(pattern)
-        return mutated
-
-    def _cells_of(self, principal: str, name: str, is_prefixed: bool) -> _Cells:
-        """Return the cells of a principal, that of the pattern among them."""
-        both = self._cells.get(principal)
-        if both is None:
-            both = self._cells[principal] = ({}, {})
-        cells = both[is_prefixed]
-        if name not in cells:
-            names = self._before.principals.get(principal, _NO_NAMES)
-            cells[name] = (names.prefixes if is_prefixed else names.literals).get(name, 0)
-        return cells
-
-    def index(self) -> TypeIndex:
-        before, (literals, prefixes) = self._before, self._groups
-        principals = {
-            principal: before.principals.get(principal, _NO_NAMES).updated(*cells)
-            for principal, cells in self._cells.items()
-        }
-        return TypeIndex(
-            before.patterns.updated(
-                {name: group.finish() for name, (_, group) in literals.items()},
-                {name: group.finish() for name, (_, group) in prefixes.items()},
-            ),
-            update_map(before.principals, principals),
-        )
-
-
-_NOTHING: Group = Map()
-_NO_NAMES: Names[Cell] = empty_names()

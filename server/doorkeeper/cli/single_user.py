@@ -20,7 +20,7 @@ from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.node import OPERATOR_ADDRESS
 from doorkeeper.server.config.keys import UPDATE_TIMEOUT_MS
-from doorkeeper.server.operations.logs.command_log import command_logs
+from doorkeeper.server.operations.logs.pipeline import command_logs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

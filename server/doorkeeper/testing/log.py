@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from doorkeeper.server.authorizer.authorizer_log import StandardLibraryLog
-from doorkeeper.server.operations.logs.rendering import hide
+from doorkeeper.server.operations.logs.pipeline import hide
 from doorkeeper.server.runtime.logger import NO_FIELDS, LeveledLogger
 
 _LEVELS = {5: logging.DEBUG}

@@ -151,7 +151,7 @@ async def test_embedded_store_history(tmp_path: Path, seed: int) -> None:
         await history.compare(store)
 
     store_ = open_store(data_dir)
-    connection = store_._writer.connection
+    connection = store_._connection
     rows = connection.execute("SELECT count(*) FROM change_log").get
     assert isinstance(rows, int)
     prune(connection, before_ms=NOW_MS + 1, rows=rows // 3)

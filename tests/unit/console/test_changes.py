@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.console.login.exposure import exposure_of
 from doorkeeper.console.page import Settings
-from doorkeeper.server.security.users_file_changes import set_user
+from doorkeeper.server.security.users_file import set_user
 from testkit.consoles import ACLS, HEAD, console_over, options, sets_at, write_advice
 
 WANTED = (

@@ -98,7 +98,7 @@ _HEAD = re.compile(
     re.DOTALL,
 )
 _OTHERS = re.compile(r"Principal = .* is Denied on (\d+) more resources from host = ", re.DOTALL)
-"""The line of ``authorizer.kafka_log_line.line_of_others``."""
+"""The line of ``authorizer.authorizer_log.line_of_others``."""
 
 _PATTERN = re.compile(r"(LITERAL|PREFIXED|UNKNOWN|ANY|MATCH):", re.DOTALL)
 _REQUEST = " for request = "

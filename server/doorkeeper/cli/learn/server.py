@@ -31,7 +31,7 @@ from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net import new_runner
-from doorkeeper.server.operations.logs.command_log import command_logs
+from doorkeeper.server.operations.logs.pipeline import command_logs
 from doorkeeper.server.resources.topics.initial import initial_topics
 from doorkeeper.server.schema.acls import BindingIds, StoredBinding
 from doorkeeper.server.schema.change import Change, edit

@@ -46,7 +46,7 @@ ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
 MECHANISMS: Final = tuple(DIGESTS)
 
 _NAME = re.compile(r"[\x01-\x7F]+")
-"""A name with other characters could never log in: see ``authn.scram_messages``."""
+"""A name with other characters could never log in: see ``security.scram``."""
 
 
 class UsersLocation(Struct, frozen=True):

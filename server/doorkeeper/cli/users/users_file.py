@@ -17,7 +17,7 @@ from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.security.password_records import SALT_BYTES
-from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
+from doorkeeper.server.security.users_file import delete_user, set_user, user_names
 
 T = TypeVar("T")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from immutables import Map
 
-    from doorkeeper.acls.snapshot import Group
+    from doorkeeper.acls.index import Group
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.acl_row_encoder import RowEncoder
 

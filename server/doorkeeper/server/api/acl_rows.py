@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from immutables import Map
 
-    from doorkeeper.acls.index import Cell, Names
+    from doorkeeper.acls.index import Cell, Group, Names
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.snapshot import Group, Snapshot, Step, Steps
+    from doorkeeper.acls.snapshot import Snapshot, Step, Steps
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.acl_chunks import Chunk, State
 

@@ -19,7 +19,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
+from doorkeeper.server.resources.topics.partitions import Reassignment, plan_reassignments
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,

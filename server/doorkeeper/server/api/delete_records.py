@@ -22,9 +22,8 @@ from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.api.records import NO_RECORDS, RecordReads
 from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings.topic import effective
-from doorkeeper.server.resources.topics.leadership import error_of_leader
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
-from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.resources.topics.placement import Places, error_of_leader
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.delete_records import (
     DeleteRecordsPartition,

@@ -14,9 +14,8 @@ from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.resources.topics.leadership import error_of_replica
 from doorkeeper.server.resources.topics.names import reason_invalid
-from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.resources.topics.placement import Places, error_of_replica
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_producers import (
     DescribeProducersRequest,

@@ -25,12 +25,12 @@ from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refu
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.api.records import NO_RECORDS, LogReads, RecordReads, TimedOffset
-from doorkeeper.server.resources.topics.leadership import (
+from doorkeeper.server.resources.topics.placement import (
     LEADER_EPOCH,
+    Places,
     error_of_leader,
     error_of_replica,
 )
-from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_offsets import (
     ListOffsetsPartition,

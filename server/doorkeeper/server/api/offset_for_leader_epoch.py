@@ -20,12 +20,12 @@ from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refu
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.api.records import NO_RECORDS, RecordReads
-from doorkeeper.server.resources.topics.leadership import (
+from doorkeeper.server.resources.topics.placement import (
     LEADER_EPOCH,
     UNKNOWN_EPOCH,
+    Places,
     error_of_leader,
 )
-from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,

@@ -96,7 +96,7 @@ class _Unserved:
             name=self._name,
             min_version=self._request.versions.low,
             max_version=self._request.versions.high,
-            request=cast("type[Any]", self),  # has ``decode``, which is all that is called
+            request=cast("type[Any]", self),  # has ``read``, which is all that is called
             handle=self.handle,
             refuse=self.refuse,
             on_broker="broker" in self._listeners,
@@ -104,7 +104,7 @@ class _Unserved:
             slow=True,
         )
 
-    def decode(self, frame: bytes, offset: int, version: int) -> tuple[Asked, int]:
+    def read(self, frame: bytes, offset: int, version: int) -> tuple[Asked, int]:
         """Return the request, and the offset of its end.
 
         Raises:

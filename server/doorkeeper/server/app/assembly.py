@@ -556,7 +556,7 @@ class Assembly:
         for listener in self._settings.listeners:
             if listener.advertised_host is None and not host_name:
                 host_name = socket.getfqdn()
-            port = self.edge.bound_port(listener.name)
+            port = self.edge.listeners[listener.name].port
             broker = self.node.advertise(listener, port, host_name)
             host = f"[{broker.host}]" if ":" in broker.host else broker.host
             self.addresses[listener.name] = f"{host}:{broker.port}"

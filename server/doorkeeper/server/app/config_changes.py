@@ -30,7 +30,7 @@ from doorkeeper.server.resources.topics.plans import plan_alteration as plan_top
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change, Committed, edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
-from doorkeeper.server.schema.table import Table
+from doorkeeper.server.schema.kind import Table
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import commit
 from doorkeeper.server.state.state import State

@@ -28,7 +28,7 @@ from doorkeeper.server.config.loading import Source, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
-from doorkeeper.server.operations.logs.command_log import command_logs
+from doorkeeper.server.operations.logs.pipeline import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.storage.database import connect_readonly

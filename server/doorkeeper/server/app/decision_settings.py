@@ -15,7 +15,7 @@ from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.schema.change import SERVER, Change, edit
 from doorkeeper.server.schema.declared import SETTING, StoredSetting
-from doorkeeper.server.schema.table import Table
+from doorkeeper.server.schema.kind import Table
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.state import State
 from doorkeeper.server.state.submissions import CompletedPlan

@@ -41,7 +41,7 @@ from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import SERVER, Change, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
-from doorkeeper.server.schema.table import Table
+from doorkeeper.server.schema.kind import Table
 from doorkeeper.server.security.provider import TokenLogin
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import commit

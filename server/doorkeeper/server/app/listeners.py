@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from ssl import SSLContext
-from typing import Final, Protocol, Self
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,37 +28,17 @@ from doorkeeper.server.security.contract import (
     OfferedMechanism,
     PrincipalBuilder,
 )
-from doorkeeper.server.security.mechanisms import provider_of
 from doorkeeper.server.security.principals import principal_builder_of
-from doorkeeper.server.security.provider import Provider, Sources
+from doorkeeper.server.security.provider import Provider, Sources, provider_of
+
+if TYPE_CHECKING:
+    from doorkeeper.server.security.tls.listener_tls import ListenerTls
 
 REFRESH_INTERVAL_S: Final = 5.0
 """Interval of checks for changed files, such as renewed certificates."""
 
 
 _BOUNDS: Final = frozenset({CONNECTIONS_MAX_REAUTH_MS.name, MAX_CONNECTIONS.name})
-
-
-class FileUser(Protocol):
-    """A part that reads files."""
-
-    def refresh(self) -> object: ...
-
-
-class Tls(FileUser, Protocol):
-    """The TLS of one listener. A refresh may replace its context."""
-
-    @property
-    def context(self) -> SSLContext:
-        """Return the context for the next connections."""
-        ...
-
-    @property
-    def warnings(self) -> Sequence[str]: ...
-
-    def check_follows(self, before: Self) -> None:
-        """Raise ValueError if clients would take the certificate for that of another server."""
-        ...
 
 
 class MechanismInstance:
@@ -82,7 +61,7 @@ class ListenerSecurity(Struct, frozen=True):
     listener: Listener
     instances: tuple[MechanismInstance, ...]
     builder: PrincipalBuilder
-    tls: Tls | None
+    tls: ListenerTls | None
 
     @property
     def for_connections(self) -> ConnectionSecurity:
@@ -238,7 +217,7 @@ class ServerSecurity:
                     continue
                 made.append(instance.provider)
             instances.append(instance)
-        tls: Tls | None = None
+        tls: ListenerTls | None = None
         try:
             tls = self._tls(listener, before) if listener.encrypts else None
         except ValueError as error:
@@ -256,7 +235,7 @@ class ServerSecurity:
             return None
         return ListenerSecurity(listener, tuple(instances), builder, tls)
 
-    def _tls(self, listener: Listener, before: ListenerSecurity | None) -> Tls:
+    def _tls(self, listener: Listener, before: ListenerSecurity | None) -> ListenerTls:
         """Return the running TLS if its configuration is unchanged, else a new one."""
         if (
             before is None
@@ -288,9 +267,9 @@ class ServerSecurity:
             self._reported.pop(id(provider), None)
             self._task(self._close(provider))
 
-    def _file_users(self) -> list[FileUser]:
+    def _file_users(self) -> list[Provider | ListenerTls]:
         """Return the parts whose files are checked."""
-        users: list[FileUser] = [
+        users: list[Provider | ListenerTls] = [
             provider
             for provider in self._providers
             if type(provider).refresh is not Provider.refresh
@@ -324,7 +303,7 @@ async def _problems(work: Awaitable[None]) -> list[str]:
     return []
 
 
-def refresh_files(watched: FileUser) -> str | None:
+def refresh_files(watched: Provider | ListenerTls) -> str | None:
     """Use changed files; return an unexpected error."""
     try:
         watched.refresh()
@@ -361,7 +340,7 @@ def tls_values(listener: Listener) -> dict[str, str]:
     return values | keys
 
 
-def tls_of(listener: Listener, logger: Logger) -> Tls:
+def tls_of(listener: Listener, logger: Logger) -> ListenerTls:
     """Return the TLS of a listener.
 
     Raises:

@@ -174,24 +174,26 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
     """Register gauges of connections, their memory, and delayed operations."""
 
     def by_listener(ask: Callable[[str], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
-        return lambda: {(name,): ask(name) for name in edge.listener_names}
+        return lambda: {(name,): ask(name) for name in edge.listeners}
 
     def handshakes() -> Mapping[tuple[str, ...], float]:
         counts: dict[tuple[str, ...], float] = {}
         for name in edge.encrypted_listener_names:
-            succeeded, failed = edge.handshakes_on(name)
+            succeeded, failed = edge.listeners[name].handshakes
             counts[name, "succeeded"] = succeeded
             counts[name, "failed"] = failed
         return counts
 
-    meters.read(table.CONNECTIONS, by_listener(edge.connections_on))
-    meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.accepted_connections_on))
+    meters.read(table.CONNECTIONS, by_listener(edge.admission.on_listener))
+    meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.admission.accepted.__getitem__))
     meters.read(table.HANDSHAKES, handshakes)
+    shared = edge.context
     meters.read(
-        table.HELD_BYTES, lambda: {("in",): edge.bytes_incoming, ("out",): edge.bytes_outgoing}
+        table.HELD_BYTES,
+        lambda: {("in",): shared.incoming.total, ("out",): shared.outgoing.total},
     )
-    meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(edge.waiting()[0]))
-    meters.read(table.PURGATORY_SIZE, lambda: _with_labels(edge.waiting()[1]))
+    meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(shared.updates.updates))
+    meters.read(table.PURGATORY_SIZE, lambda: _with_labels(shared.updates.items))
     meters.read(
         table.PURGATORY_SIZE_MAX, lambda: {(UpdateOperation.ACLS,): limits.updates_waiting_max}
     )

@@ -16,8 +16,7 @@ from doorkeeper.base.key import Applies
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.listeners import ListenerSecurity, ServerSecurity
 from doorkeeper.server.app.node import LiveNode
-from doorkeeper.server.authorizer.contract import Authorizer
-from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.server.authorizer.contract import Authorizer, Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import RECONFIGURABLE
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.loading import resolve
@@ -192,7 +191,7 @@ class Reconfiguration:
         for name, for_connections in self._security.use(usable.security).items():
             self._edge.use_security(name, for_connections)
         of_listeners = {listener.name: listener.max_connections for listener in new.listeners}
-        self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
+        self._edge.admission.use(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)
         self._node.replace_settings(new)
 

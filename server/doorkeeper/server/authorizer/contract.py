@@ -377,3 +377,37 @@ def check_not_filter(operation: AclOperation, resource_type: ResourceType) -> No
         raise ValueError("Must specify a non-filter operation type for authorizeByResourceType")
     if operation is AclOperation.UNKNOWN:
         raise ValueError("Unknown operation type")
+
+
+class Reconfigurable(ABC):
+    """An authorizer that accepts new values of some keys without a restart.
+
+    It is notified of every change of the keys it names, by SIGHUP after an edit of the file, or by
+    IncrementalAlterConfigs:
+
+        validate_reconfiguration(configs)   all keys with their new values; ValueError rejects
+        reconfigure(configs)                the same keys, once they are stored: apply them
+
+    Both get every key of the server, like ``configure``. They are called from the loop's thread,
+    and only if a key of ``reconfigurable_configs`` has changed. No other change of the keys comes
+    between the two; a rejected change has no effect.
+
+    Source: ``org.apache.kafka.common.Reconfigurable``, ``DynamicBrokerConfig`` (4.3.1).
+    """
+
+    @abstractmethod
+    def reconfigurable_configs(self) -> set[str]:
+        """Return the names of the keys; they may include keys unknown to the server."""
+
+    @abstractmethod
+    def validate_reconfiguration(self, configs: Mapping[str, str]) -> None:
+        """Check the values without applying them.
+
+        Raises:
+            ValueError: a value is wrong. The client sees the text: it names the key, what
+                was found and what is allowed, and contains no secret.
+        """
+
+    @abstractmethod
+    def reconfigure(self, configs: Mapping[str, str]) -> None:
+        """Apply the values, which ``validate_reconfiguration`` has accepted."""

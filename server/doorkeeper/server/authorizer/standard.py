@@ -49,6 +49,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices, map_in_turns, next_turn
 from doorkeeper.server.authorizer.authorizer_log import (
     DEBUG,
+    FORMS,
     INFO,
     TRACE,
     AuthorizerLog,
@@ -65,11 +66,10 @@ from doorkeeper.server.authorizer.contract import (
     AuthorizerServerInfo,
     DecisionPending,
     Endpoint,
+    Reconfigurable,
     check_not_filter,
     masks_by_authorize,
 )
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
-from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import (
     RECONFIGURABLE,
     read_form,

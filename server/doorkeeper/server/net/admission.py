@@ -39,7 +39,8 @@ class Admission:
     ) -> None:
         """Replace the limits; connections that are open stay open.
 
-        ``overrides`` are by the text of the address, ``listener_maximums`` by name.
+        ``overrides`` are the limits' own as ``resolved_overrides`` gives them, by the text of the
+        address; ``listener_maximums`` are by name.
         """
         self.limits = limits
         self.overrides = dict(overrides)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -83,28 +83,41 @@ class Server:
         side of a connection: the class ``Connection`` or a subclass. ``disconnected`` is called
         with the number of each connection that has ended.
         """
-        self._specs = tuple(specs)
-        self._limits = limits
+        loop = asyncio.get_running_loop()
+        self.context = ServerContext(
+            loop,
+            clock or loop.time,
+            limits,
+            authorizer,
+            services,
+            logger,
+            PeerLog(logger, loop),
+            Ledger(limits.queued_in_bytes_max),
+            Ledger(limits.queued_out_bytes_max),
+            UpdatesInFlight(),
+            self._forget,
+            FairQueue(loop, limits.unauthenticated_percent / 100),
+            asyncio.Lock(),
+            LargeRequests(loop),
+            requests,
+            audit_log,
+            request_log,
+        )
+        """What all connections share."""
         self._node = node
-        self._authorizer = authorizer
-        self._services = services
-        self._logger = logger
         self._apis = apis
         self._disconnected = disconnected
-        self._clock = clock
         self._connect = connect
-        self._requests = requests
-        self._audit_log = audit_log
-        self._request_log = request_log
-        self._security = {spec.name: spec.security for spec in self._specs}
+        specs = tuple(specs)
+        self._security = {spec.name: spec.security for spec in specs}
         # The initial security must be freed with the last connection that uses it.
-        self._specs = tuple(replace(spec, security=UNAUTHENTICATED) for spec in self._specs)
-        self._listeners: dict[str, Listener] = {}
+        self._specs = tuple(replace(spec, security=UNAUTHENTICATED) for spec in specs)
+        self.listeners: dict[str, Listener] = {}
+        """By name, once they are bound."""
         self._channels: dict[Channel, ListenerSpec] = {}
         self._number = 0
         self._empty = asyncio.Event()
-        self._admission = Admission(limits)
-        self._context: ServerContext | None = None
+        self.admission = Admission(limits)
         self._sweeper: asyncio.TimerHandle | None = None
         self.counts = Counts(answers=requests is not None)
 
@@ -115,47 +128,23 @@ class Server:
             BindError: an address is not available, or a host in the limits is unknown; nothing
                 stays bound.
         """
-        loop = asyncio.get_running_loop()
-        self._admission.overrides = resolved_overrides(self._limits)
-        self._context = ServerContext(
-            loop,
-            self._clock or loop.time,
-            self._limits,
-            self._authorizer,
-            self._services,
-            self._logger,
-            PeerLog(self._logger, loop),
-            Ledger(self._limits.queued_in_bytes_max),
-            Ledger(self._limits.queued_out_bytes_max),
-            UpdatesInFlight(),
-            self._forget,
-            FairQueue(loop, self._limits.unauthenticated_percent / 100),
-            asyncio.Lock(),
-            LargeRequests(loop),
-            self._requests,
-            self._audit_log,
-            self._request_log,
-        )
+        self.admission.overrides = resolved_overrides(self.context.limits)
         try:
             for spec in self._specs:
-                self._listeners[spec.name] = Listener(
+                self.listeners[spec.name] = Listener(
                     spec,
-                    admission=self._admission,
+                    admission=self.admission,
                     make=self._channel,
                     tls=self._tls,
-                    fair_queue=self._context.fair_queue,
-                    logger=self._logger,
+                    fair_queue=self.context.fair_queue,
+                    logger=self.context.logger,
                 )
         except BaseException:
-            for listener in self._listeners.values():
+            for listener in self.listeners.values():
                 await listener.close()
-            self._listeners.clear()
+            self.listeners.clear()
             raise
         self._sweep()
-
-    def bound_port(self, listener_name: str) -> int:
-        """Return the port of a listener; known after ``bind``."""
-        return self._listeners[listener_name].port
 
     async def open(self, listener_name: str) -> None:
         """Accept connections on a listener.
@@ -163,40 +152,11 @@ class Server:
         Raises:
             BindError: another process listens on its address by now.
         """
-        self._listeners[listener_name].open()
+        self.listeners[listener_name].open()
 
     def use_security(self, listener_name: str, security: ConnectionSecurity) -> None:
         """Replace the security of a listener, for new connections."""
         self._security[listener_name] = security
-
-    def use_admission(
-        self, limits: Limits, overrides: Mapping[str, int], listener_maximums: Mapping[str, int]
-    ) -> None:
-        """Replace the connection limits.
-
-        ``overrides`` are the limits' own as ``resolved_overrides`` gives them.
-        """
-        self._admission.use(limits, overrides, listener_maximums)
-
-    @property
-    def connections(self) -> int:
-        return self._admission.total
-
-    def connections_on(self, listener_name: str) -> int:
-        return self._admission.on_listener(listener_name)
-
-    def accepted_connections_on(self, listener_name: str) -> int:
-        """Return the number of connections accepted since the start."""
-        return self._admission.accepted[listener_name]
-
-    def handshakes_on(self, listener_name: str) -> tuple[int, int]:
-        """Return the numbers of successful and of failed TLS handshakes."""
-        return self._listeners[listener_name].handshakes
-
-    @property
-    def listener_names(self) -> list[str]:
-        """Return the names of the bound listeners."""
-        return list(self._listeners)
 
     @property
     def encrypted_listener_names(self) -> list[str]:
@@ -204,14 +164,14 @@ class Server:
         return [
             spec.name
             for spec in self._specs
-            if spec.security_protocol in ENCRYPTED and spec.name in self._listeners
+            if spec.security_protocol in ENCRYPTED and spec.name in self.listeners
         ]
 
     @property
     def is_open(self) -> bool:
         """Return whether every listener accepts connections."""
-        return bool(self._listeners) and all(
-            listener.is_open for listener in self._listeners.values()
+        return bool(self.listeners) and all(
+            listener.is_open for listener in self.listeners.values()
         )
 
     @property
@@ -223,32 +183,12 @@ class Server:
             if spec.security_protocol in ENCRYPTED
         )
 
-    def waiting(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """Return the numbers of updates in flight and of their items, by operation."""
-        if self._context is None:
-            return {}, {}
-        return self._context.updates.updates, self._context.updates.items
-
-    @property
-    def updates_in_flight(self) -> int:
-        return len(self._context.updates) if self._context else 0
-
-    @property
-    def bytes_incoming(self) -> int:
-        """Return the bytes received and not yet answered."""
-        return self._context.incoming.total if self._context else 0
-
-    @property
-    def bytes_outgoing(self) -> int:
-        """Return the bytes of answers that peers have not read."""
-        return self._context.outgoing.total if self._context else 0
-
     async def drain(self, timeout_s: float) -> int:
         """Stop accepting, answer received requests, wait for updates, close all connections.
 
         Return the number of connections that were cut off after the time-out.
         """
-        for listener in self._listeners.values():
+        for listener in self.listeners.values():
             await listener.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -263,9 +203,8 @@ class Server:
         # Updates that are still running keep their tasks; only their connections are cut off.
         except TimeoutError:
             pass
-        if self._context is not None:
-            self._context.peer_log.close()
-            self._context.large_requests.close()
+        self.context.peer_log.close()
+        self.context.large_requests.close()
         left = list(self._channels)
         for channel in left:
             channel.abort("connection cut off: the server stops")
@@ -278,14 +217,12 @@ class Server:
         while self._channels:
             self._empty.clear()
             await self._empty.wait()
-        assert self._context is not None
-        await self._context.updates.wait_for_none()
+        await self.context.updates.wait_for_none()
 
     def _channel(
         self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
     ) -> Channel:
         """Create both sides of a connection."""
-        assert self._context is not None, "bound before anything is accepted"
         # As in a broker, the number wraps at 2**31 and stays positive.
         number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
         peer = Peer(
@@ -303,12 +240,12 @@ class Server:
             apis=self._apis,
             mechanisms=security.mechanisms,
             builder=security.builder,
-            limits=self._limits,
+            limits=self.context.limits,
             counts=self.counts,
         )
-        channel = Channel(connection, self._context)
+        channel = Channel(connection, self.context)
         self._channels[channel] = spec
-        self._logger.debug("connection accepted", connection=peer.connection_id)
+        self.context.logger.debug("connection accepted", connection=peer.connection_id)
         return channel
 
     async def connect_operator(self, node: Node) -> socket.socket:
@@ -316,24 +253,23 @@ class Server:
 
         The peer is the operator, and ``node`` what it sees.
         """
-        assert self._context is not None, "bound before"
         client, accepted = socket.socketpair()
         client.setblocking(False)
         accepted.setblocking(False)
         spec = ListenerSpec(name=OPERATOR_LISTENER, security_protocol="PLAINTEXT", host="", port=0)
         peer = Peer("operator", "", spec.name, spec.security_protocol)
         # The limit of connections from one address is for clients.
-        self._admission.enter(spec, peer.host)
+        self.admission.enter(spec, peer.host)
         connection = Connection(
             peer,
             node=node,
             apis=self._apis,
             mechanisms=None,
             builder=Operator(),
-            limits=self._limits,
+            limits=self.context.limits,
             counts=self.counts,
         )
-        channel = Channel(connection, self._context)
+        channel = Channel(connection, self.context)
         self._channels[channel] = spec
         await attach(channel, accepted)
         return client
@@ -344,7 +280,7 @@ class Server:
     def _forget(self, channel: Accepted) -> None:
         channel = cast("Channel", channel)
         peer = channel.connection.peer
-        self._admission.leave(self._channels.pop(channel), peer.host)
+        self.admission.leave(self._channels.pop(channel), peer.host)
         if self._disconnected is not None:
             self._disconnected(peer.number)
         if not self._channels:
@@ -352,13 +288,12 @@ class Server:
 
     def _sweep(self) -> None:
         """Close idle connections; schedule the next sweep."""
-        assert self._context is not None
-        idle_s = self._limits.idle_ms / 1000
-        deadline_s = self._context.clock() - idle_s
+        idle_s = self.context.limits.idle_ms / 1000
+        deadline_s = self.context.clock() - idle_s
         for channel in [one for one in self._channels if one.idle_since(deadline_s)]:
             channel.abort("connection closed: idle for too long")
-        interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
-        self._sweeper = self._context.loop.call_later(interval_s, self._sweep)
+        interval_s = min(idle_s / self.context.limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
+        self._sweeper = self.context.loop.call_later(interval_s, self._sweep)
 
 
 def resolved_overrides(limits: Limits) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 A store keeps a row as an ``Item``: the key as text, the value as a JSON array of the other columns
 in their declared order. Secret columns are null in the value; they have an array of their own,
-which the change log does not contain.
+which the change log does not contain. In memory the rows of most kinds are a ``Table``, a
+persistent map by key: a new version shares the unchanged rows.
 
 Later versions may append columns with a default: a row without one gets the default, and unknown
 columns are skipped. Thus versions that share a store read each other's rows.
@@ -11,10 +12,11 @@ columns are skipped. Thus versions that share a store read each other's rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
+import immutables
 from msgspec import Struct, convert, to_builtins
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -172,3 +174,41 @@ def _list(text: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError("expected a JSON array")
     return value
+
+
+# --- the rows of a kind in memory
+
+R = TypeVar("R", bound=Row)
+
+
+class Table(Generic[R]):
+    """The rows of one kind; immutable."""
+
+    __slots__ = ("_kind", "_rows")
+
+    def __init__(self, kind: Kind, rows: immutables.Map[tuple[str, ...], R] | None = None) -> None:
+        """The table is empty without ``rows``."""
+        self._kind = kind
+        self._rows: immutables.Map[tuple[str, ...], R] = immutables.Map() if rows is None else rows
+
+    def get(self, *key: str) -> R | None:
+        return self._rows.get(key)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[R]:
+        """Yield the rows, in no order."""
+        return iter(self._rows.values())
+
+    def with_changes(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:
+        """Return a table without ``deleted`` and with ``set``; O(log n) for each row."""
+        key_of = self._kind.key_of
+        # One mutation for all rows: a map for each row would copy its path again and again.
+        with self._rows.mutate() as rows:
+            for row in deleted:
+                rows.pop(key_of(row), None)
+            for row in set:
+                rows[key_of(row)] = row
+            changed = rows.finish()
+        return Table(self._kind, changed)

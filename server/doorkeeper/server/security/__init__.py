@@ -3,11 +3,9 @@
 What reads the configuration raises ``ValueError``: the text begins with the key that is wrong.
 
 contract     the contract of a mechanism: steps, their results, the authentication context
-provider     a mechanism as configured on one listener
-mechanisms   the module of each mechanism
+provider     a mechanism as configured on one listener; the module of each
 plain        PLAIN: a name and a password
-scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: their messages
-             scram_provider: the users of a listener
+scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_provider: the users of a listener
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: configuration, realm, keytab
 oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  user names from Kerberos names
@@ -22,7 +20,7 @@ java_regex           Java's regular expressions; java_regex_parsing and java_reg
 
 plug-ins:
 handlers_contract    base classes of callback handlers
-handler_loading      creates the configured handler; guarded_handler bounds its calls
-users_file           users of PLAIN, as password_records; users_file_changes edits the file
+guarded_handler      creates the configured handler, and bounds its calls
+users_file           users of PLAIN, as password_records
 passwords            checks passwords against JAAS options, a users file or a handler
 """

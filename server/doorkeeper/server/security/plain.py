@@ -17,7 +17,7 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
 from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
-from doorkeeper.server.security.handler_loading import handler_of
+from doorkeeper.server.security.guarded_handler import handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from doorkeeper.server.security.passwords import (
     FilePasswords,

@@ -1,6 +1,7 @@
-"""One mechanism of one listener, and the data sources of mechanisms.
+"""One mechanism of one listener, the data sources of mechanisms, and the module of each.
 
-Each mechanism's module has a function ``provider(settings, sources)``. A configuration error is a
+Each mechanism's module has a function ``provider(settings, sources)``. It is imported when a
+listener first offers the mechanism: most servers need one of them. A configuration error is a
 ValueError whose text begins with the key.
 """
 
@@ -8,9 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct
+
+from doorkeeper.server.config.mechanisms import MechanismSettings
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
@@ -80,3 +84,26 @@ class Provider(ABC):
 
     async def close(self) -> None:
         """Release threads and connections."""
+
+
+# --- the supported mechanisms
+
+# Each module has a function ``provider``.
+MODULES: Final = {
+    "OAUTHBEARER": "doorkeeper.server.security.oauth.provider",
+    "PLAIN": "doorkeeper.server.security.plain",
+    "SCRAM-SHA-256": "doorkeeper.server.security.scram_provider",
+    "SCRAM-SHA-512": "doorkeeper.server.security.scram_provider",
+    "GSSAPI": "doorkeeper.server.security.gssapi",
+}
+
+
+def provider_of(settings: MechanismSettings, sources: Sources) -> Provider:
+    """Return a listener's mechanism, not started."""
+    module = MODULES.get(settings.name)
+    if module is None:
+        raise ValueError(
+            f"sasl.enabled.mechanisms: found {settings.name}; allowed: {', '.join(MODULES)}"
+        )
+    make = cast("Callable[[MechanismSettings, Sources], Provider]", import_module(module).provider)
+    return make(settings, sources)

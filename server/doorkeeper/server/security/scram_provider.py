@@ -11,8 +11,7 @@ from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential, base_36
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
 from doorkeeper.server.security.contract import AuthenticationContext
-from doorkeeper.server.security.guarded_handler import GuardedHandler
-from doorkeeper.server.security.handler_loading import handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
 from doorkeeper.server.security.handlers_contract import ScramCredentials
 from doorkeeper.server.security.provider import Provider, Sources
 from doorkeeper.server.security.scram import Accounts, ScramMechanism, accounts_of

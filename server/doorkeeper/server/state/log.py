@@ -34,8 +34,7 @@ from doorkeeper.server.runtime.threads import is_cancelled
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.server.schema.kind import Kind
-from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
-from doorkeeper.server.state.state import State, apply
+from doorkeeper.server.state.state import State, apply, load_snapshot, state_without_acls, with_acls
 from doorkeeper.server.state.store import (
     Lease,
     LogEntry,

@@ -21,7 +21,7 @@ MEMORY_STORE_ID: Final = "memory-store-of-a-test"
 """The id of every store in memory: a test of clusters names it before its server is there."""
 
 
-class MemoryStore(Store):
+class MemoryStore(Store, Lease):
     """Serves the rows of an initial change as revision 0, and records commits."""
 
     def __init__(
@@ -34,7 +34,6 @@ class MemoryStore(Store):
         self._initial: Change = {} if initial is None else initial
         self._identity = StoreIdentity(cluster_id, MEMORY_STORE_ID, salt_key)
         self._closed = False
-        self._lease = _MemoryLease(self)
         self.entries: list[LogEntry] = []
         """The committed entries, in order."""
 
@@ -56,19 +55,13 @@ class MemoryStore(Store):
         """Grant the lease at once."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        yield self._lease
+        yield self
 
     async def aclose(self) -> None:
         self._closed = True
 
-
-class _MemoryLease(Lease):
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
-
     async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:
-        self._store.entries += encoded
+        self.entries += encoded
 
     async def head(self) -> int:
-        entries = self._store.entries
-        return entries[-1].revision if entries else 0
+        return self.entries[-1].revision if self.entries else 0

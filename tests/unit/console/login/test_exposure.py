@@ -15,7 +15,7 @@ from doorkeeper.console.login.exposure import exposure_of
 from doorkeeper.console.login.routes import local_path
 from doorkeeper.console.login.sessions import SESSION_S, Role, Sessions
 from doorkeeper.console.login.users import FAILURES_MAX, UsersLogin
-from doorkeeper.server.security.users_file_changes import set_user
+from doorkeeper.server.security.users_file import set_user
 from testkit.certificates import world
 from testkit.consoles import PORT, console_over, options, sets_at
 from testkit.tls import client_context, shaken

@@ -104,7 +104,7 @@ class Node:
         )
         update = api.handle(request, context, self.assembly.node)
         assert isinstance(update, Update)
-        result = await update.apply(self.assembly.edge._services)
+        result = await update.apply(self.assembly.edge.context.services)
         return on_the_wire(update.respond(result), version)
 
 

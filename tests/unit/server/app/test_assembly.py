@@ -108,7 +108,7 @@ async def test_listener_opens_when_its_future_completes(
         starting = asyncio.ensure_future(server.start())
         await begun(held)
         controller, plaintext = (
-            server.edge.bound_port(name) for name in ("CONTROLLER", "PLAINTEXT")
+            server.edge.listeners[name].port for name in ("CONTROLLER", "PLAINTEXT")
         )
 
         held["CONTROLLER"].set_result(None)
@@ -127,7 +127,7 @@ async def test_failed_future_stops_the_start(
     async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
         starting = asyncio.ensure_future(server.start())
         await begun(held)
-        port = server.edge.bound_port("PLAINTEXT")
+        port = server.edge.listeners["PLAINTEXT"].port
         held["CONTROLLER"].set_exception(OSError("no database"))
 
         with pytest.raises(StartError, match=r"x\.Y failed to start: no database"):

@@ -198,7 +198,7 @@ async def test_concurrent_requests_are_planned_in_order() -> None:
     assert await again == [AclCreateResult()] * 2
     assert [each.binding for each in (await deleted)[0].bindings] == [A, B]
     assert store.durable == {}
-    changed = [[row.binding for row in change[ACL].set] for change in store.changes]
+    changed = [[row.binding for row in change[ACL].set] for change in store.held_changes]
     assert changed == [[A], [B], []]
 
 

@@ -166,7 +166,7 @@ def test_unread_responses_are_counted(kind: str, tmp_path: Path) -> None:
             await loop.run_in_executor(None, client.sendall, describe(f"long:{LONG}") * 3)
             held, now = 0, -1
             while held != now or now < 1_000_000:
-                held, now = now, running.server.bytes_outgoing
+                held, now = now, running.server.context.outgoing.total
                 await asyncio.sleep(0.01)
 
             def read() -> list[int]:
@@ -179,8 +179,8 @@ def test_unread_responses_are_counted(kind: str, tmp_path: Path) -> None:
                 return sizes
 
             assert await loop.run_in_executor(None, read) == [LONG] * 3
-            await until(lambda: running.server.connections == 0)
-            assert running.server.bytes_outgoing == 0
+            await until(lambda: running.server.admission.total == 0)
+            assert running.server.context.outgoing.total == 0
 
     run(kind, main())
 
@@ -204,7 +204,7 @@ def test_stop_sends_pending_responses(kind: str, tmp_path: Path) -> None:
             client = await loop.run_in_executor(None, raw_client, running.port)
             with client, client.makefile("rb") as file:
                 await loop.run_in_executor(None, client.sendall, describe(f"long:{LONG}"))
-                await until(lambda: running.server.bytes_outgoing > 1_000_000)
+                await until(lambda: running.server.context.outgoing.total > 1_000_000)
                 stopping = asyncio.ensure_future(running.server.drain(20.0))
 
                 def read() -> bytes:

@@ -82,7 +82,7 @@ def test_rejected_client_receives_an_alert(
             assert line.level == "info"
             assert line.fields["listener"] == "DOOR"
             assert str(line.fields["reason"]).startswith("the client's certificate is refused: ")
-            await until(lambda: running.server.connections == 0)
+            await until(lambda: running.server.admission.total == 0)
 
     run(kind, main())
 
@@ -90,13 +90,13 @@ def test_rejected_client_receives_an_alert(
 async def test_slow_handshake_does_not_delay_others(tmp_path: Path) -> None:
     async with edge(door(tmp_path), limits=AT_LAST) as running:
         slow = await silent(running.port)
-        await until(lambda: running.server.connections == 1)
+        await until(lambda: running.server.admission.total == 1)
         quick = await connected(running, client_context())
         await quick.call(versions(), ApiVersionsResponse, 3)
         assert FAILED not in running.log.events()
 
         assert await slow.ended() == b""
-        await until(lambda: running.server.connections == 1)
+        await until(lambda: running.server.admission.total == 1)
         assert running.log.one(FAILED).fields["reason"] == "timed out"
         slow.writer.close()
 
@@ -108,7 +108,7 @@ async def test_oldest_silent_handshake_is_dropped(tmp_path: Path) -> None:
         quick = await connected(running, client_context())
         await quick.call(versions(), ApiVersionsResponse, 3)
 
-        handshakes = running.server._listeners["DOOR"]._handshakes
+        handshakes = running.server.listeners["DOOR"]._handshakes
         assert len(handshakes) <= 2
         assert await slow[0].ended() == b""
         reasons = {line.fields["reason"] for line in running.log.lines if line.event == FAILED}
@@ -127,7 +127,7 @@ async def test_client_without_tls_is_logged(tmp_path: Path) -> None:
         await until(lambda: running.log.events().count(FAILED) == 2)
         reasons = [each.fields["reason"] for each in running.log.lines if each.event == FAILED]
         assert reasons == ["the client does not speak TLS", "the client disconnected"]
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
         client.leave()
 
 
@@ -145,7 +145,7 @@ async def test_unexpected_error_ends_one_connection(
             patch.setattr(type(context), "wrap_bio", faulty)
             client = await silent(running.port)
             assert await client.ended() == b""
-            await until(lambda: running.server.connections == 0)
+            await until(lambda: running.server.admission.total == 0)
             client.leave()
         line = running.log.one("a TLS handshake failed in the server")
         assert line.level == "error"

@@ -37,7 +37,7 @@ def test_errors_never_stop_accepting(
 
     async def main() -> None:
         async with edge(limits=Limits(accept_retry_ms=1)) as running:
-            listener = running.server._listeners["CLIENTS"]
+            listener = running.server.listeners["CLIENTS"]
             faults = iter([OSError(number, "injected")] * 3)
             take = listener._take_one
 
@@ -69,7 +69,7 @@ async def test_address_over_its_limit_is_rejected() -> None:
         line = running.log.one("rejected connection: too many connections from its address")
         assert (line.fields["host"], line.fields["maximum"]) == ("127.0.0.1", 1)
         first.leave()
-        await until(lambda: running.server.connections == 0)
+        await until(lambda: running.server.admission.total == 0)
         third = await running.client()
         await third.call(versions(), ApiVersionsResponse, 3)
 
@@ -80,12 +80,12 @@ async def test_stop_closes_accepted_connections(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(FairQueue, "put", lambda self, host, work: turns.append(work))
         client = await running.client()
         await until(lambda: len(turns) == 1)
-        counted = running.server.connections
+        counted = running.server.admission.total
 
         assert await running.server.drain(1) == 0
         turns[0]()
 
-        assert (counted, running.server.connections) == (1, 0)
+        assert (counted, running.server.admission.total) == (1, 0)
         assert await client.ended() == b""
 
 

@@ -56,7 +56,10 @@ async def test_listeners_are_independent() -> None:
         await user.call(authenticate(plain()), SaslAuthenticateResponse, 2)
         name = await user.call(describe("principal"), DescribeAclsResponse, 3)
         assert name.error_message == "User:alice@127.0.0.1"
-        assert (running.server.connections, running.server.connections_on("SASL")) == (2, 1)
+        assert (running.server.admission.total, running.server.admission.on_listener("SASL")) == (
+            2,
+            1,
+        )
 
 
 async def test_listener_is_closed_until_opened() -> None:
@@ -115,7 +118,7 @@ def test_drain_answers_received_requests(kind: str) -> None:
             assert await draining == 0
             assert [int.from_bytes((await client.frame())[:4]) for _ in range(2)] == [1, 2]
             assert await client.ended() == b""
-            assert running.server.connections == 0
+            assert running.server.admission.total == 0
 
     run(kind, main())
 
@@ -134,7 +137,7 @@ async def test_drain_waits_for_updates_of_disconnected_clients() -> None:
         authorizer.futures[0].set_result(AclCreateResult())
 
         await draining
-        assert running.server.updates_in_flight == 0
+        assert not running.server.context.updates
 
 
 async def test_drain_times_out() -> None:
@@ -157,14 +160,14 @@ async def test_connections_are_counted_by_listener(tmp_path: Path) -> None:
             await connected(running, ssl.create_default_context())
         clear = await running.client("CLEAR")
         await clear.call(describe("x"), DescribeAclsResponse, 3)
-        await until(lambda: server.handshakes_on("DOOR") == (1, 1))
+        await until(lambda: server.listeners["DOOR"].handshakes == (1, 1))
 
         assert (
-            server.accepted_connections_on("DOOR"),
-            server.accepted_connections_on("CLEAR"),
+            server.admission.accepted["DOOR"],
+            server.admission.accepted["CLEAR"],
         ) == (2, 1)
         assert server.encrypted_listener_names == ["DOOR"]
-        assert server.handshakes_on("CLEAR") == (0, 0)
+        assert server.listeners["CLEAR"].handshakes == (0, 0)
 
 
 def test_repr_hides_secrets() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
-from doorkeeper.server.schema.table import Table
+from doorkeeper.server.schema.kind import Table
 
 ROWS = st.builds(
     StoredConfig, st.sampled_from(["", "1"]), st.sampled_from("abc"), st.sampled_from("xy")

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.security.handler_loading import KAFKA_NAMES, handler_of
+from doorkeeper.server.security.guarded_handler import KAFKA_NAMES, handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from testkit.callback_handlers import Recorded
 from testkit.recording_logger import RecordingLogger

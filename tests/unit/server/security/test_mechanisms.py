@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.provider import provider_of
 from testkit.plain import NO_SOURCES
 
 PLAIN = MechanismSettings(

@@ -20,8 +20,7 @@ from doorkeeper.server.security.contract import (
     Step,
     Success,
 )
-from doorkeeper.server.security.mechanisms import provider_of
-from doorkeeper.server.security.provider import TokenLogin
+from doorkeeper.server.security.provider import TokenLogin, provider_of
 from doorkeeper.server.security.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, stored

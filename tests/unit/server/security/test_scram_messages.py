@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.server.security.scram_messages import (
+from doorkeeper.server.security.scram import (
     BYTES_MAX,
     ClientFirst,
     Malformed,

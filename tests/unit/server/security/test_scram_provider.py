@@ -17,7 +17,7 @@ from doorkeeper.server.security.contract import (
     Success,
 )
 from doorkeeper.server.security.guarded_handler import HandlerFault
-from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.provider import provider_of
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
 from testkit.scram import ScramClient

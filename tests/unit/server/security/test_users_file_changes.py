@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.security.users_file import HashedUsers, read
-from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
+from doorkeeper.server.security.users_file import (
+    HashedUsers,
+    delete_user,
+    read,
+    set_user,
+    user_names,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -244,7 +244,7 @@ class Connection(Conversation):
         api, request, header, body = pending.api, pending.request, pending.header, pending.body
         if error is None:
             if self._is_large(api, body):
-                return self._large(api, header, body, request)
+                return LargeRequest(self, api, header, body, request)
             return self._call(api, header, body, request)
         if isinstance(error, ApiError):
             return self.refuse(api, request, header, error)

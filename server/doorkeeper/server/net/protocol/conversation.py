@@ -159,9 +159,10 @@ class Conversation:
         return api
 
     def decode(self, api: Api, header: RequestHeader, body: Body) -> Any:  # noqa: ANN401 - the API's own class
+        """Return the request, of a version that the API has."""
         frame, offset = body
         try:
-            request, end = api.request.decode(frame, offset, header.api_version)
+            request, end = api.request.read(frame, offset, header.api_version)
         except Malformed as error:
             raise body_fault(header, self.session.principal, error) from None
         # A broker ignores trailing bytes; they are counted, because no correct client sends them.
@@ -216,10 +217,10 @@ class Conversation:
             return self.answer_unsupported(api, header)
         # After the version check: an unsupported version must not cost a thread.
         if len(body.frame) > DECODED_HERE_BYTES_MAX or api.slow:
-            return self._large(api, header, body, None)
+            return LargeRequest(self, api, header, body, None)
         request = self.decode(api, header, body)
         if len(body.frame) > HANDLED_HERE_ELEMENTS_MAX and self._is_large(api, body):
-            return self._large(api, header, body, request)
+            return LargeRequest(self, api, header, body, request)
         return self._call(api, header, body, request)
 
     def _is_large(self, api: Api, body: Body) -> bool:
@@ -426,32 +427,19 @@ class Conversation:
 
     # --- large requests
 
-    def _large(
-        self,
-        api: Api,
-        header: RequestHeader,
-        body: Body,
-        request: Any,  # noqa: ANN401 - the API's own class, or None
-    ) -> LargeRequest:
-        """Return a request for the thread; ``request`` is None where it is not decoded yet."""
-        return LargeRequest(self, api, header, body, request)
-
     def for_thread(self, on_loop: Callable[[object], Any]) -> tuple[Self, RequestAuthorizer | None]:
         """Return a copy, whose node stays at the present state, and its authorizer."""
         reads, authorizer = reads_of(self.node.authorizer, on_loop)
         other = copy(self)
-        other.detach(self.node.at_one_state(reads, authorizer, on_loop))
+        other.node = self.node.at_one_state(reads, authorizer, on_loop)
+        # What is noted of the request is taken later, by ``_take_large``.
+        other.counts = Counts(answers=self.counts.answers)
+        other.arrays = []
+        other.events = []
+        other.repeatable = None
+        other.answer_codes = None if self.answer_codes is None else []
+        other.request_records = None if self.request_records is None else []
         return other, authorizer
-
-    def detach(self, node: Node) -> None:
-        """Note for itself what the connection takes later, in a new copy."""
-        self.node = node
-        self.counts = Counts(answers=self.counts.answers)
-        self.arrays = []
-        self.events = []
-        self.repeatable = None
-        self.answer_codes = None if self.answer_codes is None else []
-        self.request_records = None if self.request_records is None else []
 
     def handle_large(self, large: LargeRequest) -> Advance:
         """Handle a large request, or only decode it, in any thread."""
@@ -464,7 +452,7 @@ class Conversation:
 
     def _take_large(self, large: LargeRequest) -> Advance:
         """Take what the copy has noted, and the outcome."""
-        other = cast("Conversation", large.connection)
+        other = large.connection
         self.counts.trailing_bytes += other.counts.trailing_bytes
         self.events += other.events
         codes, records = other.answer_codes, other.request_records

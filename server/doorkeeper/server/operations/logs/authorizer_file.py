@@ -25,8 +25,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME, Threshold
-from doorkeeper.server.operations.logs.pipeline import QUEUED_BYTES_MAX, write_all
-from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, NS_PER_S, as_kafka
+from doorkeeper.server.operations.logs.levels import LEVEL_NAMES
+from doorkeeper.server.operations.logs.pipeline import (
+    NS_PER_S,
+    QUEUED_BYTES_MAX,
+    as_kafka,
+    write_all,
+)
 from doorkeeper.server.runtime.bounded_queue import Batch, BoundedQueue
 from doorkeeper.server.state.storage.files import unused_path
 

@@ -10,8 +10,10 @@ import logging
 from collections.abc import Callable, Mapping
 
 from doorkeeper.server.config.levels import LEVELS, ROOT
-from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES
 from doorkeeper.server.runtime.logger import LeveledLogger
+
+LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
+"""Kafka's names of levels, by the numbers of ``config.levels``."""
 
 
 class LoggerThreshold:

@@ -1,4 +1,4 @@
-"""Which brokers hold a partition, and which of them leads it.
+"""Which brokers hold a partition, which of them leads it, and whether a node answers for it.
 
 A partition keeps the brokers that it was assigned, and the first live one leads. There are no
 records to copy, so each live broker is in sync. A partition without an assignment is placed among
@@ -6,7 +6,8 @@ all registered brokers: partitions go round them, and neighbours differ in their
 brokers have racks.
 
 Source: ``StripedReplicaPlacer`` of Kafka 4.3.1, which begins at a random broker instead, and
-``PartitionChangeBuilder`` for eligible leader replicas.
+``PartitionChangeBuilder`` for eligible leader replicas; ``ReplicaManager.getPartitionOrError`` and
+``Partition.checkCurrentLeaderEpoch`` for the errors.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.resources.cluster import Broker, Topic
 
 NO_LEADER: Final = -1
@@ -107,3 +109,38 @@ def in_turn(brokers: Iterable[Broker]) -> Sequence[int]:
     racks = list(by_rack.values())
     longest = max(map(len, racks), default=0)
     return [rack[index] for index in range(longest) for rack in racks if index < len(rack)]
+
+
+# --- whether a node answers for a partition
+
+LEADER_EPOCH: Final = 0
+"""The epoch of every leader: no other has led before it, as far as clients can tell."""
+
+UNKNOWN_EPOCH: Final = -1
+
+
+def error_of_leader(
+    topic: Topic | None, partition: int, places: Places, node_id: int, epoch: int = UNKNOWN_EPOCH
+) -> ErrorCode:
+    """Return why a node does not answer as the leader of a partition; NONE where it does.
+
+    ``epoch`` is that of the leader whom the client knows.
+    """
+    error = error_of_replica(topic, partition, places, node_id, epoch)
+    if error is not ErrorCode.NONE or topic is None:
+        return error
+    leads = places.of(topic, partition).leader == node_id
+    return ErrorCode.NONE if leads else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def error_of_replica(
+    topic: Topic | None, partition: int, places: Places, node_id: int, epoch: int = UNKNOWN_EPOCH
+) -> ErrorCode:
+    """Return why a node does not answer as a replica of a partition; NONE where it does."""
+    if topic is None or not 0 <= partition < topic.partitions:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if node_id not in places.of(topic, partition).replicas:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if epoch in (UNKNOWN_EPOCH, LEADER_EPOCH):
+        return ErrorCode.NONE
+    return ErrorCode.FENCED_LEADER_EPOCH if epoch < LEADER_EPOCH else ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -1,13 +1,11 @@
 """OAUTHBEARER (RFC 7628): authentication with a token of an identity provider.
 
-message      the client's first message
-mechanism    the exchange, with its refusal in two steps
+mechanism    the exchange: the client's first message, its refusal in two steps
 json_text    strict and lenient JSON parsing for untrusted texts
 unsecured    unsigned tokens, for development
 signed       signed tokens and their claims
 subjects     the principal's name in the claims of both
-jwks         the keys that verify signatures
-jwks_file    ... from a file
+jwks         the keys that verify signatures, from a file
 jwks_url     ... from an identity provider; https_trust: its certificates
 provider     selects these for a listener, from its configuration
 """

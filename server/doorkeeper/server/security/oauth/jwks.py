@@ -3,11 +3,17 @@
 Only public keys are accepted, each for the algorithms of its own type: a token cannot make a public
 key serve as a shared secret. Keys of other types are skipped, as in ``JsonWebKeySet`` of Kafka's
 jose4j; a set without any usable key is an error.
+
+``FileKeys`` are those of a file, loaded at the start and whenever it changes. Those of an identity
+provider are in ``jwks_url``.
+
+Source: ``JwksFileVerificationKeyResolver`` of kafka-clients 4.3.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -15,6 +21,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key
 from msgspec import Struct
 
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.oauth.json_text import InvalidJson, decode_base64url, json_object
 
 _RSA: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
@@ -142,3 +150,42 @@ def _check_size(modulus: str) -> None:
     bits = int.from_bytes(decode_base64url(modulus), "big").bit_length()
     if not RSA_BITS_MIN <= bits <= RSA_BITS_MAX:
         raise ValueError(bits)
+
+
+# --- keys from a file
+
+
+class FileKeys:
+    """The keys of a file. Call ``start`` first."""
+
+    __slots__ = ("_file", "_logger", "_path")
+
+    def __init__(self, path: Path, logger: Logger) -> None:
+        self._path = path
+        self._logger = logger
+        self._file: ReloadedFiles[KeySet] | None = None
+
+    @property
+    def keys(self) -> KeySet:
+        return KeySet(()) if self._file is None else self._file.value
+
+    async def start(self) -> None:
+        self._file = ReloadedFiles(self._load, self._logger, self._path)
+
+    async def close(self) -> None:
+        """Do nothing: there is no task to stop."""
+
+    def refresh(self) -> None:
+        """Reload a changed file, also when a token names an unknown key."""
+        assert self._file is not None, "started before"
+        self._file.refresh()
+
+    fetch_newer = refresh
+
+    def _load(self) -> KeySet:
+        with self._path.open("rb") as file:
+            data = file.read(JWKS_BYTES_MAX + 1)
+        try:
+            return parse(data)
+        except ValueError as error:
+            raise ValueError(f"{self._path}: {error}") from None

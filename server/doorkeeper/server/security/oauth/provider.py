@@ -30,8 +30,7 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
 from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
-from doorkeeper.server.security.guarded_handler import GuardedHandler
-from doorkeeper.server.security.handler_loading import handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
 from doorkeeper.server.security.oauth.https_trust import trust_context
 from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
@@ -40,8 +39,7 @@ from doorkeeper.server.security.provider import Provider, Sources
 
 if TYPE_CHECKING:
     from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.security.oauth.jwks import KeySet
-    from doorkeeper.server.security.oauth.jwks_file import FileKeys
+    from doorkeeper.server.security.oauth.jwks import FileKeys, KeySet
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
     from doorkeeper.server.security.oauth.signed import ClaimRules
 
@@ -219,7 +217,7 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
     except ValueError:
         raise ValueError(f"{key}: not a URL") from None
     if parts.scheme == "file":
-        from doorkeeper.server.security.oauth.jwks_file import FileKeys
+        from doorkeeper.server.security.oauth.jwks import FileKeys
 
         if not parts.path.startswith("/"):
             raise ValueError(f"{key}: a file URL requires an absolute path: file:///etc/keys.json")

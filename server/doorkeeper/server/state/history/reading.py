@@ -12,8 +12,7 @@ from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.schema.kind import Item, Kind
 from doorkeeper.server.state.history.moments import Moment, time_text
-from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
-from doorkeeper.server.state.state import State
+from doorkeeper.server.state.state import State, load_snapshot, state_without_acls, with_acls
 from doorkeeper.server.state.storage.portable import BASE, LOG, Portable
 from doorkeeper.server.state.store import StorageError
 

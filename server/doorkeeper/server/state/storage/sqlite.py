@@ -75,8 +75,8 @@ def utc_ms() -> int:
     return time.time_ns() // NS_PER_MS
 
 
-class SqliteStore(Store):
-    """A store in a file that only this process writes.
+class SqliteStore(Store, Lease):
+    """A store in a file that only this process writes, which always has the lease.
 
     An acknowledged change survives kill -9, and a power cut if the disk honours syncs.
     """
@@ -99,16 +99,22 @@ class SqliteStore(Store):
         self._identity_file = identity_file
         self._identity = identity_of(connection)
         self._revision = schema.last_revision(connection)
-        self._writer = _Writer(
-            connection,
-            path,
-            self._identity,
-            identity_file,
-            Upkeep(connection, now_ms=now_ms, retention_days=retention_days),
-            now_ms=now_ms,
-            meter=meter,
-        )
-        self._lease: AbstractAsyncContextManager[Lease] = nullcontext(self._writer)
+        self._connection = connection
+        self._upkeep = Upkeep(connection, now_ms=now_ms, retention_days=retention_days)
+        self._now_ms = now_ms
+        self._meter = meter
+        self._files = DatabaseFiles(path)
+        # Bounded by the state log. A put takes 16 ns, and 1.1 us with the lock and condition of
+        # ``runtime.bounded_queue``; the way to the thread and back a quarter longer (medians).
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._log: Logger = structlog.get_logger("doorkeeper.store")
+        self._thread: Thread | None = None
+        self._stored_hash = self._chain_end = schema.last_hash(connection)
+        # None where the rows differ from the log: loading them says so, before a change is written.
+        self._digest = int(schema.last_digest(connection) or "0", 16)
+        self._problem: str | None = None
+        """Why the store was lost; from then on nothing is written."""
+        self._lease: AbstractAsyncContextManager[Lease] = nullcontext(self)
         self._closed = False
 
     @classmethod
@@ -192,13 +198,13 @@ class SqliteStore(Store):
     @property
     def unavailable(self) -> str | None:
         """Return why no change can be stored any more, with the remedy; None while it can."""
-        return self._writer.problem
+        return self._problem
 
     def rows(self, kind: Kind) -> Iterator[Any]:
         """Read the rows of a kind, in no order; in any thread, before the first lease."""
         with sqlite_errors(self._path):
             if kind is not ACL:
-                yield from read_rows(self._writer.connection, kind)
+                yield from read_rows(self._connection, kind)
                 return
             # ACLs have their own connection: apsw refuses to share the writer's between threads.
             # The garbage collector would traverse each new object several times, free nothing, and
@@ -208,14 +214,17 @@ class SqliteStore(Store):
                 yield from read_rows(reader, kind)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._writer.start(loop)
+        self._loop = loop
+        # A daemon thread: a process that ends without close() must not wait for it.
+        self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
+        self._thread.start()
 
     def lease(self) -> AbstractAsyncContextManager[Lease]:
         """Grant the lease at once: this process always has it."""
         if self._closed:
             raise StorageError(f"{self._path}: the store is closed")
-        if self._writer.problem is not None:
-            raise StoreReplaced(self._writer.problem)
+        if self._problem is not None:
+            raise StoreReplaced(self._problem)
         return self._lease
 
     def close(self) -> None:
@@ -226,7 +235,15 @@ class SqliteStore(Store):
         if self._closed:
             return
         self._closed = True
-        self._writer.close()
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        self._look()
+        if self._problem is not None:
+            # Another database has this name now: its WAL must stay as it is.
+            self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._files.close()
+        self._connection.close()  # the last connection checkpoints the WAL
         self._identity_file.close()
         if created is not None:
             created.remove(self._lock)
@@ -239,6 +256,181 @@ class SqliteStore(Store):
     async def discard(self) -> None:
         """Close the store; remove its files if ``open`` has created it."""
         self._close(self._created)
+
+    async def head(self) -> int:
+        return self._identity_file.revision
+
+    # --- changes
+
+    def encode(self, entries: Sequence[LogEntry]) -> Slices[LogWrite]:
+        # A fault in the encoding of one change must fail this change, and not the log.
+        try:
+            return (yield from log_statements(entries, self._now_ms(), self._chain_end))
+        except Exception as error:
+            self._meter.failed.add()
+            raise StorageError(f"{self._path}: {reason(error)}") from error
+
+    def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:
+        """Write revisions in one transaction, which starts at once in the thread."""
+        done: asyncio.Future[None] = self._loop.create_future()
+        # Not in the thread: each system call releases Python's global lock, and the thread would
+        # wait up to 5 ms for it while the loop is busy.
+        self._look()
+        # Before it is stored: a commit whose waiter gave up may still be in the queue.
+        self._chain_end = encoded.hash
+        self._queue.put((encoded, done))
+        return done
+
+    def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
+        # Checked before the acknowledgement: a commit to a removed file succeeds and is lost.
+        if error is None:
+            self._look()
+            if self._problem is not None:
+                # Whoever brings the files back brings the change back.
+                error = OutcomeUnknown(self._problem)
+        else:
+            self._chain_end = self._stored_hash
+        if done.done():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def _look(self, *, times: bool = False) -> None:
+        difference = self._files.look(times=times)
+        if difference is not None:
+            self._lose(difference)
+
+    def _lose(self, problem: str) -> None:
+        if self._problem is None:
+            self._problem = (
+                f"{problem}: the store was removed, replaced or damaged while the server was"
+                " running; no changes are possible until a restart. Stop the server and"
+                f" {WHAT_TO_DO}"
+            )
+            self._log.error("the store was replaced", problem=self._problem)
+
+    def _run(self) -> None:
+        wait_s: float = 0
+        while True:
+            try:
+                job = self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()
+            except Empty:
+                self._look(times=True)
+                if self._files.is_touched and self._problem is None:
+                    self._verify()
+                if wait_s == QUIET_S:
+                    wait_s = IDLE_S
+                    continue
+            else:
+                if job is None:
+                    return
+                write, done = job
+                error = self._commit(write)
+                try:
+                    self._loop.call_soon_threadsafe(self._deliver, done, error)
+                except RuntimeError:
+                    # The loop was closed; the change is stored nevertheless.
+                    self._log.debug("a result could not be delivered", error=str(error))
+                with suppress(apsw.Error):
+                    # Below the threshold of a checkpoint, only the files are checked soon.
+                    pages = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+                    if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
+                        wait_s = QUIET_S
+                        continue
+            wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
+
+    def _keep_up(self) -> bool:
+        """Do one step of maintenance; return whether more may be due at once."""
+        if self._problem:
+            return False
+        try:
+            work = self._upkeep.due(is_idle=self._queue.empty())
+            if work is None:
+                return False
+            self._files.writes += 1
+            try:
+                more = work()
+            finally:
+                self._files.written_ns = time.time_ns()
+                self._files.writes += 1
+        except Exception:  # without this thread no commit would ever complete
+            self._log.exception("store maintenance failed", file=str(self._path))
+            return False
+        self._look()
+        return more
+
+    def _commit(self, write: LogWrite) -> StorageError | None:
+        """Store revisions; return the error if they could not be stored."""
+        try:
+            if self._files.is_touched and self._problem is None:
+                self._verify()
+            if self._problem is not None:
+                raise StoreReplaced(self._problem)
+            if self._connection.in_transaction:
+                self._leave_transaction()
+            # Stored behind a revision that failed, the hash would make a history that looks forged.
+            if write.previous != self._stored_hash:
+                problem = "the revisions are not chained to the last one of the log"
+                raise StorageError(problem)
+            began_s = time.perf_counter()
+            digest_after = fill_digests(self._connection, write, self._digest)
+            self._files.writes += 1
+            try:
+                execute(self._connection, write.statements)
+            finally:
+                self._files.written_ns = time.time_ns()
+                self._files.writes += 1
+            took_s = time.perf_counter() - began_s
+            self._stored_hash, self._digest = write.hash, digest_after
+        except Exception as error:  # the thread must survive any change
+            with suppress(apsw.Error):  # the next commit tries again
+                self._leave_transaction()
+            self._meter.failed.add()
+            if not isinstance(error, StorageError):
+                error = StorageError(f"{self._path}: {reason(error)}")
+            return error
+        # The change is durable: nothing from here on may look like its failure.
+        try:
+            self._identity_file.acknowledge(write.last)
+            self._meter.stored.add()
+            self._meter.changes.add(write.revisions)
+            self._meter.seconds.observe(took_s)
+        except Exception:  # as above
+            self._log.exception("a commit was not counted", file=str(self._path))
+        return None
+
+    def _leave_transaction(self) -> None:
+        """Roll back the transaction of a failed statement: a later COMMIT would commit it too."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _verify(self) -> None:
+        """Check files that another program wrote, and continue with a new connection to them."""
+        self._files.is_touched = False
+        fresh: apsw.Connection | None = None
+        try:
+            fresh = connect(self._path)
+            check_integrity(fresh, self._path)
+            digest.check(fresh, self._path)
+            store_id = str(schema.meta(fresh, "store_id"))
+            actual = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
+            check_expected_store(
+                self._identity_file.path,
+                str(self._path),
+                self._identity_file.expected_store,
+                actual,
+            )
+        except (StorageError, apsw.Error) as error:
+            self._lose(reason(error))
+            if fresh is not None:
+                fresh.close()
+            return
+        # The old connection may have cached pages that the other program changed.
+        self._connection, before = fresh, self._connection
+        self._upkeep.connection = fresh
+        before.close()
 
 
 class _Created(NamedTuple):
@@ -343,233 +535,6 @@ class DatabaseFiles:
                 self.is_touched = True
         self._noted, self._wal_ns = sizes, wal_ns
         return None
-
-
-class _Writer(Lease):
-    """The connection of the store, its files, and the thread that uses both."""
-
-    def __init__(
-        self,
-        connection: apsw.Connection,
-        path: Path,
-        identity: StoreIdentity,
-        identity_file: IdentityFile,
-        upkeep: Upkeep,
-        *,
-        now_ms: Callable[[], int],
-        meter: StoreMeter,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self.connection = connection
-        self._path = path
-        self._identity = identity
-        self._identity_file = identity_file
-        self._upkeep = upkeep
-        self._now_ms = now_ms
-        self._meter = meter
-        self._clock = clock
-        self._files = DatabaseFiles(path)
-        # Bounded by the state log. A put takes 16 ns, and 1.1 us with the lock and condition of
-        # ``runtime.bounded_queue``; the way to the thread and back a quarter longer (medians).
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._log: Logger = structlog.get_logger("doorkeeper.store")
-        self._thread: Thread | None = None
-        self._stored_hash = self._chain_end = schema.last_hash(connection)
-        # None where the rows differ from the log: loading them says so, before a change is written.
-        self._digest = int(schema.last_digest(connection) or "0", 16)
-        self.problem: str | None = None
-        """Why the store was lost; from then on nothing is written."""
-
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        # A daemon thread: a process that ends without close() must not wait for it.
-        self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
-        self._thread.start()
-
-    def encode(self, entries: Sequence[LogEntry]) -> Slices[LogWrite]:
-        # A fault in the encoding of one change must fail this change, and not the log.
-        try:
-            return (yield from log_statements(entries, self._now_ms(), self._chain_end))
-        except Exception as error:
-            self._meter.failed.add()
-            raise StorageError(f"{self._path}: {reason(error)}") from error
-
-    def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:
-        """Write revisions in one transaction, which starts at once in the thread."""
-        done: asyncio.Future[None] = self._loop.create_future()
-        # Not in the thread: each system call releases Python's global lock, and the thread would
-        # wait up to 5 ms for it while the loop is busy.
-        self._look()
-        # Before it is stored: a commit whose waiter gave up may still be in the queue.
-        self._chain_end = encoded.hash
-        self._queue.put((encoded, done))
-        return done
-
-    def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
-        # Checked before the acknowledgement: a commit to a removed file succeeds and is lost.
-        if error is None:
-            self._look()
-            if self.problem is not None:
-                # Whoever brings the files back brings the change back.
-                error = OutcomeUnknown(self.problem)
-        else:
-            self._chain_end = self._stored_hash
-        if done.done():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def close(self) -> None:
-        """Write the queued commits, end the thread and close the database."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-        self._look()
-        if self.problem is not None:
-            # Another database has this name now: its WAL must stay as it is.
-            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        self._files.close()
-        self.connection.close()  # the last connection checkpoints the WAL
-
-    def _look(self, *, times: bool = False) -> None:
-        difference = self._files.look(times=times)
-        if difference is not None:
-            self._lose(difference)
-
-    def _lose(self, problem: str) -> None:
-        if self.problem is None:
-            self.problem = (
-                f"{problem}: the store was removed, replaced or damaged while the server was"
-                " running; no changes are possible until a restart. Stop the server and"
-                f" {WHAT_TO_DO}"
-            )
-            self._log.error("the store was replaced", problem=self.problem)
-
-    def _run(self) -> None:
-        wait_s: float = 0
-        while True:
-            try:
-                job = self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()
-            except Empty:
-                self._look(times=True)
-                if self._files.is_touched and self.problem is None:
-                    self._verify()
-                if wait_s == QUIET_S:
-                    wait_s = IDLE_S
-                    continue
-            else:
-                if job is None:
-                    return
-                write, done = job
-                error = self._commit(write)
-                try:
-                    self._loop.call_soon_threadsafe(self._deliver, done, error)
-                except RuntimeError:
-                    # The loop was closed; the change is stored nevertheless.
-                    self._log.debug("a result could not be delivered", error=str(error))
-                with suppress(apsw.Error):
-                    # Below the threshold of a checkpoint, only the files are checked soon.
-                    pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
-                    if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
-                        wait_s = QUIET_S
-                        continue
-            wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
-
-    def _keep_up(self) -> bool:
-        """Do one step of maintenance; return whether more may be due at once."""
-        if self.problem:
-            return False
-        try:
-            work = self._upkeep.due(is_idle=self._queue.empty())
-            if work is None:
-                return False
-            self._files.writes += 1
-            try:
-                more = work()
-            finally:
-                self._files.written_ns = time.time_ns()
-                self._files.writes += 1
-        except Exception:  # without this thread no commit would ever complete
-            self._log.exception("store maintenance failed", file=str(self._path))
-            return False
-        self._look()
-        return more
-
-    def _commit(self, write: LogWrite) -> StorageError | None:
-        """Store revisions; return the error if they could not be stored."""
-        try:
-            if self._files.is_touched and self.problem is None:
-                self._verify()
-            if self.problem is not None:
-                raise StoreReplaced(self.problem)
-            if self.connection.in_transaction:
-                self._leave_transaction()
-            # Stored behind a revision that failed, the hash would make a history that looks forged.
-            if write.previous != self._stored_hash:
-                problem = "the revisions are not chained to the last one of the log"
-                raise StorageError(problem)
-            began_s = self._clock()
-            digest_after = fill_digests(self.connection, write, self._digest)
-            self._files.writes += 1
-            try:
-                execute(self.connection, write.statements)
-            finally:
-                self._files.written_ns = time.time_ns()
-                self._files.writes += 1
-            took_s = self._clock() - began_s
-            self._stored_hash, self._digest = write.hash, digest_after
-        except Exception as error:  # the thread must survive any change
-            with suppress(apsw.Error):  # the next commit tries again
-                self._leave_transaction()
-            self._meter.failed.add()
-            if not isinstance(error, StorageError):
-                error = StorageError(f"{self._path}: {reason(error)}")
-            return error
-        # The change is durable: nothing from here on may look like its failure.
-        try:
-            self._identity_file.acknowledge(write.last)
-            self._meter.stored.add()
-            self._meter.changes.add(write.revisions)
-            self._meter.seconds.observe(took_s)
-        except Exception:  # as above
-            self._log.exception("a commit was not counted", file=str(self._path))
-        return None
-
-    def _leave_transaction(self) -> None:
-        """Roll back the transaction of a failed statement: a later COMMIT would commit it too."""
-        if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
-
-    def _verify(self) -> None:
-        """Check files that another program wrote, and continue with a new connection to them."""
-        self._files.is_touched = False
-        fresh: apsw.Connection | None = None
-        try:
-            fresh = connect(self._path)
-            check_integrity(fresh, self._path)
-            digest.check(fresh, self._path)
-            store_id = str(schema.meta(fresh, "store_id"))
-            actual = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
-            check_expected_store(
-                self._identity_file.path,
-                str(self._path),
-                self._identity_file.expected_store,
-                actual,
-            )
-        except (StorageError, apsw.Error) as error:
-            self._lose(reason(error))
-            if fresh is not None:
-                fresh.close()
-            return
-        # The old connection may have cached pages that the other program changed.
-        self.connection, before = fresh, self.connection
-        self._upkeep.connection = fresh
-        before.close()
-
-    async def head(self) -> int:
-        return self._identity_file.revision
 
 
 def _check_there(

@@ -64,7 +64,7 @@ def test_item_error_codes_are_found() -> None:
         if "error_code" not in kind.__struct_fields__:  # type: ignore[attr-defined]
             declared = tree(f"{api.name}Request", api.max_version)
             frame = declared.build(Filling(sparse=False).record(declared))
-            request, _ = api.request.decode(frame, 0, api.max_version)
+            request, _ = api.request.read(frame, 0, api.max_version)
 
             refused = api.refuse(request, api.max_version, ApiError(ErrorCode.INVALID_REQUEST))
 

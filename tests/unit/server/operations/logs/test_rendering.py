@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.server.operations.logs.rendering import as_json, as_kafka, console, renderer_of
+from doorkeeper.server.operations.logs.pipeline import as_json, as_kafka, console, renderer_of
 
 # 2026-11-21 20:00:00.123 UTC
 WHEN_NS = 1_795_291_200_123_456_789

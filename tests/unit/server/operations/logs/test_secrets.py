@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.server.operations.logs.rendering import HIDDEN, hide, is_secret
+from doorkeeper.server.operations.logs.pipeline import HIDDEN, hide, is_secret
 
 
 @pytest.mark.parametrize(

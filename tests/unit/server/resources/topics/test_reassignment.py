@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
+from doorkeeper.server.resources.topics.partitions import Reassignment, plan_reassignments
 from doorkeeper.server.resources.topics.table import Topics, row_of
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import TOPIC

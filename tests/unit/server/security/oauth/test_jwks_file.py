@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.security.oauth.jwks_file import FileKeys
+from doorkeeper.server.security.oauth.jwks import FileKeys
 from testkit.edge import Log
 from testkit.tokens import key_of, key_set
 

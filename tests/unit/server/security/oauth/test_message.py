@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.server.security.oauth.message import InvalidMessage, parse
+from doorkeeper.server.security.oauth.mechanism import InvalidMessage, parse_first
 from testkit.tokens import first_message
 
 
 def test_token_and_extensions_are_parsed() -> None:
-    found = parse(first_message("a.b.c", "traceId=42 x", "logicalCluster=lkc-1"))
+    found = parse_first(first_message("a.b.c", "traceId=42 x", "logicalCluster=lkc-1"))
 
     assert found.token == "a.b.c"
     assert found.authorization_id == ""
@@ -35,15 +35,15 @@ BAD = {
 def test_malformed_messages_are_rejected(data: bytes) -> None:
     """What Kafka's patterns refuse is refused."""
     with pytest.raises(InvalidMessage):
-        parse(data)
+        parse_first(data)
 
 
 def test_errors_and_repr_hide_secrets() -> None:
     with pytest.raises(InvalidMessage) as failed:
-        parse(b"n,,\x01auth=Bearer hush\x01auth=Bearer hush\x01\x01")
+        parse_first(b"n,,\x01auth=Bearer hush\x01auth=Bearer hush\x01\x01")
 
     assert "hush" not in str(failed.value)
-    assert "hush" not in repr(parse(first_message("hush", "key=hush")))
+    assert "hush" not in repr(parse_first(first_message("hush", "key=hush")))
 
 
 def test_long_message_is_parsed_in_linear_time() -> None:
@@ -51,13 +51,13 @@ def test_long_message_is_parsed_in_linear_time() -> None:
 
     for data in parts:
         with pytest.raises(InvalidMessage):
-            parse(data)
+            parse_first(data)
 
 
 def test_number_of_pairs_is_limited() -> None:
     def message(pairs: int) -> bytes:
         return first_message("t", *("a" * number + "=b" for number in range(1, pairs)))
 
-    assert len(parse(message(1000)).extensions) == 999
+    assert len(parse_first(message(1000)).extensions) == 999
     with pytest.raises(InvalidMessage):
-        parse(message(1001))
+        parse_first(message(1001))

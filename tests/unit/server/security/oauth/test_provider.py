@@ -11,8 +11,8 @@ from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Challenge, Success
 from doorkeeper.server.security.guarded_handler import HandlerFault
-from doorkeeper.server.security.mechanisms import provider_of
 from doorkeeper.server.security.oauth import provider as offered
+from doorkeeper.server.security.provider import provider_of
 from testkit.callback_handlers import ODD_TOKENS
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger

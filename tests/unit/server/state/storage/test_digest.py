@@ -108,7 +108,7 @@ async def test_every_commit_updates_the_digest(data_dir: Path, seed: int) -> Non
     for _ in range(8):
         changes = [some_change(random, numbers) for _ in range(random.choice((1, 1, 2, 5)))]
         await commit(store, *changes)
-        connection = store._writer.connection
+        connection = store._connection
         assert digest.finding(connection) is None
     store.close()
 

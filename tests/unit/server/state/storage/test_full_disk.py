@@ -56,7 +56,7 @@ def pragma(store: SqliteStore, name: str, value: int | None = None) -> object:
     """Run a pragma on the connection of the store, as soon as its thread leaves it free."""
     while True:
         try:
-            connection = store._writer.connection
+            connection = store._connection
             return connection.pragma(name) if value is None else connection.pragma(name, value)
         except apsw.ThreadingViolationError:
             time.sleep(0.001)

@@ -258,7 +258,7 @@ async def test_loss_during_a_commit_leaves_its_outcome_unknown(
     store = open_store(data_dir)
     log = StateLog(store)
     await log.start()
-    look = store._writer._look
+    look = store._look
 
     def lost_behind_the_commit(**how: bool) -> None:
         looks.append(how)
@@ -268,7 +268,7 @@ async def test_loss_during_a_commit_leaves_its_outcome_unknown(
         look(**how)
 
     looks: list[object] = []
-    monkeypatch.setattr(store._writer, "_look", lost_behind_the_commit)
+    monkeypatch.setattr(store, "_look", lost_behind_the_commit)
     change, behind = adding(2000), adding(2001)
 
     with capture_logs(), pytest.raises(OutcomeUnknown):
@@ -285,13 +285,13 @@ async def test_loss_is_detected_without_a_change(
     monkeypatch.setattr(sqlite, "IDLE_S", 0.01)
     store = await running(data_dir)
     noticed = threading.Event()
-    lose = store._writer._lose
+    lose = store._lose
 
     def note(problem: str) -> None:
         lose(problem)
         noticed.set()
 
-    store._writer._lose = note  # type: ignore[method-assign]
+    store._lose = note  # type: ignore[method-assign]
     LOST_WHILE_RUNNING[case](data_dir)
 
     assert await asyncio.to_thread(noticed.wait, 60)

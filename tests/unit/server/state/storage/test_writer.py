@@ -43,7 +43,7 @@ async def test_group_is_one_transaction(data_dir: Path) -> None:
     """200 changes share one commit, each a revision of its own."""
     store = started_store(data_dir)
     commits = itertools.count()
-    store._writer.connection.set_commit_hook(lambda: bool(next(commits)) and False)
+    store._connection.set_commit_hook(lambda: bool(next(commits)) and False)
 
     last = await commit(store, *(adding(number) for number in range(200)))
 
@@ -153,7 +153,7 @@ async def test_failing_upkeep_stops_no_change(
         raise apsw.ThreadingViolationError(f"busy, {is_idle=}")
 
     with capture_logs() as lines:
-        monkeypatch.setattr(store._writer._upkeep, "due", fail)
+        monkeypatch.setattr(store._upkeep, "due", fail)
         assert await asyncio.to_thread(failed.wait, 10)
         assert await commit(store, adding(1)) == 1
 
