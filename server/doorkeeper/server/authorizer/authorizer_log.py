@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from doorkeeper.acls.decision import Decision, RuleKind
 from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
@@ -140,26 +140,6 @@ DEBUG = 10
 INFO = 20
 
 LOGGER_NAME = "kafka.authorizer.logger"
-
-
-class AuthorizerLog(Protocol):
-    """Receives lines of the authorizer log. ``write`` must not block."""
-
-    @property
-    def threshold(self) -> Threshold:
-        """Return the minimum level: always the same object, whose ``level`` may change."""
-        ...
-
-    def write(self, level: int, text: str, /) -> None:
-        """Write one line, given without line end."""
-        ...
-
-
-class Threshold(Protocol):
-    """The minimum level of written lines. Read for each decision, before a line is rendered."""
-
-    @property
-    def level(self) -> int: ...
 
 
 class _LoggerThreshold:

@@ -52,7 +52,6 @@ from doorkeeper.server.authorizer.authorizer_log import (
     FORMS,
     INFO,
     TRACE,
-    AuthorizerLog,
     StandardLibraryLog,
 )
 from doorkeeper.server.authorizer.contract import (
@@ -63,6 +62,7 @@ from doorkeeper.server.authorizer.contract import (
     Action,
     AnswersAtOnce,
     AuthorizationResult,
+    AuthorizerLog,
     AuthorizerServerInfo,
     DecisionPending,
     Endpoint,

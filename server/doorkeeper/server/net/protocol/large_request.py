@@ -21,7 +21,6 @@ from doorkeeper_wire.message import Message
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.conversation import Conversation
 
 FREED_AT_ONCE_BYTES_MAX: Final = 16_384
 """The objects of a shorter message are freed in half a millisecond: each takes a byte at least."""
@@ -64,7 +63,7 @@ class LargeRequest:
 
     def __init__(
         self,
-        connection: Conversation,
+        connection: Any,  # noqa: ANN401 - a ``Conversation``, which imports this module
         api: Api,
         header: RequestHeader,
         body: Any,  # noqa: ANN401 - the ``Body`` of a frame
