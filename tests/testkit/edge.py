@@ -416,7 +416,7 @@ async def edge(
     try:
         for spec in specs:
             if opened is None or spec.name in opened:
-                await server.open(spec.name)
+                server.listeners[spec.name].open()
             running.ports[spec.name] = server.listeners[spec.name].port
         yield running
     finally:

@@ -22,6 +22,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -39,7 +40,7 @@ from doorkeeper.server.app.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of
+from doorkeeper.server.app.clusters import fleet_of, record_event
 from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, DataPath, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
@@ -292,10 +293,8 @@ class Assembly:
 
     def _make_services(self, settings: Settings) -> NodeServices:
         """Construct the services of connections, and the clusters that get changes of ACLs."""
-        recorder = ClusterRecorder(self._logs.logger("doorkeeper.clusters"), self.audit_log)
-        self.fleet = fleet_of(
-            settings[CLUSTERS_FILE], self.log, self.guarded, recorder.record, self._now_ms
-        )
+        record = partial(record_event, self._logs.logger("doorkeeper.clusters"), self.audit_log)
+        self.fleet = fleet_of(settings[CLUSTERS_FILE], self.log, self.guarded, record, self._now_ms)
         if self.fleet is not None:
             # Before the edge, so that it ends after the drain: changes may wait for clusters.
             self._opened.push_async_callback(self.fleet.close)
@@ -569,7 +568,7 @@ class Assembly:
         """Start the authorizer; open each listener when it permits, and wait for the last."""
         if authorizer is None:
             for endpoint in endpoints:
-                await self._open_listener(endpoint)
+                self._open_listener(endpoint)
             return
         self._start_authorizer(authorizer, endpoints)
         try:
@@ -588,11 +587,11 @@ class Assembly:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if wait is not None:
             await self._wait_for(wait)
-        await self._open_listener(endpoint)
+        self._open_listener(endpoint)
 
-    async def _open_listener(self, endpoint: Endpoint) -> None:
+    def _open_listener(self, endpoint: Endpoint) -> None:
         self.keeps_files = True
-        await self.edge.open(endpoint.listener_name)
+        self.edge.listeners[endpoint.listener_name].open()
 
     async def _wait_for(self, wait: asyncio.Future[None]) -> None:
         """Wait until the authorizer permits an endpoint."""

@@ -55,8 +55,7 @@ class Operator:
 class Server:
     """Listeners and connections. Not thread-safe: all calls are made in the event loop.
 
-    ``bind`` reserves the ports, ``open`` starts to accept, listener by listener, ``drain`` ends
-    both.
+    ``bind`` reserves the ports, ``open`` of a listener starts to accept, ``drain`` ends both.
     """
 
     def __init__(  # noqa: PLR0913  the parts of a server meet here
@@ -145,14 +144,6 @@ class Server:
             self.listeners.clear()
             raise
         self._sweep()
-
-    async def open(self, listener_name: str) -> None:
-        """Accept connections on a listener.
-
-        Raises:
-            BindError: another process listens on its address by now.
-        """
-        self.listeners[listener_name].open()
 
     def use_security(self, listener_name: str, security: ConnectionSecurity) -> None:
         """Replace the security of a listener, for new connections."""
