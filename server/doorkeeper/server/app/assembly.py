@@ -46,8 +46,7 @@ from doorkeeper.server.app.data_path import NOTICE, DataPath, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.hash_records import HashRecords
-from doorkeeper.server.app.history import StoreHistory
+from doorkeeper.server.app.history import HashRecords, read_history
 from doorkeeper.server.app.listeners import ServerSecurity, options_of
 from doorkeeper.server.app.node import LiveNode, membership_of
 from doorkeeper.server.app.policies import policies_of
@@ -316,9 +315,10 @@ class Assembly:
         """Log hashes of the history, unless a store was given: it has none."""
         if self._store is not None:
             return
-        history = StoreHistory(settings)
         logger = self._logs.logger("doorkeeper.history")
-        records = HashRecords(history.read, lambda: self.log.state.revision, logger)
+        records = HashRecords(
+            partial(read_history, settings), lambda: self.log.state.revision, logger
+        )
         self._opened.push_async_callback(records.close)
         records.start()
 
@@ -376,7 +376,7 @@ class Assembly:
             self.guarded,
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
-            history=StoreHistory(settings) if self._store is None else None,
+            history=partial(read_history, settings) if self._store is None else None,
             fleet=self.fleet,
             notice="" if settings.test_broker_memory_bytes is None else NOTICE,
         )

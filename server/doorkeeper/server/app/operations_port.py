@@ -30,7 +30,7 @@ from doorkeeper.server.state.log import StateLog
 
 if TYPE_CHECKING:
     from doorkeeper.server.app.clusters import Fleet
-    from doorkeeper.server.app.history import StoreHistory
+    from doorkeeper.server.app.history import ReadHistory
     from doorkeeper.server.app.node import LiveNode
 
 
@@ -48,7 +48,7 @@ class Parts(Struct, frozen=True):
     authorizer: GuardedAuthorizer | None
     loaded: Callable[[], bool]
     draining: Callable[[], bool]
-    history: StoreHistory | None
+    history: ReadHistory | None
     fleet: Fleet | None = None
     notice: str = ""
 
@@ -73,7 +73,7 @@ class OperationsPort:
         self._checks = checks_of(parts, settings.store_age_max_ms / 1000)
         self._history = None
         if parts.history is not None:
-            self._history = HistoryPages(parts.history.read, lambda: parts.log.state.revision)
+            self._history = HistoryPages(parts.history, lambda: parts.log.state.revision)
         read_edge(meters, parts.edge, parts.limits)
         read_store(meters, parts.log)
         read_node(meters, parts.node)
