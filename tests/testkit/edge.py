@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.runtime.metrics.requests import RequestMeter
+    from doorkeeper.server.runtime.metrics.meters import RequestMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # --- who decides, and who changes topics

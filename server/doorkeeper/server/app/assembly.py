@@ -82,8 +82,12 @@ from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import (
+    AuditMeter,
+    ReloadMeter,
+    RequestMeter,
+    StoreMeter,
+)
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.log import StateLog

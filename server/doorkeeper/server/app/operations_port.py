@@ -17,11 +17,10 @@ from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net import Server
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.exchange import Counts
-from doorkeeper.server.operations.http.checks import Check, CheckResult, results_of
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
-from doorkeeper.server.operations.http.pages import Pages
+from doorkeeper.server.operations.http.pages import Check, CheckResult, Pages, results_of
 from doorkeeper.server.operations.http.port import HttpPort
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics import table

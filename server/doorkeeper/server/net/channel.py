@@ -50,10 +50,10 @@ from typing import Any, Final, cast
 
 from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
-from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.context import Accepted, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
 from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.peer_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
     Advance,
@@ -70,7 +70,7 @@ from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
-from doorkeeper.server.runtime.metrics.requests import Waited
+from doorkeeper.server.runtime.metrics.meters import Waited
 from doorkeeper.server.security.contract import Failure
 
 PIECE_BYTES: Final = 1_048_576

@@ -33,7 +33,7 @@ from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
 from doorkeeper.server.net.request_log import RequestLog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.request_context import OPERATOR
 from doorkeeper.server.security.contract import AuthenticationContext
 

@@ -11,8 +11,8 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.operations.http.checks import results_of
-from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.operations.http.pages import results_of
+from doorkeeper.server.runtime.metrics.meters import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.state.state import EMPTY
 from testkit.edge import Log

@@ -10,15 +10,14 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net import peer_log
-from doorkeeper.server.net.connection_log import log_events
 from doorkeeper.server.net.handshakes import LINES_MAX, HandshakeLog
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.net.peer_log import PeerLog
+from doorkeeper.server.net.peer_log import PeerLog, log_events
 from doorkeeper.server.net.protocol.exchange import LogEvent, Login
 from doorkeeper.server.net.request_log import DEBUG, RequestLog
 from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper.server.runtime.metrics import table
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import (

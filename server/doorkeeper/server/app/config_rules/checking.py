@@ -16,9 +16,8 @@ from doorkeeper.server.app.config_rules import (
     sasl,
     tls,
 )
-from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
 from doorkeeper.server.app.config_rules.node import ConfigFile, Node
-from doorkeeper.server.app.config_rules.rule import RULES, Rule
+from doorkeeper.server.app.config_rules.rule import RULES, Finding, Product, Rule, Severity
 
 MODULES: Final = (
     reading,

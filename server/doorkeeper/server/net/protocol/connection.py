@@ -54,9 +54,14 @@ from doorkeeper.server.net.protocol.logins import (
     step,
     take_bare,
 )
-from doorkeeper.server.net.protocol.responses import SIZE_BYTES, End, add_header
+from doorkeeper.server.net.protocol.responses import (
+    SIZE_BYTES,
+    End,
+    add_header,
+    header_fault,
+    size_fault,
+)
 from doorkeeper.server.net.protocol.session import SessionAction
-from doorkeeper.server.net.protocol.unreadable import header_fault, size_fault
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer, RequestHeader, decode_request_header
 from doorkeeper_wire.reading import limit_elements

@@ -41,13 +41,15 @@ from doorkeeper.server.net.protocol.responses import (
     SIZE_BYTES,
     End,
     add_header,
+    body_fault,
+    disabled_api,
     error_code_of,
     request_fields,
     undecided,
     unencodable,
+    unsupported_version,
 )
 from doorkeeper.server.net.protocol.session import Session
-from doorkeeper.server.net.protocol.unreadable import body_fault, disabled_api, unsupported_version
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.schema.features import release_of
 from doorkeeper.server.security.contract import AuthenticationContext

@@ -35,7 +35,7 @@ from doorkeeper.server.operations.audit.merging import Merging
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 from doorkeeper.server.operations.audit.writer import Clocks, Writer
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import Change, Committed, Origin
 from doorkeeper.server.state.log import origin_of

@@ -46,7 +46,7 @@ from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
-    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+    from doorkeeper.server.runtime.metrics.meters import AuditMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # About 5 MB. A request with more topics has one event for each of them anyway.

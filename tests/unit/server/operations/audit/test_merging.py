@@ -13,7 +13,7 @@ from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.config.audit_keys import Recorded
 from doorkeeper.server.operations.audit.merging import Merging
 from doorkeeper.server.operations.audit.queue import Queue
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, HandLoop, Time, audit_settings
 
