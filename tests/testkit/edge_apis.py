@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.server.authorizer.contract import AclCreateResult
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
 
@@ -124,8 +125,8 @@ def _respond_created(results: Results) -> Response:
 
 
 def _created(result: AclCreateResult) -> AclCreationResult:
-    code = result.error.code if result.error else 0
-    return AclCreationResult(error_code=code, error_message=None)
+    code, text = answer_of(result.error) if result.error else (0, None)
+    return AclCreationResult(error_code=code, error_message=text)
 
 
 def _refuse_create(request: Any, version: int, error: BaseException) -> Response:
@@ -206,6 +207,7 @@ class EdgeNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
+        decisions: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> EdgeNode:
         """Return the node: it does not change."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import ApiRange, AuthorizerReads
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.tokens import SignedToken
 
@@ -94,7 +95,10 @@ class ANode:
         return self.listed
 
     def at_one_state(
-        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+        self,
+        authorizer: AuthorizerReads | None,
+        decisions: RequestAuthorizer | None,
+        on_loop: Callable[[object], Any],
     ) -> ANode:
         """Return the node: a test has no other thread."""
         return self

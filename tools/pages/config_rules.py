@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.config_rules import checking
-from doorkeeper.server.app.config_rules.rule import ALWAYS, RULES, Product
+from doorkeeper.server.app.config_rules.findings import Product
+from doorkeeper.server.app.config_rules.rule import ALWAYS, RULES
 from doorkeeper.server.app.rule_texts import rule_texts
 from testkit.config_rule_examples import BASE, PROPERTIES, example
 from testkit.written_passwords import ROWS

@@ -105,15 +105,9 @@ def permissions_mask(
         return full_mask(resource_type)
     held = snapshot.effective_mask(resource_type, name, principal, host)
     if held:
-        return _allowed_mask(resource_type, held)
+        return allowed_mask(resource_type, held)
     is_open = policy.allow_everyone and not snapshot.covers(resource_type, name)
     return full_mask(resource_type) if is_open else 0
-
-
-# Of thousands of resources most have one of a few masks.
-@lru_cache(maxsize=1024)
-def _allowed_mask(resource_type: ResourceType, held: int) -> int:
-    return allowed_mask(resource_type, held)
 
 
 def explain(policy: Policy, snapshot: Snapshot, question: Question) -> Decision:

@@ -14,7 +14,7 @@ Source: ``StandardAuthorizerData.findResult``, ``AclEntry.supportedOperations`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from doorkeeper.acls.model import AclBinding, AclOperation, AclPermissionType, ResourceType
 
@@ -150,6 +150,7 @@ def operations_of(resource_type: ResourceType, mask: int) -> tuple[AclOperation,
     )
 
 
+@cache
 def full_mask(resource_type: ResourceType) -> int:
     """Return the authorized operations of one who may do everything, as answers carry them.
 
@@ -159,6 +160,8 @@ def full_mask(resource_type: ResourceType) -> int:
     return sum(1 << operation for operation in SUPPORTED_OPERATIONS.get(resource_type, ()))
 
 
+# Of thousands of resources most have one of a few masks.
+@lru_cache(maxsize=1024)
 def allowed_mask(resource_type: ResourceType, held: int) -> int:
     """Return the authorized operations of one who holds this mask, as answers carry them."""
     return sum(

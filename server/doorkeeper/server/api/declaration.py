@@ -24,7 +24,7 @@ class Api(Struct, frozen=True):
     ``handle`` answers a request of a version that is served. ``refuse`` builds the error response
     for the whole request. The request of both is an instance of ``request``; they are ``Any`` here
     because each handler names its own class. ``in_thread``: large requests are handled in a thread;
-    not where the handler changes something, as a cache. ``is_optional``: it is served only with
+    not where the handler changes a cache. ``is_optional``: it is served only with
     ``doorkeeper.clients.join.group``. ``slow``: small requests are handled in a thread too.
     """
 

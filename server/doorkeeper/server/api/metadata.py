@@ -33,7 +33,8 @@ Source: ``handleTopicMetadataRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -100,10 +101,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         masks = authorized_operations(node, context, ResourceType.TOPIC, asked)
     topics = [
         *(_refusal(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
-        *(
-            _describe(topic, places, masks.get(topic.name, OPERATIONS_NOT_COMPUTED), version)
-            for topic in existing
-        ),
+        *_described(existing, places, masks, version),
         *(_missing(name, masks.get(name, OPERATIONS_NOT_COMPUTED)) for name in missing),
         *(
             _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, internal=name in INTERNAL_TOPICS)
@@ -175,14 +173,23 @@ def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) 
     return {name for name in missing if name not in creatable}
 
 
-def _describe(topic: Topic, places: Places, mask: int, version: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.internal,
-        partitions=tuple(_partitions(topic, places, version)),
-        topic_authorized_operations=mask,
-    )
+def _described(
+    topics: Iterable[Topic], places: Places, masks: Mapping[str, int], version: int
+) -> Iterable[MetadataResponseTopic]:
+    # Most topics of a cluster have their partitions where many others have them.
+    made: dict[tuple[Any, ...], tuple[MetadataResponsePartition, ...]] = {}
+    for topic in topics:
+        key = topic.partitions, topic.replication_factor, topic.assignments
+        partitions = made.get(key)
+        if partitions is None:
+            partitions = made[key] = tuple(_partitions(topic, places, version))
+        yield MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.internal,
+            partitions=partitions,
+            topic_authorized_operations=masks.get(topic.name, OPERATIONS_NOT_COMPUTED),
+        )
 
 
 def _partitions(topic: Topic, places: Places, version: int) -> Iterable[MetadataResponsePartition]:

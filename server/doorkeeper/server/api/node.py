@@ -1,8 +1,9 @@
 """The interfaces of the server that handlers use, and the outcomes that they may return.
 
 A handler is a pure function of a request, its context and a ``Node``: it reads, and changes
-nothing. To make a change it returns an ``Update``: a function that makes it, to be awaited, and one
-that builds the response from its result. To wait for an event it returns a ``DelayedResponse``.
+nothing but caches. To make a change it returns an ``Update``: a function that makes it, to be
+awaited, and one that builds the response from its result. To wait for an event it returns a
+``DelayedResponse``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from doorkeeper.server.state.submissions import Plan
 if TYPE_CHECKING:
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
 
@@ -136,7 +138,10 @@ class Node(Protocol):
         ...
 
     def at_one_state(
-        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+        self,
+        authorizer: AuthorizerReads | None,
+        decisions: RequestAuthorizer | None,
+        on_loop: Callable[[object], Any],
     ) -> Node:
         """Return the node for a handler in another thread, with this authorizer.
 
@@ -167,8 +172,8 @@ class Node(Protocol):
         ...
 
     @property
-    def decisions(self) -> GuardedAuthorizer | None:
-        """Return what counts decisions; None without an authorizer, and in other threads."""
+    def decisions(self) -> GuardedAuthorizer | RequestAuthorizer | None:
+        """Return what counts decisions; None without an authorizer."""
         ...
 
     @property
@@ -275,9 +280,9 @@ class Services(Protocol):
 class Update(Struct, frozen=True):
     """A change to make before the request is answered.
 
-    A task (``net.updates``) awaits ``apply``; then the connection encodes the response that
-    ``respond`` builds from its result. An ``ApiError`` of ``apply`` is the error of the whole
-    request.
+    A task (``net.updates``) awaits ``apply``, then the audit log's record of the change; then the
+    connection encodes the response that ``respond`` builds from the result of ``apply``. An
+    ``ApiError`` of ``apply`` is the error of the whole request.
 
     ``items`` is the number of items that may fail alone: one for each ACL, one for any other
     change. They count under ``operation``. ``wait`` is false where the response does not depend on

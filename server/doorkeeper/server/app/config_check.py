@@ -17,8 +17,8 @@ from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.authorizer import check_authorizer, locate
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.config_rules.checking import check
+from doorkeeper.server.app.config_rules.findings import Product
 from doorkeeper.server.app.config_rules.node import ConfigFile
-from doorkeeper.server.app.config_rules.rule import Product
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of

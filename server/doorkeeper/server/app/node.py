@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.one_request import RequestAuthorizer
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
 from doorkeeper.server.config.settings import Settings
@@ -82,7 +83,7 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
-        self.decisions: GuardedAuthorizer | None = None
+        self.decisions: GuardedAuthorizer | RequestAuthorizer | None = None
         """The guard of the authorizer, for answers that are repeated."""
         self.acl_rows: AclDescriber | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
@@ -118,7 +119,10 @@ class LiveNode:
         return self._log.state.credentials
 
     def at_one_state(
-        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+        self,
+        authorizer: AuthorizerReads | None,
+        decisions: GuardedAuthorizer | RequestAuthorizer | None,
+        on_loop: Callable[[object], Any],
     ) -> LiveNode:
         """Return a copy for another thread: with the present state for ever, and this authorizer.
 
@@ -127,7 +131,7 @@ class LiveNode:
         other = copy(self)
         other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
-        other.decisions = None
+        other.decisions = decisions
         other.policies = on_loop(self.policies)
         return other
 

@@ -55,11 +55,15 @@ async def wait_for_decision(known: object, timeout_s: float) -> None:
     """Wait for the awaitable of a ``DecisionPending``, which goes on if this wait ends.
 
     Raises:
-        TimeoutError: it is not complete in time.
+        TimeoutError: it is not complete in time, or the time was over before.
         Exception: raised by the awaitable.
     """
     loop = asyncio.get_running_loop()
     future = as_future(known, loop)
+    if timeout_s <= 0:
+        # Also if it is complete: a plug-in may raise it again and again.
+        forget(future)
+        raise TimeoutError
     await _wait((future,), loop.time() + timeout_s)
     if not future.done():
         forget(future)

@@ -1,9 +1,10 @@
 """The guard between the server and the configured authorizer.
 
-It treats every authorizer alike, and validates all results: an exception, a wrong number of results
-or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which the server answers as an
-error and logs with the request. A fault never allows anything. An ``ApiError`` keeps its code on
-the way to the client, and ``DecisionPending`` passes: the request waits.
+It validates all results but those of changes by the standard authorizer: an exception, a wrong
+number of results or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which the
+server answers as an error and logs with the request. A fault never allows anything. An
+``ApiError`` keeps its code on the way to the client, and ``DecisionPending`` passes: the request
+waits.
 
 Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
 at most once a minute for each method. Updates may have a thread of their own, in which they are
@@ -93,6 +94,7 @@ _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 class QuietDecisions(Struct, frozen=True):
     """Allowed decisions that left nothing but their number, and what they depended on."""
 
+    guard: GuardedAuthorizer
     allowed: int
     policy: Policy
     snapshot: Snapshot
@@ -193,13 +195,20 @@ class GuardedAuthorizer:
         That is: all are allowed, by an authorizer that answers from the state; nobody records
         decisions, and the authorizer log has no lines of what is allowed.
         """
-        if self._at_once is None or self.denied != before[1] or not self._is_quiet(self._at_once):
+        inner = self._at_once
+        return None if inner is None else self.quiet(inner, before, self.decided)
+
+    def quiet(
+        self, inner: AnswersAtOnce, before: tuple[int, int], after: tuple[int, int]
+    ) -> QuietDecisions | None:
+        """Return the decisions of ``inner`` between two counts, as ``quiet_since`` does."""
+        if after[1] != before[1] or not self._is_quiet(inner):
             return None
         try:
-            snapshot = self._at_once.snapshot
+            snapshot = inner.snapshot
         except DecisionPending:
             return None
-        return QuietDecisions(self.allowed - before[0], self._at_once.policy, snapshot)
+        return QuietDecisions(self, after[0] - before[0], inner.policy, snapshot)
 
     def decide_again(self, decisions: QuietDecisions) -> bool:
         """Count decisions again; return False, and count nothing, if they may be others now."""
@@ -290,7 +299,7 @@ class GuardedAuthorizer:
         self._fail(change.method, ValueError(text))
 
     def acls(self, filter: AclBindingFilter) -> list[AclBinding]:
-        """Return all its bindings.
+        """Return its bindings that the filter matches.
 
         Raises:
             AuthorizerFault: it raised, also during the iteration, or an item is not a binding.
@@ -436,13 +445,13 @@ class GuardedAuthorizer:
 
 
 async def _in_thread(call: Callable[[], Any], turn: asyncio.Lock) -> Any:  # noqa: ANN401 - as above
-    """Call in a thread after all calls before it; it goes on if nobody waits for it any more."""
+    """Call in a thread after all calls before it.
 
-    async def take_turn() -> object:
-        async with turn:
-            return await beside(call, "doorkeeper-authorizer-updates")
-
-    calling = asyncio.get_running_loop().create_task(take_turn())
+    Who waits for its turn no more is not called; a call that has begun goes on.
+    """
+    await turn.acquire()
+    calling = asyncio.ensure_future(beside(call, "doorkeeper-authorizer-updates"))
+    calling.add_done_callback(lambda _: turn.release())
     try:
         return await asyncio.shield(calling)
     except asyncio.CancelledError:
@@ -450,7 +459,7 @@ async def _in_thread(call: Callable[[], Any], turn: asyncio.Lock) -> Any:  # noq
         raise
 
 
-def _drop(calling: asyncio.Task[Any]) -> None:
+def _drop(calling: asyncio.Future[Any]) -> None:
     """Forget a call that returned too late."""
     if not calling.cancelled() and calling.exception() is None:
         result = calling.result()

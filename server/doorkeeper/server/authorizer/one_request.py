@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
-from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, AuthorizerLog, line_of_others
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, AuthorizerLog
 from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce, AuthorizationResult
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer, QuietDecisions
+from doorkeeper.server.authorizer.kafka_log_line import line_of_others
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100
@@ -98,6 +99,14 @@ class RequestAuthorizer:
                 self._denials += 1
         if self._guard.on_earlier_decision is not None:
             self._made.append((context, actions, results))
+
+    @property
+    def decided(self) -> tuple[int, int]:
+        return self.reads.decided
+
+    def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None:
+        """Return what ``GuardedAuthorizer.quiet_since`` does, for this request."""
+        return self._guard.quiet(self._own, before, self.reads.decided)
 
     def close(self) -> None:
         """Write the last line of the log, in the thread of the request."""

@@ -13,7 +13,7 @@ class Sync(Enum):
     """Durability of a change's event at the time of the response."""
 
     NONE = "none"
-    """The event is in the file: it survives kill -9, but not a power cut."""
+    """The event is in the file: it survives kill -9, but no power cut and no failing disk."""
 
     INTERVAL = "interval"
     """As ``none``; older events (``SYNC_INTERVAL_S`` of the writer) also survive a power cut."""
@@ -63,7 +63,8 @@ AUDIT_QUEUE_EVENTS: Final = integer(
     "doorkeeper.audit.queue.events",
     100_000,
     "The maximum number of queued events. Beyond it, decisions and logins are dropped and counted"
-    " (also in the audit log), and changes wait.",
+    " (also in the audit log); changes are always queued. Long names of a peer take the room of"
+    " several events.",
     at_least(1000, 10_000_000),
 )
 AUDIT_FILE_BYTES: Final = long(

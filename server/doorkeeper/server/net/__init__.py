@@ -6,11 +6,11 @@ limits             the limits of what peers and users can make it do
 admission          limits on the number of connections
 listener           accepting
 handshakes         TLS handshakes in progress, and the log lines of failures
-peer_log           values that peers sent, cut and rate limited for the log; events of connections
+peer_log           values that peers sent, cut and rate limited for the log
 context            the parts that connections share
 channel            one connection's socket
 updates            changes that go on without their clients
-request_log        the log lines of requests
+connection_log     the log lines of one connection; request_log those of its requests
 large_requests     requests with many elements, worked on in a thread
 fair_queue         the work of unauthenticated connections
 transports         encryption and peer certificates of a transport

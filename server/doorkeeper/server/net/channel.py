@@ -8,9 +8,9 @@ one before has its answer. Which request is handled when depends on the state of
     turn       ``_turn``: the connection has had its share of this turn of the loop (frames, bytes
                of answers, a millisecond), and has requests left. Ends with the next turn of the
                loop. Before the login each frame has such a turn, and they come from ``FairQueue``.
-    waiting    ``_request``: the first request waits. One task, ``_task``, waits for it, answers it
-               and goes on with the next ones. Ends with the task. (An update has a task of its own,
-               which goes on without the client: ``net.updates``.)
+    waiting    ``_request``: the first request waits. ``_task`` waits for it, answers it and goes on
+               with the next ones: a task, or an ``UpdateInFlight`` (``net.updates``), whose task
+               goes on without the client. Ends with it.
     full       ``_is_full``: the peer does not take its answers, so that the write buffer is not
                empty, or ``_long`` answers leave in pieces. Ends with the last byte. A request
                may wait at the same time: what it waits for begins or goes on, its answer is
@@ -50,10 +50,10 @@ from typing import Any, Final, cast
 
 from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
+from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.context import Accepted, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
 from doorkeeper.server.net.ledger import Ledger
-from doorkeeper.server.net.peer_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
     Advance,

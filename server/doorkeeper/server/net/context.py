@@ -49,7 +49,8 @@ class AuditLog(Protocol):
     def wait_until_recorded(self, timeout_s: float) -> Awaitable[str | None]:
         """Wait until all changes so far are recorded as durably as configured.
 
-        Return why a change that was made was not recorded, or None. It ends in about the time-out.
+        Return why the client must hear that its change was not recorded, or None. It ends in about
+        the time-out.
         """
         ...
 

@@ -152,6 +152,11 @@ class Limits(Struct, frozen=True, kw_only=True):
         " thousand connections keep at most 20 MB. ApiVersions takes 600 bytes, Metadata without"
         " topics 70 and another 40 for each broker.",
     )
+    repeated_bytes_max_of_all: int = _limit(
+        16 * 2**20,
+        "Longer requests and answers that all connections together keep to repeat them: Metadata of"
+        " 1,000 topics takes 100 kB, with the request.",
+    )
     sweeps_per_idle_time: int = _limit(
         20,
         "One timer for all connections checks this often in each idle time, and at least every 5"

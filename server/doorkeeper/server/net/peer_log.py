@@ -1,6 +1,4 @@
-"""Log lines about peers: logins, faults and ends of connections.
-
-Long values are cut, and floods are counted.
+"""Log lines about the input of peers: long values are cut, and floods are counted.
 
 A client that is refused can come again as often as it likes, with names of 32 kB, before it has
 logged in. Beyond ``LINES_MAX`` lines of an event in ``WINDOW_S``, the lines are counted and the
@@ -10,14 +8,9 @@ count is logged.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from doorkeeper.server.net.protocol.exchange import Closed, Login, Refused
 from doorkeeper.server.runtime.logger import Logger
-
-if TYPE_CHECKING:
-    from doorkeeper.server.net.context import ServerContext
-    from doorkeeper.server.net.protocol.connection import Connection
 
 LINES_MAX: Final = 100
 WINDOW_S: Final = 10.0
@@ -90,35 +83,3 @@ def shorten(text: str) -> str:
     if len(text) <= TEXT_CHARACTERS_MAX:
         return text
     return f"{text[:TEXT_CHARACTERS_MAX]}... ({len(text)} characters)"
-
-
-# --- the events of a connection
-
-
-def log_events(connection: Connection, server: ServerContext) -> None:
-    """Log the events of a connection, record its logins, and clear both."""
-    events, connection.events = connection.events, []
-    for event in events:
-        if isinstance(event, Login):
-            if server.audit_log is not None:
-                server.audit_log.record_login(event)
-            continue
-        peer_id = connection.peer.connection_id
-        if event.error is None:
-            server.peer_log.warning(event.event, connection=peer_id, **event.fields)
-            continue
-        server.peer_log.error(event.event, connection=peer_id, **event.fields, exc_info=event.error)
-
-
-def log_refusal(end: Refused, peer_id: str, server: ServerContext) -> None:
-    event = "failed re-authentication" if end.reauthentication else "failed authentication"
-    # Info and not warning: a wrong password is no fault of the server.
-    server.peer_log.info(event, connection=peer_id, reason=end.reason)
-
-
-def log_end(end: Closed, peer_id: str, server: ServerContext) -> None:
-    """Log the reason for closing, unless it is empty."""
-    if end.reason:
-        server.peer_log.warning(
-            "closing connection", connection=peer_id, reason=end.reason, **end.fields
-        )

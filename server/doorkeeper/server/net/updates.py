@@ -132,7 +132,13 @@ class UpdateInFlight:
                 # The log calls its subscribers, the audit log among them, before it completes this.
                 left_s = max(timeout.when() - server.loop.time(), GRACE_S)
                 problem = await server.audit_log.wait_until_recorded(left_s)
-                error = None if problem is None else _recording_error(problem)
+                if problem is not None:
+                    not_recorded = _recording_error(problem)
+                    # A row that was refused is answered with its own error all the same.
+                    if isinstance(result, Results):
+                        result = result.with_error(not_recorded)
+                    else:
+                        error = not_recorded
         except (Exception, asyncio.CancelledError) as fault:
             # A plug-in may raise CancelledError itself, which is a failed update and not a
             # cancellation.

@@ -61,7 +61,7 @@ R = TypeVar("R")
 BATCH_CHANGES_MAX: Final = 1_000
 
 # With 20,000, 64 clients that create 1,000 ACLs each were a tenth slower: while a store writes,
-# only the last change of the batch is applied; all others are before it begins.
+# only a large last change of the batch is applied; all others are before it begins.
 BATCH_ROWS_MAX: Final = 1_000
 """Number of rows that closes a batch for further changes."""
 
@@ -290,7 +290,11 @@ class StateLog:
             completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
         submission = Submission(plan, origin, completion)
-        self._submissions.queue.append(submission)
+        queue = self._submissions.queue
+        # Those that were withdrawn must not pile up before it while the disk hangs.
+        while queue and queue[0].completion.done():
+            queue.popleft()
+        queue.append(submission)
         if self.store.timeout_s is not None:
             self._submissions.limit(submission, self.store.timeout_s)
         if self._tasks:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -28,6 +29,14 @@ class Results(Struct, frozen=True):
     values: Sequence[Any]
     errors: Sequence[BaseException] = ()
     timed_out: int = 0
+
+    def with_error(self, error: ApiError) -> Results:
+        """Return these with an error in place of each success."""
+        values = [
+            value if value.error is not None else value._replace(error=error)
+            for value in self.values
+        ]
+        return replace(self, values=values)
 
 
 def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:

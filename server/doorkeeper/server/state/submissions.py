@@ -117,9 +117,6 @@ class Submissions:
 
     def limit(self, submission: Submission, timeout_s: float) -> None:
         """Give a queued change the time-out of a store that may not answer."""
-        # Those that were withdrawn must not pile up before it.
-        while self.queue[0].completion.done():
-            self.queue.popleft()
         submission.deadline_s = deadline_s = submission.completion.get_loop().time() + timeout_s
         if deadline_s < self._expires_s:
             self._expire_at(deadline_s)

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.authorizer.awaitables import as_future, forget, outcomes_of
+from doorkeeper.server.authorizer.awaitables import (
+    as_future,
+    forget,
+    outcomes_of,
+    wait_for_decision,
+)
 from doorkeeper.server.authorizer.contract import AclCreateResult, completed
 from doorkeeper.server.authorizer.result_checks import CREATION, results_of
 from doorkeeper.server.state.outcome import Results
@@ -96,6 +101,15 @@ async def test_unretrieved_failures_are_not_reported() -> None:
 
     del failed, later, given_up, future
     gc.collect()
+
+
+async def test_decision_that_is_known_again_and_again_ends() -> None:
+    """A plug-in may raise what is complete: its request ends at the deadline all the same."""
+    known = completed(None)
+    await wait_for_decision(known, 1.0)
+
+    with pytest.raises(TimeoutError):
+        await wait_for_decision(known, 0.0)
 
 
 # --- the items of an update

@@ -266,9 +266,10 @@ class Recorded(World):
         super().__init__(authorizer=self.authorizer, offers=offers, audit_log=self.audit_log)
         self.channel, self.pipe = self.connect()
 
-    def _create(self, bindings: Sequence[object]) -> Any:
+    def _create(self, bindings: Sequence[Any]) -> Any:
         self.audit_log.is_recorded = False
-        return [done(OK) for _ in bindings]
+        refused = AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST, "no name"))
+        return [done(OK if binding.pattern.name else refused) for binding in bindings]
 
     async def record(self, problem: str | None = None) -> None:
         """Let the audit log record the only change, or fail to; wait until the update is over."""
@@ -303,6 +304,18 @@ async def test_unrecorded_change_is_reported() -> None:
         "The change was made, but the audit log could not be written: no space. It is recorded"
         " later if the disk is what failed."
     )
+
+
+async def test_unrecorded_change_leaves_refused_rows_as_they_are() -> None:
+    w = Recorded()
+    w.channel.data_received(create(["x", "", "y"], 1))
+
+    await w.record("no space")
+
+    (frame,) = w.pipe.answers()
+    results = answer(frame, CreateAclsResponse, 3)[1].results
+    assert [row.error_code for row in results] == [56, 42, 56]
+    assert results[1].error_message == "no name"
 
 
 async def test_unwritable_audit_log_rejects_changes() -> None:

@@ -10,9 +10,10 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net import peer_log
+from doorkeeper.server.net.connection_log import log_events
 from doorkeeper.server.net.handshakes import LINES_MAX, HandshakeLog
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.net.peer_log import PeerLog, log_events
+from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import LogEvent, Login
 from doorkeeper.server.net.request_log import DEBUG, RequestLog
 from doorkeeper.server.operations.logs.levels import LoggerThreshold

@@ -198,6 +198,20 @@ async def test_change_cancelled_before_planning_is_withdrawn() -> None:
     assert keys_of(log.state) == ["a", "c"]
 
 
+async def test_withdrawn_changes_do_not_pile_up_behind_a_hanging_commit() -> None:
+    log, store = await alone()
+    store.gate.clear()
+    first = submit(log, "a")
+    await turns()
+    for _ in range(100):
+        submit(log, "b").cancel()
+    last = submit(log, "c")
+
+    assert len(log._submissions.queue) == 1
+    store.gate.set()
+    assert await outcomes(first, last) == [1, 2]
+
+
 async def test_change_cancelled_after_planning_is_made() -> None:
     log, store = await alone()
     heard: list[Committed] = []

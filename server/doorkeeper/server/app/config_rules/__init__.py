@@ -4,7 +4,8 @@ Pure: texts and bytes in, findings out. ``doorkeeper config check`` and the star
 the same rules; docs/reference/config-rules.md is made from their declarations.
 
 checking         ``check``: the files of a cluster -> findings
-rule             what a rule is, and what it says; the table of all rules
+findings         what a check says: findings, of a rule and a file
+rule             what a rule is; the table of all rules
 examples         the base to which the examples of rules are added
 node             one node's configuration as Kafka reads it
 keys             which keys concern security

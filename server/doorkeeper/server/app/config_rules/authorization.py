@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from doorkeeper.acls.super_users import remark_on
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
-from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 
 AUTHORIZER: Final = "authorizer.class.name"
 SUPER: Final = "super.users"

@@ -16,8 +16,9 @@ from doorkeeper.server.app.config_rules import (
     sasl,
     tls,
 )
+from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
 from doorkeeper.server.app.config_rules.node import ConfigFile, Node
-from doorkeeper.server.app.config_rules.rule import RULES, Finding, Product, Rule, Severity
+from doorkeeper.server.app.config_rules.rule import RULES, Rule
 
 MODULES: Final = (
     reading,

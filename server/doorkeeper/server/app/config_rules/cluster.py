@@ -7,9 +7,10 @@ from operator import attrgetter
 from typing import Final
 
 from doorkeeper.server.app.config_rules.authorization import AUTHORIZER, EVERYONE, STANDARD, SUPER
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.principals import MAPPING
-from doorkeeper.server.app.config_rules.rule import Hit, cluster_rule
+from doorkeeper.server.app.config_rules.rule import cluster_rule
 from doorkeeper.server.app.config_rules.sasl import TO_CONTROLLERS
 
 _TOKENS: Final = "delegation.token.secret.key"

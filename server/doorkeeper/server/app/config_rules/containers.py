@@ -19,9 +19,10 @@ from msgspec.structs import replace
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
 from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
-from doorkeeper.server.app.config_rules.rule import WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import WARNING, rule
 from doorkeeper.server.config.environment import PREFIX, key_of_variable
 
 _BITNAMI: Final = "KAFKA_CFG_"

@@ -11,9 +11,10 @@ from typing import Final
 
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.key import Scope
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
 from doorkeeper.server.app.config_rules.node import Node, addresses_in, malformed_addresses
-from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.listeners import PROTOCOLS
 from doorkeeper.server.config.naming import LISTENER_PREFIX

@@ -16,7 +16,7 @@ from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
-from doorkeeper.server.app.config_rules.rule import Hit, Product
+from doorkeeper.server.app.config_rules.findings import Hit, Product
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS

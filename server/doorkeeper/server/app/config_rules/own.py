@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from doorkeeper.server.app.config_rules.authorization import ANONYMOUS
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import is_security_key
 from doorkeeper.server.app.config_rules.node import Node
-from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, WARNING, rule
 from doorkeeper.server.config.keys import TEST_BROKER, TEST_BROKER_KEYS
 from doorkeeper.server.config.loading import NO_FILE
 from doorkeeper.server.config.naming import find_key

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import astuple
 
 from doorkeeper.base.entry import Entry
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import Node
-from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 
 if TYPE_CHECKING:

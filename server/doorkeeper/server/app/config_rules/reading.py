@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from doorkeeper.base.entry import Entry
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import (
     bare_name,
     has_provider,
@@ -19,7 +20,7 @@ from doorkeeper.server.app.config_rules.keys import (
     key_of,
 )
 from doorkeeper.server.app.config_rules.node import Node
-from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, rule
 from doorkeeper.server.config.naming import resembling
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

@@ -1,4 +1,4 @@
-"""What a rule is, what it says, and the table of all rules.
+"""What a rule is, and the table of all rules.
 
 A rule is declared by ``@rule`` on the function that looks for its fault. What people read of it,
 and its examples, are in ``rules.toml``.
@@ -10,49 +10,10 @@ starts, and does something else than the file seems to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from doorkeeper.server.app.config_rules.node import Node
-
-
-class Severity(Enum):
-    """Whether a node starts with the fault."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-class Product(Enum):
-    """Whose configuration is checked."""
-
-    KAFKA = "a broker or controller of Kafka"
-    DOORKEEPER = "Doorkeeper"
-
-
-class Hit(NamedTuple):
-    """One occurrence of a fault: where, and what was found. ``text`` never contains a secret."""
-
-    source: str
-    key: str
-    text: str
-
-
-class Finding(NamedTuple):
-    """A hit with its rule's code and severity, and the file's name."""
-
-    code: str
-    severity: Severity
-    file: str
-    source: str
-    key: str
-    text: str
-
-    def __str__(self) -> str:
-        """Return ``source: key: text (code)``."""
-        return f"{': '.join(filter(None, (self.source, self.key, self.text)))} ({self.code})"
-
+from doorkeeper.server.app.config_rules.findings import Hit, Product, Severity
+from doorkeeper.server.app.config_rules.node import Node
 
 ERROR: Final = Severity.ERROR
 WARNING: Final = Severity.WARNING

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from doorkeeper.base.entry import Entry
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
 from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Module, Node
-from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
 

@@ -11,8 +11,9 @@ from typing import Final
 
 from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.config_rules import stores
+from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import Node
-from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, Hit, rule
+from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 
 CLIENT_AUTH: Final = "ssl.client.auth"

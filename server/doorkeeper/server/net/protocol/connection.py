@@ -129,9 +129,8 @@ class Connection(Conversation):
             or (session.expires_s is not None and session.admit(known.api_key, now_s) is not _SERVE)
         ):
             return None
-        if known.decisions is not None and (
-            self.node.decisions is None or not self.node.decisions.decide_again(known.decisions)
-        ):
+        decisions = known.decisions
+        if decisions is not None and not decisions.guard.decide_again(decisions):
             return None
         self.counts.requests += 1
         if self.answer_codes is not None:
@@ -139,7 +138,8 @@ class Connection(Conversation):
         return known.size + data[8:12] + known.body
 
     def abandon(self) -> Refused | None:
-        """Return the refusal of a login whose client hung up instead of acknowledging it."""
+        """Forget the last answer; return the refusal of a login that the client hung up on."""
+        self._keep(None)
         refusal = self.session.refusal
         if not refusal or self._ended:
             return None
@@ -295,7 +295,7 @@ class Connection(Conversation):
 
     def _client_changed(self) -> None:
         """Apply the frame limit of now: the client may have logged in; forget its last answer."""
-        self.repeatable = None
+        self._keep(None)
         self._input.size_max = self._frame_bytes_max
 
     # --- frames

@@ -36,7 +36,11 @@ from doorkeeper.server.net.protocol.exchange import (
     PendingUpdate,
     RepeatableAnswer,
 )
-from doorkeeper.server.net.protocol.large_request import LargeRequest, arrays_of
+from doorkeeper.server.net.protocol.large_request import (
+    FREED_AT_ONCE_BYTES_MAX,
+    LargeRequest,
+    arrays_of,
+)
 from doorkeeper.server.net.protocol.responses import (
     SIZE_BYTES,
     End,
@@ -80,8 +84,10 @@ DECODED_HERE_BYTES_MAX: Final = 8_192
 HANDLED_HERE_ELEMENTS_MAX: Final = 64
 """Requests of more elements are handled in a thread: each may take 10 us, and 20 if denied."""
 
-REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA)})
-"""APIs of which some answers may be repeated: see ``_keep``."""
+REPEATED_APIS: Final = frozenset(
+    map(int, (ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.DESCRIBE_GROUPS))
+)
+"""APIs of which some answers may be repeated: see ``_keep``. They are made of the state alone."""
 
 NAMES_SOFTWARE_FROM: Final = 3
 """The first version of ApiVersions with the client's software (KIP-511)."""
@@ -95,6 +101,7 @@ class Conversation:
     __slots__ = (
         "_apis",
         "_description",
+        "_is_whole",
         "_limits",
         "_request_bytes",
         "answer_codes",
@@ -140,6 +147,7 @@ class Conversation:
         self.request_records: list[CompletedRequest] | None = None
         """Requests for the request log, which clears it; None while that is off."""
         self._request_bytes = 0
+        self._is_whole = True
         self.arrays: list[list[Any]] | None = None
         """Of a copy for a thread: long arrays, which the thread frees."""
 
@@ -160,7 +168,8 @@ class Conversation:
         except Malformed as error:
             raise body_fault(header, self.session.principal, error) from None
         # A broker ignores trailing bytes; they are counted, because no correct client sends them.
-        if end != len(frame):
+        self._is_whole = end == len(frame)
+        if not self._is_whole:
             self.counts.trailing_bytes += len(frame) - end
         if api.key == API_VERSIONS:
             self._identify(request, header.api_version)
@@ -262,50 +271,59 @@ class Conversation:
             return ChunkedResponse(chunks, api, request, header, outcome)
         answer = self._answer(api, request, header, outcome)
         if is_repeated:
-            self._keep(request, header, body, outcome, answer, before)
+            self._keep(self._repeatable(request, header, body.frame, outcome, answer, before))
         return answer
 
-    def _keep(
+    def _repeatable(
         self,
         request: Any,  # noqa: ANN401 - the API's own class
         header: RequestHeader,
-        body: Body,
+        frame: bytes,
         response: Response,
         answer: bytes,
         before: tuple[int, int] | None,
-    ) -> None:
-        """Keep an answer for the same request, if nothing happens but that it is answered.
+    ) -> RepeatableAnswer | None:
+        """Return an answer for the same request, if nothing happens but that it is answered.
 
         The decisions that were taken for it, since ``before``, must be quiet: there is nothing
         that an audit log or an authorizer log would have to be told again.
         """
-        frame, offset = body
-        self.repeatable = None
-        if len(frame) + len(answer) > self._limits.repeated_bytes_max:
-            return
+        # Trailing bytes are counted each time.
+        if not self._is_whole:
+            return None
         node = self.node
         decisions = None
         if node.authorizer is not None and _needs_permission(header, request):
             if node.decisions is None or before is None:
-                return
+                return None
             decisions = node.decisions.quiet_since(before)
             if decisions is None:
+                return None
+        return RepeatableAnswer(
+            len(frame).to_bytes(4) + frame[:4] + frame[8:],
+            node.state,
+            node.settings,
+            decisions,
+            bytes(answer[:4]),
+            bytes(answer[8:]),
+            header.api_key,
+            error_code_of(response),
+        )
+
+    def _keep(self, answer: RepeatableAnswer | None) -> None:
+        """Keep an answer in place of the last one; long ones only while there is room for them."""
+        counts, limits, last = self.counts, self._limits, self.repeatable
+        if last is not None and last.bytes_held > limits.repeated_bytes_max:
+            counts.repeated_bytes -= last.bytes_held
+        self.repeatable = None
+        if answer is None:
+            return
+        size = answer.bytes_held
+        if size > limits.repeated_bytes_max:
+            if counts.repeated_bytes + size > limits.repeated_bytes_max_of_all:
                 return
-        # Trailing bytes are counted each time.
-        ends_well = offset + len(request.encode(header.api_version)) == len(frame)
-        if ends_well:
-            asked = len(frame).to_bytes(4) + frame[:4] + frame[8:]
-            code = error_code_of(response)
-            self.repeatable = RepeatableAnswer(
-                asked,
-                node.state,
-                node.settings,
-                decisions,
-                answer[:4],
-                answer[8:],
-                header.api_key,
-                code,
-            )
+            counts.repeated_bytes += size
+        self.repeatable = answer
 
     # --- answers
 
@@ -372,13 +390,13 @@ class Conversation:
             raise unencodable(header, version, error) from None
 
     def _encode_frame(self, header: RequestHeader, response: Response, version: int) -> bytes:
-        if self.arrays is not None:
-            self.arrays += arrays_of(response)
         if self.arrays is None or not isinstance(response, Message):
             body = response.encode(version)
             answer = encode_response(header.api_key, version, header.correlation_id, body)
         else:
             answer = self._encode_long(header, response, version)
+        if self.arrays is not None and len(answer) > FREED_AT_ONCE_BYTES_MAX:
+            self.arrays += arrays_of(response)
         # The usual case without metrics: no call for the records.
         if self.answer_codes is None and self.request_records is None:
             return answer
@@ -415,11 +433,12 @@ class Conversation:
         """Return a copy, whose node stays at the present state, and its authorizer."""
         reads, authorizer = reads_of(self.node.authorizer, on_loop)
         other = copy(self)
-        other.node = self.node.at_one_state(reads, on_loop)
+        other.node = self.node.at_one_state(reads, authorizer, on_loop)
         # What is noted of the request is taken later, by ``_take_large``.
         other.counts = Counts(answers=self.counts.answers)
         other.arrays = []
         other.events = []
+        other.repeatable = None
         other.answer_codes = None if self.answer_codes is None else []
         other.request_records = None if self.request_records is None else []
         return other, authorizer
@@ -435,7 +454,7 @@ class Conversation:
 
     def _take_large(self, large: LargeRequest) -> Advance:
         """Take what the copy has noted, and the outcome."""
-        other = large.connection
+        other = cast("Conversation", large.connection)
         self.counts.trailing_bytes += other.counts.trailing_bytes
         self.events += other.events
         codes, records = other.answer_codes, other.request_records
@@ -443,6 +462,8 @@ class Conversation:
             self.answer_codes += codes
         if self.request_records is not None and records:
             self.request_records += records
+        if large.api.key in REPEATED_APIS:
+            self._keep(other.repeatable)
         outcome: Advance = large.outcome()
         api, header, body = large.api, large.header, large.body
         if not api.in_thread:
@@ -462,8 +483,8 @@ def _refusing_api(header: RequestHeader, served: Api | None, apis: ApiTable) -> 
 
 def _needs_permission(header: RequestHeader, request: Any) -> bool:  # noqa: ANN401 - of REPEATED_APIS
     """Return whether a request of ``REPEATED_APIS`` is authorized."""
-    if header.api_key == API_VERSIONS:
-        return False
+    if header.api_key != ApiKey.METADATA:
+        return header.api_key != API_VERSIONS
     return (
         request.topics != ()
         or not header.api_version  # all topics

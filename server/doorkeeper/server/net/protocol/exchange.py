@@ -144,6 +144,11 @@ class RepeatableAnswer(Struct, frozen=True):
     api_key: int
     error_code: int
 
+    @property
+    def bytes_held(self) -> int:
+        """Return how much memory its bytes take."""
+        return len(self.request) + len(self.body)
+
 
 class LogEvent(Struct, frozen=True):
     """An event for the log; a failure has its ``error``."""
@@ -187,6 +192,7 @@ class Counts:
         "authentications",
         "failed_authentications",
         "killed_by_expiry",
+        "repeated_bytes",
         "requests",
         "trailing_bytes",
     )
@@ -196,6 +202,8 @@ class Counts:
         self.answers = answers
         self.requests = 0
         self.trailing_bytes = 0
+        self.repeated_bytes = 0
+        """Bytes of all long answers that connections keep to repeat them."""
         self.failed_authentications = 0
         self.killed_by_expiry = 0
         self.authentications: Counter[tuple[str, bool]] = Counter()

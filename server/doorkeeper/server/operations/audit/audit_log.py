@@ -217,7 +217,8 @@ class AuditLog:
 
         Return why it is not: with strict, the problem of the disk, for changes during the failure,
         or that it has not answered in time; further changes are refused then, until it does. In
-        any mode, that the event cannot be made.
+        any mode, that the event cannot be made. Otherwise None: without strict also where a disk
+        failed or hung, and the event is lost or late.
         """
         last = self._last_change
         if last is not None:

@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 # About 5 MB. A request with more topics has one event for each of them anyway.
 ENTRIES_MAX: Final = 10_000
 
+EVENT_CHARACTERS: Final = 512
+"""An event takes the room of another one for each so many characters that a peer has chosen."""
+
 _COUNT: Final = attrgetter("count")
 
 # A module constant: looking a member up on its class costs more than the rest of a test (3.11).
@@ -123,6 +126,8 @@ class Merging:
         """The counts by client: by all fields of a context except the correlation id."""
         self._entries: list[Seen] = []
         """All entries of the window in order, including those of earlier states."""
+        self._room_taken = 0
+        """In events; those with long texts take the room of several."""
         self._again: list[RecordedRequest] = []
         """Repeated requests."""
         self._logins: dict[object, SeenLogin] = {}
@@ -185,6 +190,7 @@ class Merging:
         """Count decisions one by one; ``by`` has the policy and the ACLs that decided."""
         window = self._seen
         policy, snapshot = by
+        asked_texts = context.principal.name, context.client_id, context.client_software
         client = self._seen.get(asked) or ClientDecisions()
         entries: list[Seen] = []
         to_record = 0
@@ -199,7 +205,7 @@ class Merging:
                 entry.count += 1
                 entry.last_ns = now_ns
                 entry.last_correlation_id = context[7]
-            elif self._has_room(now_ns):
+            elif self._has_room(now_ns, *asked_texts, action.resource.name):
                 key = (asked, action, allowed)
                 entry = Seen(
                     key=key,
@@ -246,7 +252,13 @@ class Merging:
             known.count += 1
             known.last_ns = now_ns
             known.last_correlation_id = correlation_id
-        elif self._has_room(now_ns):
+        elif self._has_room(
+            now_ns,
+            "" if login.principal is None else login.principal.name,
+            "" if header is None else header.client_id or "",
+            login.client_software,
+            login.reason or "",
+        ):
             self._logins[key] = SeenLogin(
                 login=login, first_ns=now_ns, last_ns=now_ns, last_correlation_id=correlation_id
             )
@@ -267,11 +279,13 @@ class Merging:
         events = partial(window_events, decisions, again, logins)
         happened = self._occurrences()
         # All or nothing: a part of a window would need its own counts.
-        if not self._queue.put_events(QueuedEvents(self._now_ns(), events, count, happened)):
+        item = QueuedEvents(self._now_ns(), events, count, happened)
+        if not self._queue.put_events(item, self._room_taken):
             # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()
             return
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
+        self._room_taken = 0
 
     def close(self) -> None:
         """Hand over the last window; without room its events are counted as dropped."""
@@ -291,14 +305,16 @@ class Merging:
             happened += request.count * len(request.entries)
         return happened
 
-    def _has_room(self, now_ns: int) -> bool:
-        """Return whether another entry may start; if not, count it as dropped."""
-        if len(self._entries) + len(self._logins) >= self._entries_max:
+    def _has_room(self, now_ns: int, *texts: str) -> bool:
+        """Take room for an entry with these texts of a peer; without room, count it as dropped."""
+        room = min(1 + sum(map(len, texts)) // EVENT_CHARACTERS, self._entries_max)
+        if self._room_taken + room > self._entries_max:
             self.hand_over()
             if self._entries or self._logins:
                 self._queue.lose(1, now_ns)
                 self._meter.dropped.add()
                 return False
+        self._room_taken += room
         if self._timer is None:
             self._start_timer()
         return True

@@ -1,10 +1,9 @@
 """The queue from the event loop to the writer's thread: items that build events.
 
 The loop's thread puts, the writer's thread takes, builds and encodes. Some events must be kept and
-always have room: those of a change, because its connection handles no other request until it is
-written or its time-out is over, which bounds their number; and those of the server itself, such as
-its start, because they are rare. Decisions and logins are rejected and counted when the queue is
-full.
+always have room: those of a change, because it is made already, and while the disk hangs its
+connection waits for up to the time-out; and those of the server itself, such as its start, because
+they are rare. Decisions and logins are rejected and counted when the queue is full.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class QueuedEvents(Struct, frozen=True):
 
     ``happened`` is the number of occurrences in the events, ``changes`` that of changes among
     them, ``events`` the greatest number of events. Events that ``must_be_kept`` always have room in
-    the queue, and with sync=strict are never lost.
+    the queue, and with sync=strict are kept, in memory, while the disk fails.
     """
 
     ts_ns: int
@@ -57,8 +56,8 @@ class Loss(Struct, frozen=True):
 
 
 class Queue(BoundedQueue[QueuedEvents]):
-    """The queue; its size is the number of events."""
+    """The queue; its size is the number of events, of which long ones count as several."""
 
-    def put_events(self, item: QueuedEvents) -> bool:
+    def put_events(self, item: QueuedEvents, room: int = 0) -> bool:
         """Queue an item; return whether there was room, or the item must be kept."""
-        return self.put(item, item.events, must_be_kept=item.must_be_kept)
+        return self.put(item, max(room, item.events), must_be_kept=item.must_be_kept)

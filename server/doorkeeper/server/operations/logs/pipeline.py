@@ -13,6 +13,7 @@ lines are dropped, and their number is a line of its own later.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -41,6 +42,9 @@ QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
 
 CLOSE_TIMEOUT_S: Final = 2.0
 """Time that the process waits at its end for a stalled reader of the log."""
+
+_GONE: Final = frozenset({errno.EPIPE, errno.EBADF, errno.EIO, errno.ECONNRESET})
+"""Errors of a descriptor whose other end is closed, or which is closed itself."""
 
 TEXT_CHARACTERS_MAX: Final = 1_000
 """Topics, groups and ids of clients have a quarter of it."""
@@ -147,7 +151,7 @@ class Logs:
     def lost_line(self, count: int) -> bytes:
         """Return the line with the number of dropped lines."""
         event: EventDict = {
-            "event": "log lines were lost because standard output was not read",
+            "event": "log lines were lost because standard output did not take them",
             "level": "WARN",
             "logger": "doorkeeper.logs",
             "timestamp_ns": self._now_ns(),
@@ -172,7 +176,10 @@ class LineWriter:
         """``lost_line`` renders the line with the number of dropped lines."""
         self._descriptor = descriptor
         self._lost_line = lost_line
-        self._broken = False
+        self._is_closed = False
+        """Whether the reader has gone for good."""
+        self._is_torn = False
+        """Whether the last write may have ended in the middle of a line."""
         self._queue = BoundedQueue[bytes](queued_bytes_max)
         self._queue.start("doorkeeper-log", self._write)
 
@@ -188,12 +195,17 @@ class LineWriter:
     def _write(self, batch: Batch[bytes]) -> None:
         # After the lines that had room, so that the count stands where lines are missing.
         lost = [] if batch.lost is None else [self._lost_line(batch.lost.items)]
+        start = b"\n" if self._is_torn else b""
         try:
-            if not self._broken:
-                write_all(self._descriptor, b"".join((*batch.items, *lost)))
-        except OSError:
-            # The reader is gone for good; there is nowhere to report it.
-            self._broken = True
+            if not self._is_closed:
+                write_all(self._descriptor, b"".join((start, *batch.items, *lost)))
+            self._is_torn = False
+        except OSError as error:
+            # There is nowhere to report it. A disk that is full may have room later.
+            self._is_closed = error.errno in _GONE
+            self._is_torn = True
+            lost_before = 0 if batch.lost is None else batch.lost.items
+            self._queue.lose(len(batch.items) + lost_before)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

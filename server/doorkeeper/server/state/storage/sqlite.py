@@ -53,6 +53,7 @@ from doorkeeper.server.state.storage.upkeep import CHECKPOINT_PAGES, Upkeep
 from doorkeeper.server.state.store import (
     Lease,
     LogEntry,
+    OutcomeUnknown,
     StorageError,
     Store,
     StoreIdentity,
@@ -285,7 +286,8 @@ class SqliteStore(Store, Lease):
         if error is None:
             self._look()
             if self._problem is not None:
-                error = StoreReplaced(self._problem)
+                # Whoever brings the files back brings the change back.
+                error = OutcomeUnknown(self._problem)
         else:
             self._chain_end = self._stored_hash
         if done.done():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.server.app.config_rules.checking import check, release_of
-from doorkeeper.server.app.config_rules.rule import RULES, Finding, Product, Severity
+from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
+from doorkeeper.server.app.config_rules.rule import RULES
 from doorkeeper.server.app.rule_texts import rule_texts
 from testkit.config_rule_examples import files_of, product_of
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.protocol.exchange import Closed
+from doorkeeper.server.net.protocol.exchange import Closed, Counts
 from doorkeeper.server.net.protocol.session import SessionState
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
@@ -131,8 +131,30 @@ def test_expired_session_is_not_repeated(handled: list[int]) -> None:
     assert isinstance(end, Closed)
 
 
+def test_long_answers_of_all_connections_have_one_bound(handled: list[int]) -> None:
+    counts = Counts()
+    size = len(ask(connection(), versions())[0]) + len(versions())
+    limits = Limits(repeated_bytes_max=100, repeated_bytes_max_of_all=size)
+    first, second = (connection(limits=limits, counts=counts) for _ in range(2))
+
+    def times(client: Connection) -> int:
+        handled.clear()
+        ask(client, versions(), versions())
+        return len(handled)
+
+    assert (times(first), times(second)) == (1, 2)
+    first.abandon()
+    assert counts.repeated_bytes == 0
+    assert times(second) == 1
+    ask(second, versions(version=2))
+    assert counts.repeated_bytes < size
+    second.abandon()
+    assert counts.repeated_bytes == 0
+
+
 def test_long_or_logged_responses_are_not_kept(handled: list[int]) -> None:
-    short, long = connection(limits=Limits(repeated_bytes_max=100)), connection()
+    none = Limits(repeated_bytes_max=100, repeated_bytes_max_of_all=0)
+    short, long = connection(limits=none), connection()
     ask(short, versions(), versions())
     ask(long, versions())
     long.request_records = []

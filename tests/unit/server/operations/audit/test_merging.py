@@ -11,7 +11,7 @@ from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, Re
 from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.config.audit_keys import Recorded
-from doorkeeper.server.operations.audit.merging import Merging
+from doorkeeper.server.operations.audit.merging import EVENT_CHARACTERS, Merging
 from doorkeeper.server.operations.audit.queue import Queue
 from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from testkit.acl import allow, request_of
@@ -193,6 +193,22 @@ def test_full_queue_drops_and_counts(tmp_path: Path) -> None:
     assert w.queue.take(0).items == []
     w.loop.fire()
     assert [(event.resource_name, event.count) for event in w.events()] == [("c", 1), ("d", 2)]
+
+
+def test_events_with_long_texts_take_the_room_of_several(tmp_path: Path) -> None:
+    w = World(tmp_path, entries_max=4, queue=4)
+    long = "x" * EVENT_CHARACTERS
+    for name in ("a" + long, "b" + long, "c" + 9 * long, "d"):
+        w.decide("bob", READ._replace(resource=topic(name)))
+
+    batch = w.queue.take(0)
+
+    # The third one takes all the room that there is, and has to wait for the first two.
+    assert ([item.events for item in batch.items], w.queue.size) == ([2], 4)
+    assert w.meter.dropped.value == 1
+    w.queue.take(0)
+    w.loop.fire()
+    assert [event.resource_name[0] for event in w.events()] == ["c"]
 
 
 def test_full_queue_at_shutdown_is_counted(tmp_path: Path) -> None:

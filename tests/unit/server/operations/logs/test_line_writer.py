@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.server.operations.logs.pipeline import LineWriter
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +88,35 @@ def test_closed_reader_is_not_an_error(pipe: tuple[int, int]) -> None:
     writer.close(10)
 
     writer.write(b"y\n")
+
+
+def test_full_disk_loses_counted_lines_and_no_more(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[bytes] = []
+    full, really_write = True, os.write
+
+    def write(descriptor: int, data: memoryview) -> int:
+        if descriptor != pipe[1]:
+            return really_write(descriptor, data)
+        if full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        writes.append(bytes(data))
+        return len(data)
+
+    monkeypatch.setattr(os, "write", write)
+    writer = LineWriter(pipe[1], lost)
+    writer.write(b"a\n")
+    writer.write(b"b\n")
+    deadline_s = time.monotonic() + scaled(30)
+    while writer._queue.size and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    full = False
+    writer.write(b"c\n")
+    writer.close(10)
+
+    # The line before may be cut: the next ones begin on one of their own.
+    assert b"".join(writes) == b"\nc\nlost 2\n"
 
 
 def test_non_blocking_descriptor_receives_everything(pipe: tuple[int, int]) -> None:

@@ -18,7 +18,7 @@ from doorkeeper.server.state.storage import sqlite
 from doorkeeper.server.state.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.server.state.storage.files import remove_database as remove
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME, read_expected_store
-from doorkeeper.server.state.store import StorageError, StoreReplaced
+from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreReplaced
 from testkit.stores import adding, commit, fill, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
@@ -248,6 +248,34 @@ async def test_lost_store_acknowledges_no_change(data_dir: Path, case: str) -> N
         assert words in store.unavailable
     assert [line["event"] for line in lines] == ["the store was replaced"]
     store.close()
+
+
+async def test_loss_during_a_commit_leaves_its_outcome_unknown(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The transaction is in files that an operator may bring back."""
+    await fill(data_dir, adding(*range(10)))
+    store = open_store(data_dir)
+    log = StateLog(store)
+    await log.start()
+    look = store._look
+
+    def lost_behind_the_commit(**how: bool) -> None:
+        looks.append(how)
+        # Before the transaction, and behind it.
+        if len(looks) == 2:
+            rename_folder(data_dir)
+        look(**how)
+
+    looks: list[object] = []
+    monkeypatch.setattr(store, "_look", lost_behind_the_commit)
+    change, behind = adding(2000), adding(2001)
+
+    with capture_logs(), pytest.raises(OutcomeUnknown):
+        await log.submit(lambda _: (change, None), SERVER)
+    with capture_logs(), pytest.raises(StoreReplaced):
+        await log.submit(lambda _: (behind, None), SERVER)
+    await log.aclose()
 
 
 @pytest.mark.parametrize("case", ["folder removed", "database corrupted", "WAL emptied"])
