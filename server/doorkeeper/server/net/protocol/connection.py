@@ -57,7 +57,7 @@ from doorkeeper.server.net.protocol.logins import (
 from doorkeeper.server.net.protocol.responses import (
     SIZE_BYTES,
     End,
-    add_header,
+    head_of,
     header_fault,
     size_fault,
 )
@@ -267,7 +267,7 @@ class Connection(Conversation):
         if isinstance(waiting, ChunkedResponse):
             # Into bytes that the body reserves: a join would copy tens of megabytes in one turn of
             # the loop.
-            head = add_header(header, b"")
+            head = head_of(header)
             result[: len(head)] = head
             result[:SIZE_BYTES] = (len(result) - SIZE_BYTES).to_bytes(SIZE_BYTES)
             body: bytearray = self._record_answer(header, waiting.response, result)

@@ -44,10 +44,10 @@ from doorkeeper.server.net.protocol.large_request import (
 from doorkeeper.server.net.protocol.responses import (
     SIZE_BYTES,
     End,
-    add_header,
     body_fault,
     disabled_api,
     error_code_of,
+    head_of,
     request_fields,
     undecided,
     unencodable,
@@ -267,7 +267,7 @@ class Conversation:
             )
         # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description:
-            chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
+            chunks = outcome.chunks(header.api_version, len(head_of(header)))
             return ChunkedResponse(chunks, api, request, header, outcome)
         answer = self._answer(api, request, header, outcome)
         if is_repeated:

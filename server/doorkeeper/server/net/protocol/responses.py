@@ -39,11 +39,9 @@ class End(Exception):
         self.closed = Closed(reason, fields or {})
 
 
-def add_header(header: RequestHeader, body: bytes, *, version: int | None = None) -> bytes:
-    """Return the whole frame of an encoded response body."""
-    if version is None:
-        version = header.api_version
-    return encode_response(header.api_key, version, header.correlation_id, body)
+def head_of(header: RequestHeader) -> bytes:
+    """Return the header of a response, behind the size of one without a body."""
+    return encode_response(header.api_key, header.api_version, header.correlation_id, b"")
 
 
 def unencodable(header: RequestHeader, version: int, error: Unencodable) -> End:
