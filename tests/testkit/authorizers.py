@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import AuthorizerLog
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.store import LogEntry, Store
 

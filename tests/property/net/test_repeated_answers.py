@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import AuthorizerLog
     from doorkeeper.server.security.contract import AuthenticationContext
 
 LISTENER = "PLAINTEXT"

@@ -54,9 +54,8 @@ from doorkeeper.server.app.reconfiguration import Reconfiguration
 from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
 from doorkeeper.server.app.stores import check_release, log_credentials, open_store, utc_ms
-from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
 from doorkeeper.server.authorizer.awaitables import forget
-from doorkeeper.server.authorizer.contract import Authorizer, Endpoint
+from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerLog, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
 from doorkeeper.server.config.keys import (

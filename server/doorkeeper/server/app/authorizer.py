@@ -16,9 +16,13 @@ from typing import Final
 
 from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
 from doorkeeper.server.authorizer.awaitables import as_future
-from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo, Endpoint
+from doorkeeper.server.authorizer.contract import (
+    Authorizer,
+    AuthorizerLog,
+    AuthorizerServerInfo,
+    Endpoint,
+)
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer

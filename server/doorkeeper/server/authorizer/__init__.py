@@ -7,5 +7,5 @@ loading           creates the configured class
 guard             bounds and checks the calls; result_checks: what may be returned
 one_request       what one request asks
 standard          StandardAuthorizer, the plans of its changes; standard_keys: its keys
-authorizer_log    Kafka's authorizer log; kafka_log_line: its lines
+authorizer_log    Kafka's authorizer log: its sink, its levels, the lines of each generation
 """

@@ -21,7 +21,7 @@ import concurrent.futures
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from doorkeeper.acls.model import (
     AccessControlEntryFilter,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 AUTHORIZER_CONTRACT_VERSION = (2, 0)
@@ -232,6 +231,24 @@ class Authorizer(ABC):
 
         Called exactly once: after the last decision, or when the start has failed.
         """
+
+
+class AuthorizerLog(Protocol):
+    """Receives lines of the authorizer log. ``write`` must not block."""
+
+    @property
+    def threshold(self) -> Threshold:
+        """Return the minimum level: always the same object, whose ``level`` may change."""
+
+    def write(self, level: int, text: str, /) -> None:
+        """Write one line, given without line end."""
+
+
+class Threshold(Protocol):
+    """The minimum level of written lines. Read for each decision, before a line is rendered."""
+
+    @property
+    def level(self) -> int: ...
 
 
 class AnswersAtOnce(Authorizer):

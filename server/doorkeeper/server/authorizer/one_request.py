@@ -17,10 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
-from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, AuthorizerLog
-from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce, AuthorizationResult
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, line_of_others
+from doorkeeper.server.authorizer.contract import (
+    Action,
+    AnswersAtOnce,
+    AuthorizationResult,
+    AuthorizerLog,
+)
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer, QuietDecisions
-from doorkeeper.server.authorizer.kafka_log_line import line_of_others
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100

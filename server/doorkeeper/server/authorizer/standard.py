@@ -49,9 +49,9 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices, map_in_turns, next_turn
 from doorkeeper.server.authorizer.authorizer_log import (
     DEBUG,
+    FORMS,
     INFO,
     TRACE,
-    AuthorizerLog,
     StandardLibraryLog,
 )
 from doorkeeper.server.authorizer.contract import (
@@ -62,6 +62,7 @@ from doorkeeper.server.authorizer.contract import (
     Action,
     AnswersAtOnce,
     AuthorizationResult,
+    AuthorizerLog,
     AuthorizerServerInfo,
     DecisionPending,
     Endpoint,
@@ -69,7 +70,6 @@ from doorkeeper.server.authorizer.contract import (
     check_not_filter,
     masks_by_authorize,
 )
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from doorkeeper.server.authorizer.standard_keys import (
     RECONFIGURABLE,
     read_form,

@@ -12,7 +12,7 @@ from typing import Final
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.values import trim
-from doorkeeper.server.authorizer.kafka_log_line import FORMS, Form
+from doorkeeper.server.authorizer.authorizer_log import FORMS, Form
 from doorkeeper.server.config.keys import (
     ALLOW_EVERYONE_IF_NO_ACL_FOUND,
     AUTHORIZER_LOG_FORMAT,

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.node import Response
-from doorkeeper.server.authorizer.authorizer_log import Threshold
+from doorkeeper.server.authorizer.contract import Threshold
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import CompletedRequest
 from doorkeeper.server.net.protocol.responses import items_of

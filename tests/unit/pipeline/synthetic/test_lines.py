@@ -11,8 +11,8 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.server.authorizer.authorizer_log import FORMS
 from doorkeeper.server.authorizer.contract import Action
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from doorkeeper_wire.api_keys import API_NAMES
 from synthetic.lines import tails_of
 from synthetic.shape import SMALL

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
+from doorkeeper.server.authorizer.authorizer_log import FORMS
 from doorkeeper.server.authorizer.standard_keys import read_form, read_policy
 
 FOUND = "doorkeeper.authorizer.log.format: found 3.0; allowed: 4.2, 3.3, 2.4, 2.0, 1.0"

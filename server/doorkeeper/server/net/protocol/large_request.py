@@ -12,7 +12,7 @@ request is only decoded in the thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.slices import SLICE_ITEMS, Slices, free
 from doorkeeper.server.authorizer.one_request import RequestAuthorizer
@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 
 FREED_AT_ONCE_BYTES_MAX: Final = 16_384
 """The objects of a shorter message are freed in half a millisecond: each takes a byte at least."""
-
-
-class Handles(Protocol):
-    """The part of a connection that large requests use."""
-
-    peer: Any  # an exchange.Peer
-    arrays: list[list[Any]] | None
-
-    def for_thread(
-        self, on_loop: Callable[[object], Any]
-    ) -> tuple[Self, RequestAuthorizer | None]: ...
-
-    def handle_large(self, large: LargeRequest) -> Any: ...  # noqa: ANN401 - an ``Advance``
 
 
 def arrays_of(value: object) -> Iterator[list[Any]]:
@@ -76,7 +63,7 @@ class LargeRequest:
 
     def __init__(
         self,
-        connection: Handles,
+        connection: Any,  # noqa: ANN401 - a ``Conversation``, which imports this module
         api: Api,
         header: RequestHeader,
         body: Any,  # noqa: ANN401 - the ``Body`` of a frame

@@ -24,7 +24,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME, Threshold
+from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
+from doorkeeper.server.authorizer.contract import Threshold
 from doorkeeper.server.operations.logs.levels import LEVEL_NAMES
 from doorkeeper.server.operations.logs.pipeline import (
     NS_PER_S,

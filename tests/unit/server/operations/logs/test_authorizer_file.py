@@ -11,8 +11,8 @@ import pytest
 
 from doorkeeper.acls.decision import Decision, RuleKind
 from doorkeeper.acls.model import PatternType
+from doorkeeper.server.authorizer.authorizer_log import FORMS
 from doorkeeper.server.authorizer.contract import Action
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile, render
 from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from testkit.acl import DESCRIBE, READ, deny, request_of, topic

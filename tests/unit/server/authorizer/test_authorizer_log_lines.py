@@ -6,8 +6,8 @@ import pytest
 
 from doorkeeper.acls.decision import DEFAULT_DENY
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.server.authorizer.authorizer_log import FORMS
 from doorkeeper.server.authorizer.contract import Action
-from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from testkit.acl import DESCRIBE, READ, request_of, to, topic
 
 ALICE = request_of("alice", host="10.0.0.7", api_key=3)
