@@ -373,7 +373,6 @@ class Assembly:
 
         parts = Parts(
             self.edge,
-            limits_of(settings),
             self.log,
             self.node,
             self.guarded,

@@ -15,7 +15,6 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net import Server
-from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.exchange import Counts
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
@@ -41,7 +40,6 @@ class Parts(Struct, frozen=True):
     """
 
     edge: Server
-    limits: Limits
     log: StateLog
     node: LiveNode
     authorizer: GuardedAuthorizer | None
@@ -73,7 +71,7 @@ class OperationsPort:
         self._history = None
         if parts.history is not None:
             self._history = HistoryPages(parts.history, lambda: parts.log.state.revision)
-        read_edge(meters, parts.edge, parts.limits)
+        read_edge(meters, parts.edge)
         read_store(meters, parts.log)
         read_node(meters, parts.node)
         if parts.authorizer is not None:
@@ -169,7 +167,7 @@ def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
 NO_MECHANISM = "none"
 
 
-def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
+def read_edge(meters: Meters, edge: Server) -> None:
     """Register gauges of connections, their memory, and delayed operations."""
 
     def by_listener(ask: Callable[[str], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
@@ -194,7 +192,8 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
     meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(shared.updates.updates))
     meters.read(table.PURGATORY_SIZE, lambda: _with_labels(shared.updates.items))
     meters.read(
-        table.PURGATORY_SIZE_MAX, lambda: {(UpdateOperation.ACLS,): limits.updates_waiting_max}
+        table.PURGATORY_SIZE_MAX,
+        lambda: {(UpdateOperation.ACLS,): shared.limits.updates_waiting_max},
     )
     read_counts(meters, edge.counts)
 
