@@ -31,6 +31,7 @@ from testkit.acl import READ, allow, topic
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
 from testkit.kafka_target import STANDARD, kafka_target
+from testkit.synchronized import store_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -152,7 +153,11 @@ def main() -> None:
             "scope": {"prefixes": ["pay-"]},
             "limits": {"max.removals": 1_000_000},
         }
-        clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+
+        def write() -> None:
+            clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+
+        write()
         properties = {
             "listeners": f"PLAINTEXT://localhost:{port}",
             "authorizer.class.name": STANDARD,
@@ -162,6 +167,11 @@ def main() -> None:
         }
         server = DoorkeeperServer(properties, ports=(port,))
         try:
+            server.start()
+            # A cluster belongs to the store that its entry names.
+            entry["store"] = store_id_of(server.folder / "data")
+            write()
+            server.stop()
             server.start()
             asyncio.run(measure(f"localhost:{port}", kafka.plain, chosen.acls, chosen.rounds))
         finally:
