@@ -14,6 +14,7 @@ import re
 import msgspec
 
 from doorkeeper.acls.formats import request_words
+from doorkeeper.acls.formats.names import mismatch
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line, Once
 
@@ -96,7 +97,7 @@ def line(text: bytes) -> Line:
     if event.type != TYPE or not data.method_name.startswith(METHODS):
         return None
     if event.time is None or event.time.tzinfo is None:
-        raise ValueError("time: expected a time with a zone")
+        raise ValueError(mismatch(event.time and str(event.time), "a time with a zone", "time"))
     asked = data.authorization_info
     if asked is None:
         raise ValueError("data.authorizationInfo: found nothing; expected: a decision")

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from doorkeeper.acls.formats.names import mismatch
+
 PREFIX_MAX = 400
 """Characters before a record, at most."""
 
@@ -129,7 +131,8 @@ def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
     if envelope.kind == CRI:
         found = _CRI.match(line)
         if found is None:
-            raise ValueError("expected 'time stdout F line', as container runtimes write it")
+            expected = "'time stdout F line', as container runtimes write it"
+            raise ValueError(mismatch(line, expected))
         return [Unwrapped(line[found.end() :], found[2] == "P", time=found[1])]
     if envelope.kind == EXPORT:
         if line.strip() == _EXPORT[:-1]:
@@ -188,7 +191,7 @@ def _objects(line: str) -> Iterator[dict[str, Any]]:
     for each in found:
         for one in each if isinstance(each, list) else [each]:
             if not isinstance(one, dict):
-                raise ValueError("expected a JSON object")
+                raise ValueError(mismatch(one, "a JSON object"))
             yield one
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.entities import is_entity_part
 from doorkeeper.acls.formats.lines import lines_of
-from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.names import FormatError, wrong
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
 from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
@@ -193,13 +193,13 @@ def _addresses(value: object) -> str:
 def _properties(value: object) -> dict[str, str]:
     """Return the properties of a Java client; secrets must be variables, and no error shows one."""
     if not isinstance(value, dict):
-        raise FormatError("expected: a mapping of a client's properties")
+        raise wrong(value, "a mapping of a client's properties; secrets are references")
     return {str(key): values.part(partial(_property, str(key)), key, value[key]) for key in value}
 
 
 def _property(key: str, value: object) -> str:
     if not isinstance(value, (str, int, float)):
-        raise FormatError("expected: a single value")
+        raise wrong(value, "a single value; secrets are references")
     property_ = str(value).lower() if isinstance(value, bool) else str(value)
     is_secret = _SECRET_KEY.fullmatch(key) and "${" not in property_
     if is_secret or (key == "sasl.jaas.config" and _SECRET_OPTION.search(property_)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.formats.choosing import read
-from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.names import FormatError, wrong
 from doorkeeper.acls.formats.records import VERSION, from_document
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.validation import unencodable, unstorable
@@ -64,7 +64,7 @@ def _check_binding(number: int, binding: AclBinding) -> AclBinding:
 
 def _of_record(number: int, record: object) -> list[AclBinding]:
     if not isinstance(record, Mapping):
-        raise FormatError(f"acls: {number}: found {record!r}; expected: a binding, or a record")
+        raise wrong(record, "a binding, or a record", f"acls: {number}")
     row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(record).items()}
     try:
         return from_document({"version": VERSION, "acls": [row]})

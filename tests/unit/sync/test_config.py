@@ -115,7 +115,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", " expected a mapping with the keys clusters"),
+        ("", " found None; expected: a mapping with the keys clusters"),
         ("cluster: []", "1: cluster: unknown: cluster; allowed: clusters; did you mean clusters?"),
         ("clusters: {}", "1: clusters: found {}; expected: a list"),
         (f"{HEAD}    modus: enforce", "5: clusters[0].modus: unknown: modus; allowed: name,"),
@@ -173,7 +173,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         ),
         (
             f"{HEAD}    properties: {{sasl.jaas.config: {{x1: x1}}}}",
-            "5: clusters[0].properties.sasl.jaas.config: expected: a single value",
+            "5: clusters[0].properties.sasl.jaas.config: found dict; expected: a single value",
         ),
         (
             f"{HEAD}    properties: {{security.protocol: SASL}}",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from doorkeeper.acls.formats import values
-from doorkeeper.acls.formats.names import FormatError, resource_type, short, suggestion
+from doorkeeper.acls.formats.names import FormatError, resource_type, suggestion, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class Acceptance(Struct, frozen=True):
 def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Acceptance]:
     """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables."""
     if not isinstance(value, list):
-        raise FormatError("accept: expected a list of mappings", path=("accept",))
+        raise wrong(value, "a list of mappings", "accept")
     for index, row in enumerate(value):
         path = ("accept", index)
         try:
@@ -66,7 +66,7 @@ def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acc
     texts = {}
     for word, member in values.record(value, WORDS, _NEEDED).items():
         if word != "until" and (not isinstance(member, str) or not member.strip()):
-            raise FormatError(f"{word}: found {short(member)}; expected: a string", path=(word,))
+            raise wrong(member, "a string", word)
         texts[word] = member if word == "until" else text_of(member)
     if texts["code"] not in CODES:
         near = suggestion(texts["code"], CODES)
@@ -95,6 +95,4 @@ def _day(value: object) -> date:
     try:
         return date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
-        raise FormatError(
-            f"until: found {short(value)}; expected: a date such as 2027-03-31", path=("until",)
-        ) from None
+        raise wrong(value, "a date such as 2027-03-31", "until") from None

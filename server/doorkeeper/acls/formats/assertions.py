@@ -32,6 +32,7 @@ from doorkeeper.acls.formats.names import (
     resource_type,
     short,
     suggestion,
+    wrong,
 )
 from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.hosts import java_host
@@ -65,14 +66,14 @@ def read_assertions(text: str) -> list[tuple[int, Assertion]]:
 
 def _assertions(document: object) -> Iterator[Assertion]:
     if not isinstance(document, dict):
-        raise FormatError("expected a mapping with version and rules")
+        raise wrong(document, "a mapping with version and rules")
     check_words([word for word in document if not str(word).startswith("x-")], ("version", "rules"))
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         version = short(document.get("version"))
         raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
     rules = document.get("rules")
     if not isinstance(rules, list) or not rules:
-        raise FormatError("rules: expected a list of rules", path=("rules",))
+        raise wrong(rules, "a list of rules", "rules")
     for index, rule in enumerate(rules):
         try:
             yield _assertion(rule, ("rules", index))
@@ -82,7 +83,7 @@ def _assertions(document: object) -> Iterator[Assertion]:
 
 def _assertion(rule: object, path: Path) -> Assertion:
     if not isinstance(rule, dict):
-        raise FormatError(f"expected a mapping with the keys rule, {', '.join(_NEEDED)}")
+        raise wrong(rule, f"a mapping with the keys rule, {', '.join(_NEEDED)}")
     check_words(rule, WORDS)
     kind = _kind(rule)
     missing = [word for word in _NEEDED if word not in rule]
@@ -103,7 +104,7 @@ def _assertion(rule: object, path: Path) -> Assertion:
             raise FormatError(f"resourceType: found {kind_.name}; allowed: {allowed}")
     reason = rule.get("reason")
     if reason is not None and not isinstance(reason, str):
-        raise FormatError(f"reason: found {short(reason)}; expected: a string", path=("reason",))
+        raise wrong(reason, "a string", "reason")
     return Assertion(
         kind,
         tuple(_words(rule, "principal", _principal)),
@@ -131,7 +132,7 @@ def _texts(rule: dict[str, Any], word: str) -> list[str]:
     value = rule.get(word, [])
     texts = value if isinstance(value, list) else [value]
     if (not texts and word in rule) or not all(isinstance(text, str) and text for text in texts):
-        raise FormatError(f"{word}: found {short(value)}; expected: a string", path=(word,))
+        raise wrong(value, "a string", word)
     return texts
 
 

@@ -39,7 +39,7 @@ from doorkeeper.acls.entities.model import (
     client_of,
 )
 from doorkeeper.acls.formats import values
-from doorkeeper.acls.formats.names import FormatError, check_words, short
+from doorkeeper.acls.formats.names import FormatError, check_words, short, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -89,7 +89,7 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
     for section, read in _READERS.items():
         rows = document.get(section, [])
         if not isinstance(rows, list):
-            raise FormatError(f"{section}: expected a list of mappings", path=(section,))
+            raise wrong(rows, "a list of mappings", section)
         for index, row in enumerate(rows):
             path = (section, index)
             try:
@@ -123,10 +123,8 @@ def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
                 yield from _owned_names(part[word], word, scope, path, text_of)
         quotas = part.get("quotas", {})
         if not isinstance(quotas, dict) or ("quotas" in part and not quotas):
-            raise FormatError(
-                f"owns: quotas: expected a mapping with {', '.join(QUOTA_OWNERS)}",
-                path=(*path, "quotas"),
-            )
+            allowed = f"a mapping with {', '.join(QUOTA_OWNERS)}"
+            raise wrong(quotas, allowed, "owns: quotas", (*path, "quotas"))
         check_words(quotas, tuple(QUOTA_OWNERS), (*path, "quotas"), "owns: quotas: ")
         for word, names in quotas.items():
             yield from _owned_names(names, word, QUOTA_OWNERS[word], path, text_of)
@@ -142,7 +140,7 @@ def _owned_names(
             name, kind = entry.get("name"), str(entry.get("patternType", kind)).upper()
         # An empty prefix would own all names of the cluster, by a variable that is empty.
         if not isinstance(name, str) or not name:
-            raise FormatError(f"owns: {word}: found {short(entry)}; expected: a name", path=path)
+            raise wrong(entry, "a name", f"owns: {word}", path)
         if kind not in ("LITERAL", "PREFIXED"):
             raise FormatError(
                 f"owns: {word}: patternType: found {short(kind)}; allowed: LITERAL, PREFIXED",
@@ -165,7 +163,7 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
         )
     configs = words.get("configs")
     if configs is not None and not isinstance(configs, dict):
-        raise FormatError("configs: expected a mapping of configuration keys to values")
+        raise wrong(configs, "a mapping of configuration keys to values", "configs")
     yield TopicEntity(
         name,
         _number(words, "partitions", 1, _INT_MAX),
@@ -182,9 +180,7 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
 
 def _config_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise FormatError(
-            f"configs: found {short(name)}; expected: the name of a configuration key"
-        )
+        raise wrong(name, "the name of a configuration key", "configs")
     return name
 
 
@@ -192,7 +188,7 @@ def _config(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
-        raise FormatError(f"configs: {name}: found {short(value)}; expected: a string or a number")
+        raise wrong(value, "a string or a number", f"configs: {name}", ("configs", name))
     return str(value)
 
 
@@ -201,11 +197,11 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     password = words["password"]
     # Neither here nor elsewhere is the text shown: it may be a password.
     if not isinstance(password, str) or _REFERENCE.fullmatch(password) is None:
-        raise FormatError(
-            "password: expected a reference: ${env:NAME}, ${file:PATH}, ${file:PATH:KEY} or"
-            " ${dir:PATH:NAME}; passwords are not allowed in ACL files",
-            path=("password",),
+        expected = (
+            "a reference: ${env:NAME}, ${file:PATH}, ${file:PATH:KEY} or ${dir:PATH:NAME};"
+            " passwords are not allowed in ACL files"
         )
+        raise wrong(password, expected, "password")
     name = text_of(values.member(values.text, words, "name"))
     if _USER_NAME.fullmatch(name) is None:
         raise FormatError(f"name: found {short(name)}; allowed: ASCII characters, for a SCRAM user")
@@ -232,16 +228,14 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
         raise FormatError(f"found {found}; expected: user; clientId; user and clientId; or ip")
     allowed = IP_QUOTAS if IP in names else CLIENT_QUOTAS
     named_limits = [word for word in words if word in limits]
-    wrong = [limit for limit in named_limits if limit not in allowed]
-    if wrong or not named_limits:
-        what = ", ".join(wrong) or "no limit"
+    others = [limit for limit in named_limits if limit not in allowed]
+    if others or not named_limits:
+        what = ", ".join(others) or "no limit"
         raise FormatError(f"found {what}; allowed for {', '.join(names)}: {', '.join(allowed)}")
     for limit in named_limits:
         value = words[limit]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-            raise FormatError(
-                f"{limit}: found {short(value)}; expected: a number greater than 0", path=(limit,)
-            )
+            raise wrong(value, "a number greater than 0", limit)
         yield Quota(client_of(names), limit, float(value))
 
 
@@ -305,7 +299,7 @@ def entity_of_record(section: str, record: object) -> Entity:
         record = {**cast("dict[str, Any]", record), "password": "${env:NONE}"}
     entities = list(_READERS[section](record, lambda text: text))
     if len(entities) != 1:
-        raise FormatError(f"{section}: expected a mapping that describes one entity")
+        raise wrong(record, "a mapping that describes one entity", section)
     [entity] = entities
     if has_no_password and isinstance(entity, Credential):
         return replace(entity, password="")

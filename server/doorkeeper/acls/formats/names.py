@@ -9,6 +9,7 @@ Source: ``SecurityUtils.operation`` and its neighbours; ``toPascalCase`` of kafk
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
@@ -30,6 +31,8 @@ E = TypeVar("E", bound="IntEnum")
 
 
 _STORED = (PatternType.LITERAL.name, PatternType.PREFIXED.name)
+_SECRET = re.compile("password|secret|token|credential|jaas|keystore.key", re.IGNORECASE)
+_ASSIGNED = re.compile(rf"(?:{_SECRET.pattern})[\"']?\s*[=:]", re.IGNORECASE)
 _EXPRESSIONS = ("MATCH", "REGEX", "REGEXP", "PATTERN", "WILDCARD", "GLOB")
 
 
@@ -79,9 +82,35 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     return f"; did you mean {folded[near[0]]}?" if near else ""
 
 
+def mismatch(value: object, expected: str, place: str = "") -> str:
+    """Return the text of an error: the place, what was found there, and what is expected.
+
+    A value is short. Of a secret only the type is shown: where the place, what is expected, or the
+    member of a mapping has such a name, and of a text that assigns one.
+    """
+    found = type(value).__name__ if _SECRET.search(f"{place} {expected}") else short(value)
+    return f"{place and f'{place}: '}found {found}; expected: {expected}"
+
+
+def wrong(
+    value: object, expected: str, place: str = "", path: tuple[str | int, ...] = ()
+) -> FormatError:
+    """Return the error of a value; without a path the place is the member of a mapping."""
+    return FormatError(mismatch(value, expected, place), path=path or ((place,) if place else ()))
+
+
+class _Short(Repr):
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        shown = {word: type(x[word]) if _SECRET.search(str(word)) else x[word] for word in x}
+        return super().repr_dict(shown, level)
+
+    def repr_str(self, x: str, level: int) -> str:
+        return "str" if _ASSIGNED.search(x) else super().repr_str(x, level)
+
+
 def short(value: object) -> str:
     """Return a value for an error: aliases of YAML can make a small text a huge value."""
-    printer = Repr()
+    printer = _Short()
     # Of each level there are six items, so that more levels would not be short.
     printer.maxlevel = 2
     return printer.repr(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.formats.acl_set import Owned
 from doorkeeper.acls.formats.entities import is_entity_part
-from doorkeeper.acls.formats.names import FormatError, check_words, resource_type, short
+from doorkeeper.acls.formats.names import FormatError, check_words, resource_type, wrong
 from doorkeeper.acls.model import Principal
 from doorkeeper.acls.plan import Selector
 
@@ -31,7 +31,7 @@ def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ..
     if isinstance(value, dict):
         return () if is_entity_part(value) else (_part(value, ("owns",), text_of),)
     if not isinstance(value, list) or not value:
-        raise FormatError(f"owns: expected a mapping with {', '.join(WORDS)}", path=("owns",))
+        raise wrong(value, f"a mapping with {', '.join(WORDS)}", "owns")
     return tuple(
         _part(part, ("owns", number), text_of)
         for number, part in enumerate(value)
@@ -41,7 +41,7 @@ def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ..
 
 def _part(value: object, path: Path, text_of: Callable[[str], str]) -> Owned:
     if not isinstance(value, dict):
-        raise FormatError(f"owns: expected a mapping with {', '.join(WORDS)}", path=path)
+        raise wrong(value, f"a mapping with {', '.join(WORDS)}", "owns", path)
     check_words(value, WORDS, path, "owns: ")
     # It would own all ACLs of the cluster, which is not to happen by a line that was deleted.
     if not value:
@@ -66,7 +66,7 @@ def _texts(word: str, value: object, text_of: Callable[[str], str]) -> list[str]
     names = value if isinstance(value, list) else [value]
     for name in names:
         if not isinstance(name, str):
-            raise FormatError(f"{word}: found {short(name)}; expected: a string", path=(word,))
+            raise wrong(name, "a string", word)
     texts = list(map(text_of, names))
     if not texts or "" in texts:
         raise FormatError(

@@ -30,7 +30,7 @@ from doorkeeper.acls.formats.block_yaml import read_items, write_items
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.entities import SECTIONS, entities_of
 from doorkeeper.acls.formats.lines import line_at
-from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short
+from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short, wrong
 from doorkeeper.acls.formats.owned_parts import owned_parts
 from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_grant, variables
 from doorkeeper.acls.formats.sources import json_source, yaml_source
@@ -185,7 +185,7 @@ def from_document(document: object) -> list[AclBinding]:
 def set_of_document(document: object) -> AclSet:
     """Return the set of a parsed document; lines are unknown."""
     if not isinstance(document, dict):
-        raise FormatError("expected a mapping with version and acls")
+        raise wrong(document, "a mapping with version and acls")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         version = short(document.get("version"))
         raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
@@ -215,7 +215,7 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
     may_lack = any(word in document for word in ("grants", *SECTIONS))
     rows = document.get("acls", [] if may_lack else None)
     if not isinstance(rows, list):
-        raise FormatError("acls: expected a list of mappings", path=("acls",))
+        raise wrong(rows, "a list of mappings", "acls")
     for index, row in enumerate(rows):
         yield ("acls", index), f"acl {index + 1}", [row]
     if not {"grants", "roles"} & document.keys():
@@ -225,7 +225,7 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
     variables_ = variables(document.get("vars", {}))
     grants = document.get("grants", [])
     if not isinstance(grants, list):
-        raise FormatError("grants: expected a list of mappings", path=("grants",))
+        raise wrong(grants, "a list of mappings", "grants")
     for index, grant in enumerate(grants):
         yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
 
@@ -252,7 +252,7 @@ def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding
     for operation in operations if isinstance(operations, list) else [operations]:
         for word, value in (*words.items(), ("operation", operation)):
             if not isinstance(value, str):
-                raise FormatError(f"{word}: found {short(value)}; expected: a string", path=(word,))
+                raise wrong(value, "a string", word)
         yield binding_of(
             resource=words["resourceType"],
             name=text_of(words["name"]),

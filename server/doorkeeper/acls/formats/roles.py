@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from doorkeeper.acls.formats import values
-from doorkeeper.acls.formats.names import FormatError, check_words, short, suggestion
+from doorkeeper.acls.formats.names import FormatError, check_words, short, suggestion, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,11 +63,11 @@ class Role(Struct, frozen=True):
 def variables(value: object) -> dict[str, str]:
     """Return the variables of the value of ``vars``."""
     if not isinstance(value, dict):
-        raise FormatError("vars: expected a mapping of names to strings", path=("vars",))
+        raise wrong(value, "a mapping of names to strings", "vars")
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
-            wrong = short(text if isinstance(name, str) else name)
-            raise FormatError(f"vars: found {wrong}; expected: a string", path=("vars", str(name)))
+            found = {name: text} if isinstance(name, str) else name
+            raise wrong(found, "a string", "vars", ("vars", str(name)))
     return value
 
 
@@ -93,7 +93,7 @@ def replace_references(text: str, values: Mapping[str, str], where: str = "varia
 def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
     """Return the built-in roles, and those of the value of ``roles``."""
     if not isinstance(value, dict):
-        raise FormatError("roles: expected a mapping of names to roles", path=("roles",))
+        raise wrong(value, "a mapping of names to roles", "roles")
     # A role of the same name in one file would be missed by readers of another.
     roles = dict(built_in)
     for name, role in value.items():
@@ -112,21 +112,18 @@ def _role(value: object) -> Role:
     role = values.record(value, ROLE_WORDS)
     required, optional = role.get("parameters", []), role.get("optional", {})
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        raise FormatError("parameters: expected a list of names", path=("parameters",))
+        raise wrong(required, "a list of names", "parameters")
     if not isinstance(optional, dict) or not all(
         isinstance(name, str) and (default is None or isinstance(default, str))
         for name, default in optional.items()
     ):
-        raise FormatError(
-            "optional: expected a mapping of names to a default or null",
-            path=("optional",),
-        )
+        raise wrong(optional, "a mapping of names to a default or null", "optional")
     reserved = sorted({*required, *optional} & set(GRANT_WORDS))
     if reserved:
         raise FormatError(f"parameter name {reserved[0]} is reserved: it is a key of grants")
     templates = role.get("acls")
     if not isinstance(templates, list):
-        raise FormatError("acls: expected a list of mappings", path=("acls",))
+        raise wrong(templates, "a list of mappings", "acls")
     for index, template in enumerate(templates):
         _check_template(template, ("acls", index))
     return Role(tuple(required), optional, tuple(templates))
@@ -138,7 +135,7 @@ def _check_template(value: object, path: Path) -> None:
     except FormatError as error:
         raise error.at(path) from None
     if not isinstance(template["name"], str):
-        raise FormatError(f"name: found {short(template['name'])}; expected: a string", path=path)
+        raise wrong(template["name"], "a string", "name", path)
 
 
 def rows_of_grant(
@@ -146,9 +143,7 @@ def rows_of_grant(
 ) -> Iterator[Row]:
     """Yield the records of plain ACLs that a grant stands for."""
     if not isinstance(value, dict):
-        raise FormatError(
-            "expected a mapping with the keys role, principal and the role's parameters"
-        )
+        raise wrong(value, "a mapping with the keys role, principal and the role's parameters")
     name = value.get("role")
     if not isinstance(name, str) or name not in roles:
         near = suggestion(name, roles) if isinstance(name, str) else ""
@@ -190,7 +185,7 @@ def _values(
             check_words(entry, ("name", "patternType"), (word,), f"{word}: ")
             name, how = entry.get("name"), entry.get("patternType", pattern_type)
         if not isinstance(name, str) or not isinstance(how, str):
-            raise FormatError(f"{word}: found {short(entry)}; expected: a string", path=(word,))
+            raise wrong(entry, "a string", word)
         try:
             yield ParameterValue(text_of(name), how.upper())
         except FormatError as error:

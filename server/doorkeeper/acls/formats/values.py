@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from doorkeeper.acls.formats.names import FormatError, check_words, short
+from doorkeeper.acls.formats.names import FormatError, check_words, wrong
 
 T = TypeVar("T")
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 def expect(condition: object, expected: str, value: object) -> None:
     """Refuse a value unless it fulfils a condition."""
     if not condition:
-        raise FormatError(f"found {short(value)}; expected: {expected}")
+        raise wrong(value, expected)
 
 
 def record(value: object, allowed: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Any]:
     """Return a mapping with some of the allowed words, and all of the needed ones."""
     if not isinstance(value, dict):
-        raise FormatError(f"expected a mapping with the keys {', '.join(needed or allowed)}")
+        raise wrong(value, f"a mapping with the keys {', '.join(needed or allowed)}")
     check_words(value, allowed)
     missing = [word for word in needed if word not in value]
     if missing:

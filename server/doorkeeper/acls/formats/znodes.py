@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.lines import Path
-from doorkeeper.acls.formats.names import FormatError, binding_of
+from doorkeeper.acls.formats.names import FormatError, binding_of, wrong
 from doorkeeper.acls.formats.sources import Source
 from doorkeeper.acls.model import AclBinding
 
@@ -45,7 +45,7 @@ def read(source: Source) -> AclSet:
     """Return the set of a dump, its bindings in the dump's order."""
     document = source.first
     if not isinstance(document, dict):
-        raise FormatError("expected an object that maps znode paths to their contents")
+        raise wrong(document, "an object that maps znode paths to their contents")
     bindings: list[AclBinding] = []
     paths: list[Path] = []
     for path, node in document.items():
@@ -64,10 +64,10 @@ def _bindings(path: str, node: object) -> Iterator[AclBinding]:
     if isinstance(node, str):
         node = document_of(node)
     if not isinstance(node, dict) or node.get("version") != 1:
-        raise FormatError('expected {"version": 1, "acls": [...]}')
+        raise wrong(node, '{"version": 1, "acls": [...]}')
     acls = node.get("acls")
     if not isinstance(acls, list):
-        raise FormatError("acls: expected a list")
+        raise wrong(acls, "a list", "acls")
     # ZooKeeper paths contain URL-encoded names.
     name = unquote(match[3]) if path.startswith("/") else match[3]
     for acl in acls:

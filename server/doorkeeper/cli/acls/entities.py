@@ -29,7 +29,7 @@ from doorkeeper.acls.entities.plan import (
     staying_acls,
 )
 from doorkeeper.acls.formats.entities import SECTIONS, entity_of_record, record_of_entity
-from doorkeeper.acls.formats.names import FormatError, check_words
+from doorkeeper.acls.formats.names import FormatError, check_words, wrong
 from doorkeeper.acls.live_changes import RemovalLimits
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import printable, say
@@ -327,10 +327,10 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
     for section in SECTIONS:
         rows = document.pop(section, [])
         if not isinstance(rows, list):
-            raise FormatError(f"{section}: expected a list of changes")
+            raise wrong(rows, "a list of changes", section)
         for row in rows:
             if not isinstance(row, dict) or row.keys() != {"before", "after"}:
-                raise FormatError(f"{section}: expected changes with before and after")
+                raise wrong(row, "a change with before and after", section)
             check_words(row, ("before", "after"))
             before, after = (
                 None if row[word] is None else entity_of_record(section, row[word])

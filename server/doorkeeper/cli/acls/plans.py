@@ -21,7 +21,7 @@ from msgspec import Struct
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.names import FormatError, wrong
 from doorkeeper.acls.formats.records import VERSION, from_document, record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING
@@ -227,7 +227,8 @@ def plan_of(text: str) -> SavedPlan:
     # Editors on Windows begin a file with a byte order mark.
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
-        raise FormatError(f"expected a plan: a mapping with version {VERSION}")
+        found = document.get("version") if isinstance(document, dict) else document
+        raise wrong(found, f"a plan: a mapping with version {VERSION}")
     address, revision = document.pop("place", None), document.pop("revision", None)
     # The origin of the plan and the decisions that it changes are for readers: it is applied
     # without them.
@@ -235,13 +236,11 @@ def plan_of(text: str) -> SavedPlan:
         document.pop(word, None)
     entities = take_plan(document)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
-        raise FormatError(
-            "expected version, place, revision, wanted, added, removed, kept, foreign"
-        )
+        raise wrong([*document], "version, place, revision, wanted, added, removed, kept, foreign")
     if not isinstance(address, (str, NoneType)):
-        raise FormatError(f"place: found {address!r}; expected: a string")
+        raise wrong(address, "a string", "place")
     if not isinstance(revision, (int, NoneType)):
-        raise FormatError(f"revision: found {revision!r}; expected: a whole number")
+        raise wrong(revision, "a whole number", "revision")
     parts = {}
     for part in ("added", "removed"):
         try:
@@ -254,7 +253,7 @@ def plan_of(text: str) -> SavedPlan:
         raise FormatError(f"added and removed both contain {row(both[0])}")
     unchanged, foreign = document["kept"], document["foreign"]
     if not isinstance(unchanged, int) or not isinstance(foreign, int):
-        raise FormatError("kept, foreign: expected whole numbers")
+        raise wrong((unchanged, foreign), "whole numbers", "kept, foreign")
     plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), unchanged, foreign)
     return SavedPlan(plan, address, revision, entities)
 

@@ -163,7 +163,8 @@ class Oidc:
                 raise Refused(f"{url}: found another issuer; expected {self._client.issuer}")
             for name in _ENDPOINTS:
                 if not is_safe_url(found.get(name)):
-                    raise Refused(f"{url}: {name}: expected an address with https")
+                    text = f"found {found.get(name)!r:.80}; expected: an address with https"
+                    raise Refused(f"{url}: {name}: {text}")
             self._provider = {name: str(found[name]) for name in _ENDPOINTS}
         return self._provider
 

@@ -172,7 +172,7 @@ def _row_codec(row: type[Row], key: int) -> Codec:
 def _list(text: str) -> list[Any]:
     value = _loads(text)
     if not isinstance(value, list):
-        raise ValueError("expected a JSON array")
+        raise ValueError(f"found {type(value).__name__}; expected: a JSON array")
     return value
 
 

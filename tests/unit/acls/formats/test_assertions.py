@@ -63,7 +63,7 @@ def test_valid_rules_are_read(rule: dict[str, Any]) -> None:
         ({**RULE, "host": "nohost"}, "host: found 'nohost'; allowed: an address, a network"),
         ({**RULE, "patternType": "PREFIXED"}, "missing: name"),
         ({"rule": "never"}, "missing: principal, operation, resourceType; 'never' requires it"),
-        ([], "expected a mapping"),
+        ([], "found []; expected: a mapping"),
         ({"rule": "no more than before", "name": "a"}, "missing: resourceType; a name"),
         ({**RULE, "resourceType": ["TOPIC", "GROUP"], "name": "a"}, "found several types"),
         ({**RULE, "principal": []}, "principal: found []; expected: a string"),
@@ -82,9 +82,9 @@ def test_invalid_rules_are_rejected(rule: object, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "expected a mapping with version and rules"),
+        ("[]", "found []; expected: a mapping with version and rules"),
         ("version: 2\nrules: []", "version: found 2; allowed: 1"),
-        ("version: 1\nrules: []", "rules: expected a list of rules"),
+        ("version: 1\nrules: []", "rules: found []; expected: a list of rules"),
         ("version: 1\nruls: []", "did you mean rules?"),
         ("a: [", "not YAML"),
         (json.dumps({"version": 1, "rules": [RULE | {"operation": "Raed"}]}, indent=1),

@@ -88,13 +88,13 @@ RECORD = "version: 1\nacls: [{{resourceType: TOPIC, name: {}, principal: {}, ope
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "expected a mapping with version and acls"),
+        ("", "found None; expected: a mapping with version and acls"),
         ("version: 2\nacls: []", "line 1: version: found 2; allowed: 1"),
         ("version: 1\nacls: []\nmore: 1", "line 3: unknown: more; allowed: version, acls"),
-        ("version: 1\nacls: {}", "line 2: acls: expected a list of mappings"),
+        ("version: 1\nacls: {}", "line 2: acls: found {}; expected: a list of mappings"),
         (
             "version: 1\nacls: [x]",
-            "line 2: acl 1: expected a mapping with the keys resourceType, name",
+            "line 2: acl 1: found 'x'; expected: a mapping with the keys resourceType, name",
         ),
         ("version: 1\nacls: [{name: a}]", "line 2: acl 1: missing: resourceType, principal"),
         ("version: 1\nacls: [{nome: a}]", "line 2: acl 1: unknown: nome; allowed: resourceType"),
@@ -108,7 +108,10 @@ RECORD = "version: 1\nacls: [{{resourceType: TOPIC, name: {}, principal: {}, ope
             "line 2: operation: found 'FLY'; allowed: ALL, READ",
         ),
         ("Current ACLs for resource `Topic:a`:\n\tnonsense", "line 2: found 'nonsense'"),
-        ('{"/kafka-acl/Topic/a": {"version": 2}}', "'/kafka-acl/Topic/a': expected {\"ver"),
+        (
+            '{"/kafka-acl/Topic/a": {"version": 2}}',
+            "'/kafka-acl/Topic/a': found {'version': 2}; expected: {\"ver",
+        ),
     ],
 )
 def test_errors_name_the_position(text: str, error: str) -> None:

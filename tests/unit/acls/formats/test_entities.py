@@ -84,7 +84,9 @@ def test_entity_in_a_plan_may_omit_its_password() -> None:
     present = Credential("a", "SCRAM-SHA-256", 4096)
 
     assert entity_of_record(*record_of_entity(present)) == present
-    with pytest.raises(FormatError, match="users: expected a mapping that describes one entity"):
+    with pytest.raises(
+        FormatError, match=r"users: found .*; expected: a mapping that describes one entity"
+    ):
         entity_of_record("users", NAMED)
 
 
@@ -92,14 +94,14 @@ def test_entity_in_a_plan_may_omit_its_password() -> None:
 def test_password_must_be_a_reference(password: object) -> None:
     text = refusal(users=[{"name": "a", "mechanism": "SCRAM-SHA-256", "password": password}])
 
-    assert re.match(r"line \d+: user 1: password: expected a reference", text)
+    assert re.match(r"line \d+: user 1: password: found [a-zA-Z]+; expected: a reference", text)
     assert "top-secret" not in text
 
 
 @pytest.mark.parametrize(
     ("sections", "text"),
     [
-        ({"topics": {}}, "topics: expected a list of mappings"),
+        ({"topics": {}}, "topics: found {}; expected: a list of mappings"),
         ({"topics": [{"name": "a b"}]}, "topic 1: name: found 'a b'; allowed: up to 249"),
         ({"topics": [{"nam": "a"}]}, "unknown: nam; allowed: name, partitions"),
         ({"topics": [{"name": "a", "partitions": 0}]}, "partitions: found 0; expected: a whole"),
@@ -115,15 +117,18 @@ def test_password_must_be_a_reference(password: object) -> None:
         ({"quotas": [{"user": "a", "producer_byte_rate": -1}]}, "found -1; expected: a number"),
         ({"owns": {"topics": "a", "prefixes": "b"}, "acls": []}, "owns: unknown: prefixes"),
         ({"owns": {"topics": ""}, "acls": []}, "owns: topics: found ''; expected: a name"),
-        ({"owns": {"quotas": {}}, "acls": []}, "owns: quotas: expected a mapping with users"),
+        (
+            {"owns": {"quotas": {}}, "acls": []},
+            "owns: quotas: found {}; expected: a mapping with users",
+        ),
         ({"owns": {"quotas": {"user": "a"}}, "acls": []}, "unknown: user; allowed: users"),
         ({"owns": {"users": {"name": "a", "patternType": "ANY"}}, "acls": []}, "found 'ANY'; all"),
         ({"vars": {"v": ""}, "owns": {"users": "${v}"}, "acls": []}, "${v}: found an empty name"),
-        ({"topics": ["a"]}, "topic 1: expected a mapping with the keys name"),
+        ({"topics": ["a"]}, "topic 1: found 'a'; expected: a mapping with the keys name"),
         ({"topics": [{"name": 7}]}, "topic 1: name: found 7; expected: a string"),
         (
             {"topics": [{"name": "a", "configs": []}]},
-            "configs: expected a mapping of configuration keys",
+            "configs: found []; expected: a mapping of configuration keys",
         ),
         ({"topics": [{"name": "a", "configs": {"": 1}}]}, "configs: found ''; expected: the"),
         (

@@ -61,3 +61,35 @@ def test_acls_of_old_clusters_are_read() -> None:
         names.binding_of(**FIELDS | {"name": ""})
     with pytest.raises(FormatError, match="Resource name contains an unpaired surrogate"):
         names.binding_of(**FIELDS | {"name": "a\ud800"})
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "text"),
+    [
+        ([1], "acls", "acls: found [1]; expected: a string"),
+        (None, "", "found None; expected: a string"),
+        ("x" * 99, "name", "name: found 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; expected: a string"),
+        (["hunter2"], "password", "password: found list; expected: a string"),
+        ("hunter2", "configs: sasl.jaas.config", "configs: sasl.jaas.config: found str; expected"),
+        (
+            {"a": 1, "password": "hunter2"},
+            "",
+            "found {'a': 1, 'password': <class 'str'>}; expected",
+        ),
+        ([{"token": ["hunter2"]}], "users", "users: found [{'token': <class 'list'>}]; expected"),
+        ('x = "a"; password="hunter2";', "vars", "vars: found str; expected: a string"),
+    ],
+)
+def test_error_has_the_place_the_value_and_the_expectation(
+    value: object, place: str, text: str
+) -> None:
+    """The value in short, and of a secret only the type: by any of the three."""
+    assert names.mismatch(value, "a string", place).startswith(text)
+    assert "hunter2" not in names.mismatch(value, "a string", place)
+    assert "found str" in names.mismatch("hunter2", "a mapping with the keys name, password")
+
+
+def test_path_of_an_error_is_its_place() -> None:
+    assert names.wrong(1, "a list", "acls").path == ("acls",)
+    assert names.wrong(1, "a list", "acls", ("roles", "r")).path == ("roles", "r")
+    assert names.wrong(1, "a list").path == ()

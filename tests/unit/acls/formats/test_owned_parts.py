@@ -32,8 +32,8 @@ def test_list_of_owned_parts_is_read() -> None:
     ("owns", "error"),
     [
         ("{}", "line 2: owns: is empty; expected: one of principals, prefixes"),
-        ("[]", "line 2: owns: expected a mapping with principals"),
-        ("[x]", "line 2: owns: expected a mapping with principals"),
+        ("[]", "line 2: owns: found []; expected: a mapping with principals"),
+        ("[x]", "line 2: owns: found 'x'; expected: a mapping with principals"),
         ("{prefixes: []}", "line 2: owns: prefixes: is empty; expected: at least one value. Omit"),
         ("{prefixes: [7]}", "line 2: owns: prefixes: found 7; expected: a string"),
         ("{principals: [pay]}", "line 2: owns: expected a string in format"),

@@ -39,10 +39,13 @@ def test_zookeeper_nodes_are_read() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ([], "expected an object that maps znode paths"),
+        ([], "found []; expected: an object that maps znode paths"),
         ({"orders": {}}, "'orders': expected a path such as /kafka-acl/Topic/orders"),
-        ({"Topic:a": {"version": 2}}, '\'Topic:a\': expected {"version": 1, "acls": [...]}'),
-        ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: expected a list"),
+        (
+            {"Topic:a": {"version": 2}},
+            'found {\'version\': 2}; expected: {"version": 1, "acls": [...]}',
+        ),
+        ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: found {}; expected: a list"),
         ({"Topic:a": {"version": 1, "acls": [7]}}, "'Topic:a': found an ACL that is not an object"),
         (
             {"Topic:a": {"version": 1, "acls": [{"host": 7}]}},

@@ -173,7 +173,7 @@ def test_file_accepts_findings_until_a_date(tmp_path: Path) -> None:
         ("{code: W006, name: t, reason: r, until: soon}", "line 3: accept 1: until: found 'soon'"),
         ("{code: W006, name: t, reason: '', until: 2027-01-31}", "reason: found ''; expected: a"),
         ("{code: W006, name: t, reason: r, until: 2027-01-31, owner: x}", "unknown: owner"),
-        ("x", "line 3: accept 1: expected a mapping with the keys code"),
+        ("x", "line 3: accept 1: found 'x'; expected: a mapping with the keys code"),
     ],
 )
 def test_invalid_acceptance_is_rejected(tmp_path: Path, acceptance: str, error: str) -> None:

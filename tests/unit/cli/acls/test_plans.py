@@ -47,13 +47,10 @@ CHANGE = Plan((A,), (B,), unchanged=3, foreign=2)
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
-        ({"version": 2}, "expected a plan: a mapping with version 1"),
-        (
-            {"more": 1},
-            "expected version, place, revision, wanted, added, removed, kept, foreign",
-        ),
+        ({"version": 2}, "found 2; expected: a plan: a mapping with version 1"),
+        ({"more": 1}, "found ['version', 'added', 'removed', 'kept', 'foreign', 'more'"),
         ({"place": 3}, "place: found 3; expected: a string"),
-        ({"kept": "3"}, "kept, foreign: expected whole numbers"),
+        ({"kept": "3"}, "kept, foreign: found ('3', 2); expected: whole numbers"),
         ({"removed": [{"name": "x"}]}, "removed: acl 1: missing: resourceType"),
     ],
 )

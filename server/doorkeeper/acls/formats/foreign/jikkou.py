@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.formats.foreign.manifests import Manifest, manifests_of
 from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
-from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, short
+from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, mismatch, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +82,8 @@ def _add_authorization(rows: Rows, manifest: Manifest, roles: Mapping[object, Ma
     _add_acls(rows, manifest, where, principal)
     names = manifest.spec.get("roles") or []
     if not isinstance(names, list):
-        raise rows.error((*path, "spec", "roles"), where, "roles: expected a list of names")
+        text = mismatch(names, "a list of names", "roles")
+        raise rows.error((*path, "spec", "roles"), where, text)
     for name in names:
         role = roles.get(name) if isinstance(name, str) else None
         if role is None:
@@ -95,7 +96,7 @@ def _add_acls(rows: Rows, manifest: Manifest, where: str, principal: str) -> Non
     path: Path = (*manifest.path, "spec", "acls")
     acls = manifest.spec.get("acls") or []
     if not isinstance(acls, list):
-        raise rows.error(path, where, "acls: expected a list")
+        raise rows.error(path, where, mismatch(acls, "a list", "acls"))
     for index, acl in enumerate(acls):
         _add_acl(rows, (*path, index), f"{where}: acl {index + 1}", acl, principal)
 
@@ -116,7 +117,7 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str) ->
         raise rows.error(path, where, text)
     operations = body.get("operations")
     if not isinstance(operations, list):
-        raise rows.error(path, where, "operations: expected a list")
+        raise rows.error(path, where, mismatch(operations, "a list", "operations"))
     row: dict[str, Any] = {
         "resource": resource.get("type"),
         "name": resource.get("pattern"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from doorkeeper.acls.formats.foreign.rows import mapping_at
-from doorkeeper.acls.formats.names import FormatError, short
+from doorkeeper.acls.formats.names import FormatError, mismatch, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,10 +70,8 @@ def manifests_of(source: Source) -> Iterator[Manifest]:
 
 def _manifest(source: Source, path: Path, document: object) -> Manifest:
     if not _is_manifest(document):
-        line = source.line_of(path)
-        raise FormatError(
-            f"found {short(document)}; expected: a resource with apiVersion and kind", line
-        )
+        text = mismatch(document, "a resource with apiVersion and kind")
+        raise FormatError(text, source.line_of(path))
     assert isinstance(document, dict)
     group, _, version = document["apiVersion"].rpartition("/")
     return Manifest(path, group, version, document["kind"], document)

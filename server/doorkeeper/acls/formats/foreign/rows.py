@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.formats.acl_set import AclSet
-from doorkeeper.acls.formats.names import FormatError, binding_of, short
+from doorkeeper.acls.formats.names import FormatError, binding_of, mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class Rows:
         """Add a binding; ``words`` are the arguments of ``binding_of``."""
         for word, value in words.items():
             if not isinstance(value, str):
-                raise self.error(path, where, f"{word}: found {short(value)}; expected: a string")
+                raise self.error(path, where, mismatch(value, "a string", word))
         try:
             binding = binding_of(**words)
         except FormatError as error:

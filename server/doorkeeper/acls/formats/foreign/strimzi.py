@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.formats.foreign.manifests import Manifest, manifests_of
 from doorkeeper.acls.formats.foreign.rows import CLUSTER, Rows, mapping_at
-from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, short
+from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, mismatch, short
 
 if TYPE_CHECKING:
     from doorkeeper.acls.formats.acl_set import AclSet
@@ -81,13 +81,13 @@ def _add_user(rows: Rows, user: Manifest) -> None:
         return
     kind = mapping_at(authorization).get("type", "simple")
     if kind != "simple":
-        text = f"authorization.type: found {short(kind)}; expected: simple"
+        text = mismatch(kind, "simple", "authorization.type")
         raise rows.error((*path, "spec", "authorization"), where, text)
     principal = _principal(rows, user, name)
     acls = mapping_at(authorization).get("acls", [])
     acls_path: Path = (*path, "spec", "authorization", "acls")
     if not isinstance(acls, list):
-        raise rows.error(acls_path, where, "acls: expected a list")
+        raise rows.error(acls_path, where, mismatch(acls, "a list", "acls"))
     for index, acl in enumerate(acls):
         _add_acl(
             rows, (*acls_path, index), f"{where}: acl {index + 1}", acl, principal, user.version
@@ -114,7 +114,7 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str, ve
     except FormatError as error:
         raise rows.error((*path, *error.path), where, str(error)) from None
     if ("operation" in body) == ("operations" in body):
-        raise rows.error(path, where, "expected a list of operations")
+        raise rows.error(path, where, mismatch(body, "a list of operations"))
     resource = mapping_at(body.get("resource"))
     kind = resource.get("type")
     pattern = resource.get("patternType", "literal")
@@ -129,6 +129,6 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str, ve
     }
     operations = body["operations"] if "operations" in body else [body["operation"]]
     if not isinstance(operations, list):
-        raise rows.error(path, where, "operations: expected a list")
+        raise rows.error(path, where, mismatch(operations, "a list", "operations"))
     for operation in operations:
         rows.add(path, where, {**row, "does": operation})

@@ -342,7 +342,7 @@ REFUSED = [
     ("a number", _confluent({"resource_name": 7}), r"name: found 7; expected: a string"),
     ("operation in v1", _user(operation="Read"), "line 19: .*unknown: operation"),
     ("a typing error", _user(hosts="*"), "unknown: hosts; .*did you mean host"),
-    ("no operations", _user(operations=None), "operations: expected a list"),
+    ("no operations", _user(operations=None), "operations: found None; expected: a list"),
     ("a kind of resource", _user(resource={"type": "topics", "name": "t"}), "did you mean TOPIC"),
     ("a tag", "apiVersion: kafka.strimzi.io/v1\nkind: !!python/name:os.system KafkaUser\n", "tag"),
     (
