@@ -59,8 +59,8 @@ def _scalar(value: str | float) -> str:
         is_plain = _PLAIN.fullmatch(value) is not None and value.lower() not in _NOT_TEXTS
         return value if is_plain else _quoted(value)
     text = json.dumps(value)
-    # YAML 1.1 takes 1e-07 as a text.
-    return text.replace("e-", ".0e-") if "." not in text else text
+    # YAML 1.1 takes 1e-07 and 1e+17 as texts.
+    return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text
 
 
 def _in_list(value: str) -> str:

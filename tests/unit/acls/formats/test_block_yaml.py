@@ -177,3 +177,10 @@ def test_the_fast_reader_agrees_with_yaml(
 def test_the_fast_reader_reads_what_is_written() -> None:
     """Quoted names and lists of operations as well."""
     assert read_items(WRITTEN, WRITTEN.index("  -")) == document_of_yaml(WRITTEN)["acls"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("number", [1e17, 1e-07, -2e22, 1.5e300, 0.1, 3.0, 10**20, True])
+def test_numbers_stay_numbers(number: float) -> None:
+    (text,) = write_items([{"value": number}])
+
+    assert document_of_yaml(text)[0] == {"value": number}
