@@ -51,9 +51,8 @@ from typing import Any, Final, cast
 from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
-from doorkeeper.server.net.context import Accepted, ServerContext
+from doorkeeper.server.net.context import Accepted, Ledger, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
-from doorkeeper.server.net.ledger import Ledger
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
     Advance,
