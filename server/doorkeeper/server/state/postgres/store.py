@@ -34,7 +34,7 @@ from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.postgres import digest, rows
-from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection, opened
+from doorkeeper.server.state.postgres.connecting import LOST, close_connection, opened
 from doorkeeper.server.state.postgres.creating import prepare
 from doorkeeper.server.state.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.server.state.postgres.named_leases import NamedLeases, SessionLease
