@@ -27,10 +27,8 @@ class Accepted(asyncio.Protocol, ABC):
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def peer_id(self) -> str:
-        """Return the connection id that log lines have."""
+    peer_id: str
+    """The connection id that log lines have."""
 
     @property
     @abstractmethod
