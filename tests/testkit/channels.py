@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.context import ServerContext, UpdatesInFlight
+from doorkeeper.server.net.context import Ledger, ServerContext, UpdatesInFlight
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
-from doorkeeper.server.net.ledger import Ledger
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.peer_log import PeerLog

@@ -97,21 +97,10 @@ class ScriptedStore(Store):
         self.loads = 0
         self.is_closed = False
         self.is_reconnected = False
-        self._revision = database.revision
-        self._batch = database.logged[-1].batch if database.logged else None
+        self.identity = StoreIdentity("c" * 22, "s" * 22, bytes(32))
+        self.revision = database.revision
+        self.batch = database.logged[-1].batch if database.logged else None
         self._rows = {name: list(rows.values()) for name, rows in database.rows.items()}
-
-    @property
-    def identity(self) -> StoreIdentity:
-        return StoreIdentity("c" * 22, "s" * 22, bytes(32))
-
-    @property
-    def revision(self) -> int:
-        return self._revision
-
-    @property
-    def batch(self) -> UUID | None:
-        return self._batch
 
     @property
     def unavailable(self) -> str | None:

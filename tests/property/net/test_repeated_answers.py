@@ -254,7 +254,7 @@ async def test_repeated_response_equals_a_new_one(tmp_path: Path, seed: int) -> 
         authorizer = server.assembly.authorizer
         assert isinstance(authorizer, StandardAuthorizer)
         log = CountedAuthorizerLog(server.log.logs.authorizer_log)
-        authorizer._authorizer_log = log
+        authorizer.authorizer_log = log
         clients = [(user, host) for user in USERS for host in ("10.0.0.1", "10.0.0.2")]
         pairs = [Pair(server, *client) for client in clients]
         questions = [a_question(chance) for _ in range(3)]

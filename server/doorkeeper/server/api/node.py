@@ -98,22 +98,18 @@ class AclDescriber(Protocol):
 class Node(Protocol):
     """The server as its handlers see it. Each attribute is one consistent state."""
 
-    @property
-    def node_id(self) -> int: ...
+    node_id: int
+    cluster_id: str
+    """22 characters."""
+    controller_id: int
+    """One of ``brokers``, where it has the listener."""
+    settings: Settings
+    policies: Policies
+    """Those that may refuse new topics."""
 
     @property
     def state(self) -> State:
         """Return the state that the node serves: one revision."""
-        ...
-
-    @property
-    def cluster_id(self) -> str:
-        """Return the cluster id, 22 characters."""
-        ...
-
-    @property
-    def controller_id(self) -> int:
-        """Return the id of the controller: one of ``brokers``, where it has the listener."""
         ...
 
     @property
@@ -162,14 +158,6 @@ class Node(Protocol):
 
     @property
     def scram_users(self) -> ScramUsers: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def policies(self) -> Policies:
-        """Return the policies that may refuse new topics."""
-        ...
 
     @property
     def decisions(self) -> GuardedAuthorizer | RequestAuthorizer | None:

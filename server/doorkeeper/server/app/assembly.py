@@ -122,7 +122,8 @@ class Assembly:
         connection: a test server injects faults there. In ``single_user`` mode the process is not
         a node of the store, and the audit log has no event of its end.
         """
-        self._settings = settings
+        self.settings = settings
+        """The configuration, once it is loaded with the dynamic values of the store."""
         self._logs = logs
         self._now_ms = now_ms or utc_ms
         self._store_now_ms = now_ms
@@ -152,11 +153,6 @@ class Assembly:
         self.addresses: dict[str, str] = {}
         """Advertised ``host:port`` by listener; complete after ``start``."""
 
-    @property
-    def settings(self) -> Settings:
-        """Return the configuration, once it is loaded with the dynamic values of the store."""
-        return self._settings
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -174,7 +170,7 @@ class Assembly:
         try:
             await self._start()
         except (BindError, StorageError) as error:
-            raise StartError(locate(self._settings.entries, error)) from error
+            raise StartError(locate(self.settings.entries, error)) from error
 
     async def start_single_user(self, *, changes: bool, authorizer: bool) -> None:
         """Start without ports, pages, clusters and other nodes, for ``connect_operator``.
@@ -189,9 +185,9 @@ class Assembly:
         if changes:
             self.open_audit_log()
         # The server logs values that do not fit the file.
-        values = dynamic_values(self.log.state.configs, self._settings.node_id)
-        settings, _ = with_stored_values(self._settings, values)
-        self._settings = settings
+        values = dynamic_values(self.log.state.configs, self.settings.node_id)
+        settings, _ = with_stored_values(self.settings, values)
+        self.settings = settings
         if authorizer:
             self._make_authorizer(settings)
         self.tokens = self._make_tokens(settings)
@@ -227,7 +223,7 @@ class Assembly:
     async def _start(self) -> None:
         await self.open_log()
         self.open_audit_log()
-        check_release(self._settings, self.log.state.features)
+        check_release(self.settings, self.log.state.features)
         # From here on settings include the dynamic values of the store.
         settings = self._use_stored()
         problems: list[str] = []
@@ -340,7 +336,7 @@ class Assembly:
         Raises:
             StartError: the folder cannot be used, or another server writes there.
         """
-        settings = self._settings
+        settings = self.settings
         self.audit_log = open_audit_log(
             settings,
             asyncio.get_running_loop(),
@@ -478,7 +474,7 @@ class Assembly:
         Raises:
             StorageError: a server uses the store, there is none, or it cannot be opened.
         """
-        settings = self._settings
+        settings = self.settings
         missing = missing_folders(
             folder for folder in (settings[DATA_DIR], settings[AUDIT_DIR]) if folder is not None
         )
@@ -543,18 +539,18 @@ class Assembly:
 
     def _use_stored(self) -> Settings:
         """Apply the dynamic values of the store; log those that do not fit the file."""
-        values = dynamic_values(self.log.state.configs, self._settings.node_id)
-        self._settings, problems = with_stored_values(self._settings, values)
+        values = dynamic_values(self.log.state.configs, self.settings.node_id)
+        self.settings, problems = with_stored_values(self.settings, values)
         for problem in problems:
             self._log.error("dynamic value has no effect", problem=str(problem))
-        self._logs.set_levels(self._settings[LOG_LEVELS])
-        return self._settings
+        self._logs.set_levels(self.settings[LOG_LEVELS])
+        return self.settings
 
     def _advertise(self) -> list[Endpoint]:
         """Give the node its bound ports; return the endpoints for the authorizer."""
         host_name = ""
         endpoints = []
-        for listener in self._settings.listeners:
+        for listener in self.settings.listeners:
             if listener.advertised_host is None and not host_name:
                 host_name = socket.getfqdn()
             port = self.edge.listeners[listener.name].port
@@ -581,8 +577,8 @@ class Assembly:
             raise failures.exceptions[0] from None
 
     def _start_authorizer(self, authorizer: GuardedAuthorizer, endpoints: list[Endpoint]) -> None:
-        info = server_info(self._settings, self.node.cluster_id, endpoints)
-        self._waits = start_authorizer(authorizer, self._settings, info)
+        info = server_info(self.settings, self.node.cluster_id, endpoints)
+        self._waits = start_authorizer(authorizer, self.settings, info)
         self._authorizer_started = True
 
     async def _open_after(self, wait: asyncio.Future[None] | None, endpoint: Endpoint) -> None:
@@ -604,9 +600,9 @@ class Assembly:
             if not wait.cancelled():
                 raise
             # The authorizer cancelled its own future; this start was not cancelled.
-            raise refused_start(self._settings, error) from error
+            raise refused_start(self.settings, error) from error
         except Exception as error:
-            raise refused_start(self._settings, error) from error
+            raise refused_start(self.settings, error) from error
 
     def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:
         close(authorizer, self._log)
@@ -616,7 +612,7 @@ class Assembly:
             forget(wait)
 
     async def _drain(self) -> None:
-        cut_off = await self.edge.drain(self._settings[SHUTDOWN_DRAIN_MS] / 1000)
+        cut_off = await self.edge.drain(self.settings[SHUTDOWN_DRAIN_MS] / 1000)
         if cut_off:
             self._log.warning(
                 "connections closed before their pending responses were sent", connections=cut_off

@@ -260,14 +260,12 @@ class AnswersAtOnce(Authorizer):
     policy: Policy
     """The super users, and the default for resources without ACLs."""
 
+    authorizer_log: AuthorizerLog
+
     @property
     @abstractmethod
     def answers_at_once(self) -> bool:
         """Return whether this holds of the object: a subclass may decide by something else."""
-
-    @property
-    @abstractmethod
-    def authorizer_log(self) -> AuthorizerLog: ...
 
     @property
     @abstractmethod

@@ -129,10 +129,10 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
     ) -> None:
         """Set the source of binding ids, and the authorizer log (default: Python's logging)."""
         self._new_ids = BindingIds() if new_ids is None else new_ids
-        self._authorizer_log: AuthorizerLog = (
+        self.authorizer_log: AuthorizerLog = (
             StandardLibraryLog() if authorizer_log is None else authorizer_log
         )
-        self._threshold = self._authorizer_log.threshold
+        self._threshold = self.authorizer_log.threshold
         self.policy = Policy()
         self._form = FORMS[AUTHORIZER_LOG_FORMAT.default_value]
         self._state_log = StateLog(MemoryStore())
@@ -146,10 +146,6 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
     def answers_at_once(self) -> bool:
         return type(self) is StandardAuthorizer
 
-    @property
-    def authorizer_log(self) -> AuthorizerLog:
-        return self._authorizer_log
-
     def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
         other = copy(self)
         other.attach(cast("StateLog", _OneState(self._state_log.state)))
@@ -157,7 +153,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         return other
 
     def write_to(self, authorizer_log: AuthorizerLog) -> None:
-        self._authorizer_log, self._threshold = authorizer_log, authorizer_log.threshold
+        self.authorizer_log, self._threshold = authorizer_log, authorizer_log.threshold
 
     def attach(self, log: StateLog) -> None:
         """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""
@@ -294,7 +290,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
                 decision = (
                     self.explain(context, action) if is_super or matches else _DEFAULTS[allowed]
                 )
-                self._authorizer_log.write(level, self._form(context, action, decision))
+                self.authorizer_log.write(level, self._form(context, action, decision))
         return results
 
     def _deny_stale(
@@ -304,7 +300,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         for action in actions:
             level = INFO if action.log_if_denied else TRACE
             if level >= self._threshold.level:
-                self._authorizer_log.write(level, self._form(context, action, DEFAULT_DENY))
+                self.authorizer_log.write(level, self._form(context, action, DEFAULT_DENY))
         return [_DENIED] * len(actions)
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:

@@ -7,14 +7,13 @@ admission          limits on the number of connections
 listener           accepting
 handshakes         TLS handshakes in progress, and the log lines of failures
 peer_log           values that peers sent, cut and rate limited for the log
-context            the parts that connections share
+context            the parts that connections share, and the bytes held for all of them
 channel            one connection's socket
 updates            changes that go on without their clients
 connection_log     the log lines of one connection; request_log those of its requests
 large_requests     requests with many elements, worked on in a thread
 fair_queue         the work of unauthenticated connections
 transports         encryption and peer certificates of a transport
-ledger             bytes held over all connections
 server             all of it: bind, open, drain
 protocol           a connection without its socket: frames, session, responses
 loops              uvloop where it is installed, else asyncio

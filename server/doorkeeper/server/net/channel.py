@@ -51,9 +51,8 @@ from typing import Any, Final, cast
 from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
-from doorkeeper.server.net.context import Accepted, ServerContext
+from doorkeeper.server.net.context import Accepted, Ledger, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
-from doorkeeper.server.net.ledger import Ledger
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
     Advance,
@@ -94,7 +93,6 @@ class Channel(Accepted):
     __slots__ = (
         "_authenticated",
         "_clock",
-        "_connection",
         "_counted",
         "_draining",
         "_end",
@@ -112,11 +110,14 @@ class Channel(Accepted):
         "_task",
         "_transport",
         "_turn",
+        "connection",
         "last_active_s",
+        "peer_id",
     )
 
     def __init__(self, connection: Connection, server: ServerContext) -> None:
-        self._connection = connection
+        self.connection = connection
+        self.peer_id = connection.peer.connection_id
         self._server = server
         # What each request needs of it: a field of a named tuple takes longer (Python 3.11).
         self._clock = server.clock
@@ -141,15 +142,6 @@ class Channel(Accepted):
         self.last_active_s = server.clock()
 
     @property
-    def connection(self) -> Connection:
-        return self._connection
-
-    @property
-    def peer_id(self) -> str:
-        """Return the connection id that log lines have."""
-        return self._connection.peer.connection_id
-
-    @property
     def is_connected(self) -> bool:
         """Return whether there is a transport: with TLS, after the handshake."""
         return self._transport is not None
@@ -170,10 +162,10 @@ class Channel(Accepted):
             # Paused by a single unsent byte: of answers that a client does not read, only one is in
             # memory.
             self._transport.set_write_buffer_limits(high=0)
-        self._end = self._connection.start(peer_certificates(transport))
-        self._authenticated = self._connection.session.is_open
-        if self._connection.events:
-            log_events(self._connection, self._server)
+        self._end = self.connection.start(peer_certificates(transport))
+        self._authenticated = self.connection.session.is_open
+        if self.connection.events:
+            log_events(self.connection, self._server)
         # The principal could not be built: close before the first request.
         if self._end is not None:
             self._settle()
@@ -184,9 +176,9 @@ class Channel(Accepted):
         if self._is_idle:
             level = self._request_level
             if (
-                self._connection.repeatable is not None
+                self.connection.repeatable is not None
                 and (level is None or level.level > DEBUG)
-                and (answer := self._connection.repeat(data, now_s)) is not None
+                and (answer := self.connection.repeat(data, now_s)) is not None
             ):
                 self._fair_queue.clients_active = True
                 self._write(answer)
@@ -196,7 +188,7 @@ class Channel(Accepted):
                     self._settle()
                 return
             self._is_idle = False
-        self._connection.receive(data)
+        self.connection.receive(data)
         if not self._authenticated:
             self._settle()
             return
@@ -236,9 +228,9 @@ class Channel(Accepted):
         server.incoming.hold(self, 0)
         server.outgoing.hold(self, 0)
         self._long.clear()
-        if (refused := self._connection.abandon()) is not None:
+        if (refused := self.connection.abandon()) is not None:
             log_refusal(refused, self.peer_id, server)
-            log_events(self._connection, server)
+            log_events(self.connection, server)
         server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
         server.lost(self)
 
@@ -274,7 +266,7 @@ class Channel(Accepted):
 
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
-        limits, connection = self._server.limits, self._connection
+        limits, connection = self._server.limits, self.connection
         level, began_s = self._request_level, now_s
         logged = level is not None and level.level <= DEBUG
         if logged is (connection.request_records is None):
@@ -306,7 +298,7 @@ class Channel(Accepted):
         self, answers: list[bytes | bytearray], began_s: float, *, is_over: bool, is_empty: bool
     ) -> None:
         """Write the answers of a turn and update counters, logs and states."""
-        connection = self._connection
+        connection = self.connection
         if answers:
             self._write(answers[0] if len(answers) == 1 else b"".join(answers))
         if self._requests is not None:
@@ -327,7 +319,7 @@ class Channel(Accepted):
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count answers since the last call; all answers of a turn have one end time."""
-        answered = self._connection.answer_codes
+        answered = self.connection.answer_codes
         if self._requests is not None and answered:
             total_s = self._clock() - began_s
             record = self._requests.record_answers
@@ -336,13 +328,13 @@ class Channel(Accepted):
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
         """Write the request log; return the time, at which the next request begins."""
-        log, completed = self._server.request_log, self._connection.request_records
+        log, completed = self._server.request_log, self.connection.request_records
         now_s = self._clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
             for request in completed:
                 local_s = now_s - began_s - remote_s
-                self._server.observe(log.log, self._connection, request, local_s, remote_s)
+                self._server.observe(log.log, self.connection, request, local_s, remote_s)
             completed.clear()
         return now_s
 
@@ -356,13 +348,13 @@ class Channel(Accepted):
         if isinstance(result, Closed):
             self._end = result
         elif isinstance(result, PendingUpdate):
-            update, peer_id = result.update, self._connection.peer.connection_id
+            update, peer_id = result.update, self.peer_id
             if (refusal := admit(update, self._server, peer_id)) is not None:
-                return self._take(self._connection.complete(result, None, refusal), began_s)
+                return self._take(self.connection.complete(result, None, refusal), began_s)
             on_done = partial(self._go_on, result, began_s) if update.wait else None
             begun = UpdateInFlight(result, self._server, peer_id, began_s, on_done)
             if not update.wait:
-                return self._take(self._connection.complete(result), began_s)
+                return self._take(self.connection.complete(result), began_s)
             self._request, self._task = result, begun
         elif isinstance(result, Refused):
             log_refusal(result, self.peer_id, self._server)
@@ -408,11 +400,11 @@ class Channel(Accepted):
             return  # the client has left
         self._request = self._task = None
         try:
-            completed = self._connection.complete(request, result, error, self._clock())
+            completed = self.connection.complete(request, result, error, self._clock())
             answer = self._take(completed, began_s)
             if self._requests is not None:
                 self._count_answered(began_s, waited)
-            if self._connection.request_records:
+            if self.connection.request_records:
                 self._log_completed(began_s, waited)
             if answer:
                 self._write(answer)
@@ -438,9 +430,7 @@ class Channel(Accepted):
         await asyncio.sleep(due_s - loop.time())
         # In a turn of its own: the delays of a burst end at the same moment.
         turn = loop.create_future()
-        self._turn = self._fair_queue.put(
-            self._connection.peer.host, partial(turn.set_result, None)
-        )
+        self._turn = self._fair_queue.put(self.connection.peer.host, partial(turn.set_result, None))
         await turn
         if self._transport is not None:
             if end.answer:
@@ -494,7 +484,7 @@ class Channel(Accepted):
 
     def _settle(self, *, turn_over: bool = False) -> None:
         """Close, schedule the next turn, pause or resume reading, and count bytes held."""
-        transport, connection = self._transport, self._connection
+        transport, connection = self._transport, self.connection
         if transport is None or transport.is_closing():
             return
         if self._end is not None and not self._long:
@@ -524,7 +514,7 @@ class Channel(Accepted):
     def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
         """Schedule work: through the fair queue before the authentication."""
         if not self._authenticated:
-            return self._fair_queue.put(self._connection.peer.host, work)
+            return self._fair_queue.put(self.connection.peer.host, work)
         return self._server.loop.call_soon(work)
 
     def _next_turn(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -14,7 +14,6 @@ from doorkeeper.server.api.node import Services, UpdateOperation
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
-from doorkeeper.server.net.ledger import Ledger
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import Login
@@ -28,10 +27,8 @@ class Accepted(asyncio.Protocol, ABC):
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def peer_id(self) -> str:
-        """Return the connection id that log lines have."""
+    peer_id: str
+    """The connection id that log lines have."""
 
     @property
     @abstractmethod
@@ -120,3 +117,35 @@ class ServerContext(Struct, frozen=True):
         except Exception as fault:  # the change, if any, is made
             message = "a request could not be counted or logged"
             self.loop.call_exception_handler({"message": message, "exception": fault})
+
+
+# --- bytes held for connections
+
+T = TypeVar("T")
+
+
+class Ledger(Generic[T]):
+    """The bytes of each holder, and their sum."""
+
+    __slots__ = ("_held", "bytes_max", "total")
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self.total = 0
+        self._held: dict[T, int] = {}
+
+    def hold(self, holder: T, size: int) -> bool:
+        """Set the bytes of a holder; return whether the sum exceeds the limit."""
+        # Holders of nothing have no entry: idle connections cost no memory here.
+        before = self._held.pop(holder, 0)
+        if size:
+            self._held[holder] = size
+        self.total += size - before
+        return self.total > self.bytes_max
+
+    def bytes_of(self, holder: T) -> int:
+        return self._held.get(holder, 0)
+
+    def largest(self) -> T:
+        """Return the holder of most bytes. O(n) in the number of holders."""
+        return max(self._held, key=self._held.__getitem__)

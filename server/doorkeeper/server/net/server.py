@@ -16,10 +16,9 @@ from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.context import Accepted, AuditLog, ServerContext, UpdatesInFlight
+from doorkeeper.server.net.context import Accepted, AuditLog, Ledger, ServerContext, UpdatesInFlight
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
-from doorkeeper.server.net.ledger import Ledger
 from doorkeeper.server.net.limits import SWEEP_INTERVAL_S_MAX, Limits
 from doorkeeper.server.net.listener import Listener, attach
 from doorkeeper.server.net.options import (

@@ -24,6 +24,8 @@ MEMORY_STORE_ID: Final = "memory-store-of-a-test"
 class MemoryStore(Store, Lease):
     """Serves the rows of an initial change as revision 0, and records commits."""
 
+    revision = 0
+
     def __init__(
         self,
         initial: Change | None = None,
@@ -32,19 +34,10 @@ class MemoryStore(Store, Lease):
         salt_key: bytes = bytes(32),
     ) -> None:
         self._initial: Change = {} if initial is None else initial
-        self._identity = StoreIdentity(cluster_id, MEMORY_STORE_ID, salt_key)
+        self.identity = StoreIdentity(cluster_id, MEMORY_STORE_ID, salt_key)
         self._closed = False
         self.entries: list[LogEntry] = []
         """The committed entries, in order."""
-
-    @property
-    def identity(self) -> StoreIdentity:
-        return self._identity
-
-    @property
-    def revision(self) -> int:
-        """Return 0: the initial rows are not a revision."""
-        return 0
 
     def rows(self, kind: Kind) -> Iterator[Any]:
         edit = self._initial.get(kind)

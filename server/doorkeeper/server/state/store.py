@@ -190,19 +190,13 @@ class Store(ABC):
     timeout_s: float | None = None
     """How long a change waits for an unavailable store; None: it is never unavailable."""
 
-    @property
-    @abstractmethod
-    def identity(self) -> StoreIdentity: ...
+    identity: StoreIdentity
 
-    @property
-    @abstractmethod
-    def revision(self) -> int:
-        """Return the revision of ``rows``: the newest when the store was opened."""
+    revision: int
+    """That of ``rows``: the newest when the store was opened; 0 in a new store."""
 
-    @property
-    def batch(self) -> UUID | None:
-        """Return the id of the commit of ``revision``; None where the store is not shared."""
-        return None
+    batch: UUID | None = None
+    """The id of the commit of ``revision``; None where the store is not shared."""
 
     @property
     def unavailable(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from doorkeeper.server.operations.audit.events import Decision
-from doorkeeper.server.operations.audit.lines import Lines
+from doorkeeper.server.operations.audit.queue import Lines
 from synthetic.shape import SMALL
 from synthetic.traffic import World, world_of
 from synthetic.trail import Trail, write_trail

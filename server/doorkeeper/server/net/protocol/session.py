@@ -208,12 +208,12 @@ class Session:
         "_mechanisms",
         "_offered",
         "_otherwise",
-        "_reauthenticating",
         "_state",
         "_wrong_mechanism",
         "expires_s",
         "is_open",
         "principal",
+        "reauthenticating",
         "refusal",
         "takes_bare_frames",
         "token_authenticated",
@@ -235,7 +235,8 @@ class Session:
         self._offered: OfferedMechanism | None = None
         self._wrong_mechanism = ""
         self.refusal = ""
-        self._reauthenticating = False
+        self.reauthenticating = False
+        """Whether this is not the first authentication of the connection."""
         self.expires_s: float | None = None
         self._began_s: float | None = None
         self._enter(SessionState.OPEN if mechanisms is None else SessionState.INITIAL)
@@ -244,11 +245,6 @@ class Session:
     def mechanism_name(self) -> str:
         """Return Kafka's name of the mechanism chosen last; empty without one."""
         return self._offered.name if self._offered else ""
-
-    @property
-    def reauthenticating(self) -> bool:
-        """Return whether this is not the first authentication of the connection."""
-        return self._reauthenticating
 
     def state(self, now_s: float) -> SessionState:
         """Return the state; LIMITED becomes EXPIRED at its time."""
@@ -295,7 +291,7 @@ class Session:
         """Answer a SaslHandshake: the client names its mechanism."""
         if self.is_open:
             # From here a failure closes an open connection, and the principal must stay the same.
-            self._reauthenticating = True
+            self.reauthenticating = True
             self._began_s = now_s
         # In the order of sasl.enabled.mechanisms; a broker's order is that of a hash.
         names = tuple(self._mechanisms)
@@ -305,10 +301,10 @@ class Session:
             code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
             # A broker keeps an answer for after the delay at the first authentication only.
             answer = (
-                None if self._reauthenticating else Handshaken(error_code=code, mechanisms=names)
+                None if self.reauthenticating else Handshaken(error_code=code, mechanisms=names)
             )
             return Reply(answer, f"Unsupported SASL mechanism {request.mechanism}")
-        if self._reauthenticating and before is not None and chosen.name != before.name:
+        if self.reauthenticating and before is not None and chosen.name != before.name:
             self._wrong_mechanism = chosen.name
             self._move(Result.OTHER_MECHANISM)
         else:
@@ -346,7 +342,7 @@ class Session:
         # another one from the same name.
         if outcome.token_owner not in (None, principal):
             return self._fail(_owner_mismatch(outcome.token_owner, principal), bare=bare)
-        if self._reauthenticating and principal != self.principal:
+        if self.reauthenticating and principal != self.principal:
             return self._fail(_principal_change(self.principal, principal), bare=bare)
         self.principal, self.token_authenticated = principal, outcome.token_authenticated
         lifetime_ms = self._begin_lifetime(outcome, now_s)
@@ -375,7 +371,7 @@ class Session:
             return Reply(None, failure.reason)
         text = failure.text
         if text is None:
-            what = "re-authentication" if self._reauthenticating else "authentication"
+            what = "re-authentication" if self.reauthenticating else "authentication"
             name = self.mechanism_name
             text = (
                 f"Authentication failed during {what} due to invalid credentials"

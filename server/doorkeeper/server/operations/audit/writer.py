@@ -35,8 +35,7 @@ from doorkeeper.server.config.audit_keys import (
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.audit.events import Dropped
 from doorkeeper.server.operations.audit.files import NO_SPACE, AuditFolder
-from doorkeeper.server.operations.audit.lines import Lines
-from doorkeeper.server.operations.audit.queue import Loss, Queue, QueuedEvents
+from doorkeeper.server.operations.audit.queue import Lines, Loss, Queue, QueuedEvents
 from doorkeeper.server.runtime.bounded_queue import Batch
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import AuditMeter

@@ -234,7 +234,7 @@ def _request(*parts: Any) -> web.Request:
 class _Connection(web.RequestHandler, Accepted):
     """aiohttp's protocol of one connection: one request, in bounded time unless it is a stream."""
 
-    __slots__ = ("_deadline", "_lost", "_peer_id")
+    __slots__ = ("_deadline", "_lost", "peer_id")
 
     def __init__(
         self, server: web.Server, peer_id: str, lost: Callable[[_Connection], None]
@@ -250,13 +250,9 @@ class _Connection(web.RequestHandler, Accepted):
             max_field_size=HEADER_BYTES_MAX,
             max_headers=HEADERS_MAX,
         )
-        self._peer_id = peer_id
+        self.peer_id = peer_id
         self._lost = lost
         self._deadline: asyncio.TimerHandle | None = None
-
-    @property
-    def peer_id(self) -> str:
-        return self._peer_id
 
     @property
     def is_connected(self) -> bool:

@@ -1,7 +1,8 @@
-"""Connections to a shared store as configured."""
+"""Connections to a shared store as configured: how they are made, lost and closed."""
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +13,6 @@ from typing import Any, Final
 import asyncpg
 
 from doorkeeper.server.config.shared_store import SharedStore, password_in
-from doorkeeper.server.state.postgres.connection_loss import LOST, opened
 from doorkeeper.server.state.postgres.host_selection import connect_to_primary
 from doorkeeper.server.state.store import StorageError
 
@@ -91,3 +91,49 @@ def _or_refuse(store: SharedStore, name: str, use: Callable[[], object]) -> None
         paths = ", ".join(str(store.files[part]) for part in name.split(" and "))
         why = "expected PEM" if isinstance(error, ssl.SSLError) else error
         raise StorageError(f"doorkeeper.store: {name}: {paths}: cannot be used: {why}") from error
+
+
+# --- lost connections
+
+LOST: Final = (
+    OSError,  # TimeoutError too
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.exceptions.OperatorInterventionError,  # shutting down, starting up, terminated
+    asyncpg.exceptions.InsufficientResourcesError,
+    asyncpg.exceptions.InvalidAuthorizationSpecificationError,
+    asyncpg.exceptions.TransactionRollbackError,
+    asyncpg.exceptions.LockNotAvailableError,
+    asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+    asyncpg.exceptions.ReadOnlySQLTransactionError,  # a standby that is not yet the primary
+    asyncpg.exceptions.InvalidCatalogNameError,
+    asyncpg.exceptions.PostgresSystemError,
+)
+"""Errors that may be transient: the node reconnects."""
+
+
+_CLOSING_S: Final = 1.0
+
+
+async def close_connection(connection: asyncpg.Connection) -> None:
+    """Close a connection; terminate it if the server does not answer."""
+    try:
+        # asyncpg's own limit does not apply while it cancels an abandoned statement, which never
+        # ends on a broken connection.
+        async with asyncio.timeout(2 * _CLOSING_S):
+            await connection.close(timeout=_CLOSING_S)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        connection.terminate()
+
+
+@asynccontextmanager
+async def opened(
+    connecting: Awaitable[asyncpg.Connection],
+) -> AsyncIterator[asyncpg.Connection]:
+    """Connect, and close the connection at the end."""
+    connection = await connecting
+    try:
+        yield connection
+    finally:
+        await close_connection(connection)

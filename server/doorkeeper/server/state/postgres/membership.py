@@ -23,7 +23,7 @@ import asyncpg
 
 from doorkeeper.server.resources.cluster import Member
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.state.postgres.connection_loss import LOST, opened
+from doorkeeper.server.state.postgres.connecting import LOST, opened
 from doorkeeper.server.state.postgres.health import BackOff, reason
 from doorkeeper.server.state.postgres.schema import VERSION
 from doorkeeper.server.state.store import StorageError, StoreReplaced

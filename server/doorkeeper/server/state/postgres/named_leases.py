@@ -17,7 +17,7 @@ import asyncpg
 
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection
+from doorkeeper.server.state.postgres.connecting import LOST, close_connection
 from doorkeeper.server.state.postgres.health import reason
 from doorkeeper.server.state.store import NamedLease, StorageError
 

@@ -34,7 +34,7 @@ from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.postgres import digest, rows
-from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection, opened
+from doorkeeper.server.state.postgres.connecting import LOST, close_connection, opened
 from doorkeeper.server.state.postgres.creating import prepare
 from doorkeeper.server.state.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.server.state.postgres.named_leases import NamedLeases, SessionLease
@@ -131,8 +131,9 @@ class PostgresStore(Store):
         self._name = name
         self._node_id = node_id
         self._state = state
+        self.revision, self.batch = state.revision, state.batch
         self._unread = dict(state.rows)
-        self._identity = identity
+        self.identity = identity
         self._identity_file = identity_file
         self.timeout_s = timeout_s
         self.lease_timeout_s = lease_timeout_s
@@ -226,18 +227,6 @@ class PostgresStore(Store):
     # --- the rows at the start
 
     @property
-    def identity(self) -> StoreIdentity:
-        return self._identity
-
-    @property
-    def revision(self) -> int:
-        return self._state.revision
-
-    @property
-    def batch(self) -> UUID | None:
-        return self._state.batch
-
-    @property
     def unavailable(self) -> str | None:
         return self._health.problem
 
@@ -254,7 +243,7 @@ class PostgresStore(Store):
 
     async def _check(self, connection: asyncpg.Connection) -> None:
         """Reject a database that is not the one that the node knows."""
-        await check_identity(connection, self._identity)
+        await check_identity(connection, self.identity)
         await self.see(rows.head(connection))
         self._timelines.check(await timeline(connection))
 
@@ -311,7 +300,7 @@ class PostgresStore(Store):
         """Record a failed connection; for a replaced store add the expected one and the remedy."""
         failure = self.failure(error)
         if isinstance(failure, StoreReplaced) and not isinstance(failure, StateDiffers):
-            expected = ExpectedStore(self._identity.cluster_id, self._identity.store_id, self._seen)
+            expected = ExpectedStore(self.identity.cluster_id, self.identity.store_id, self._seen)
             error = StoreReplaced(
                 f"{failure}, but the node expects {expected} or later: {_WHAT_TO_DO}"
             )

@@ -56,7 +56,6 @@ from doorkeeper.server.state.store import (
     OutcomeUnknown,
     StorageError,
     Store,
-    StoreIdentity,
     StoreReplaced,
 )
 
@@ -97,8 +96,8 @@ class SqliteStore(Store, Lease):
         self._lock = lock
         self._path = path
         self._identity_file = identity_file
-        self._identity = identity_of(connection)
-        self._revision = schema.last_revision(connection)
+        self.identity = identity_of(connection)
+        self.revision = schema.last_revision(connection)
         self._connection = connection
         self._upkeep = Upkeep(connection, now_ms=now_ms, retention_days=retention_days)
         self._now_ms = now_ms
@@ -185,15 +184,6 @@ class SqliteStore(Store, Lease):
             )
             undo.pop_all()
         return store
-
-    @property
-    def identity(self) -> StoreIdentity:
-        return self._identity
-
-    @property
-    def revision(self) -> int:
-        """Return the newest revision when the store was opened; 0 in a new store."""
-        return self._revision
 
     @property
     def unavailable(self) -> str | None:
@@ -415,7 +405,7 @@ class SqliteStore(Store, Lease):
             check_integrity(fresh, self._path)
             digest.check(fresh, self._path)
             store_id = str(schema.meta(fresh, "store_id"))
-            actual = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
+            actual = ExpectedStore(self.identity.cluster_id, store_id, schema.last_revision(fresh))
             check_expected_store(
                 self._identity_file.path,
                 str(self._path),

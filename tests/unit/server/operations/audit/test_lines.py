@@ -1,12 +1,11 @@
-"""doorkeeper.server.operations.audit.lines: numbers, times, JSON."""
+"""doorkeeper.server.operations.audit.queue: numbers, times, JSON."""
 
 from __future__ import annotations
 
 import json
 
 from doorkeeper.server.operations.audit.events import Reload, Stop
-from doorkeeper.server.operations.audit.lines import Lines
-from doorkeeper.server.operations.audit.queue import QueuedEvents
+from doorkeeper.server.operations.audit.queue import Lines, QueuedEvents
 
 
 def stop() -> Stop:

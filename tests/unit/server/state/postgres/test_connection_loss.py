@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
-from doorkeeper.server.state.postgres.connection_loss import close_connection
+from doorkeeper.server.state.postgres.connecting import close_connection
 from testkit.edge import PATIENCE_S
 from testkit.tcp_proxy import TcpProxy
 
