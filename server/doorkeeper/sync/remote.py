@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from msgspec import Struct
 
 from doorkeeper.acls.filters import known_bindings
-from doorkeeper.acls.live_changes import LiveCluster, binding_text
+from doorkeeper.acls.live_changes import LiveCluster, Stage, binding_text
 from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter, ResourcePatternFilter, exactly
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import RETRIABLE, AdminClient
@@ -23,10 +23,9 @@ from doorkeeper.sync.drift import NO_BINDINGS, AclDrift, compare
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.base.errors import ApiError
@@ -50,6 +49,9 @@ _FACTS_S: Final = 60.0
 # A broker looks at each of its ACLs for each filter: so many cost it as much as a description of
 # all ACLs, which also shows the changes of others.
 FEW: Final = 8
+
+_NEWS_S: Final = 1.0
+"""So often a pause between two batches asks whether there is news."""
 
 FAILURES: Final = (ClientError, OSError, ValueError)
 """Why a cluster cannot be read or changed; the texts have no secrets."""
@@ -118,6 +120,9 @@ class RemoteCluster:
         self._facts_s = 0.0
         self._drifts: dict[int, tuple[bytes, AclDrift]] = {}
         self._turn = 0
+        self._clock = asyncio.get_running_loop().time
+        self._next_s = 0.0
+        """When the rate allows the next batch."""
         self.cluster_id = config.cluster
         """The id of the cluster, from its entry or its first answer; empty before it."""
         self.listed: tuple[int, ...] = ()
@@ -214,29 +219,35 @@ class RemoteCluster:
 
         return dict(await asyncio.gather(*map(one, brokers)))
 
-    async def send(self, stages: Sequence[Stage]) -> AsyncGenerator[SentBatch, None]:
-        """Make changes in batches, at the configured rate; yield the result of each batch.
-
-        A batch is sent after the answer to the one before. After an error it is unknown whether
-        the batch was applied.
-        """
-        size, rate = self._config.batch, self._config.rate
+    def batches(self, stages: Sequence[Stage]) -> Iterator[Stage]:
+        """Yield the stages in parts that one request takes."""
+        size = self._config.batch
         for adds, bindings in stages:
             for at in range(0, len(bindings), size):
-                # Each time: whatever has this address now must be the cluster that was read.
-                await self.brokers()
-                batch = bindings[at : at + size]
-                results = zip(batch, await self._change(adds, batch), strict=True)
-                errors = {binding: error for binding, error in results if error is not None}
-                # An answer for want of time is none: the next reading shows what was done.
-                if late := [str(error) for error in errors.values() if error.code in RETRIABLE]:
-                    raise ClientError(late[0])
-                refused = frozenset(errors)
-                if any(error.code in _OF_ALL for error in errors.values()):
-                    refused = refused.union(*(stage.bindings for stage in stages))
-                yield SentBatch(adds, frozenset(batch) - errors.keys(), refused, _refusal(errors))
-                if rate:
-                    await asyncio.sleep(len(batch) / rate)
+                yield Stage(adds, bindings[at : at + size])
+
+    async def wait_for_rate(self, has_news: Callable[[], bool]) -> None:
+        """Wait as long as the rate says after the batch before, or until there is news."""
+        # The news is what the store says when it is asked: there is no event for it.
+        while (left_s := self._next_s - self._clock()) > 0 and not has_news():  # noqa: ASYNC110
+            await asyncio.sleep(min(left_s, _NEWS_S))
+
+    async def send(self, batch: Stage, stages: Sequence[Stage]) -> SentBatch:
+        """Make one batch of the changes in ``stages``; after an error its outcome is unknown."""
+        # Each time: whatever has this address now must be the cluster that was read.
+        await self.brokers()
+        adds, bindings = batch
+        results = zip(bindings, await self._change(adds, bindings), strict=True)
+        if self._config.rate:
+            self._next_s = self._clock() + len(bindings) / self._config.rate
+        errors = {binding: error for binding, error in results if error is not None}
+        # An answer for want of time is none: the next reading shows what was done.
+        if late := [str(error) for error in errors.values() if error.code in RETRIABLE]:
+            raise ClientError(late[0])
+        refused = frozenset(errors)
+        if any(error.code in _OF_ALL for error in errors.values()):
+            refused = refused.union(*(stage.bindings for stage in stages))
+        return SentBatch(adds, frozenset(bindings) - errors.keys(), refused, _refusal(errors))
 
     async def _change(self, adds: bool, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         if adds:

@@ -7,7 +7,7 @@ it. Of an unknown outcome nothing is concluded: the next reading decides.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec.structs import replace
@@ -39,12 +39,13 @@ from doorkeeper.sync.states import Event, Role, State, next_state
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State as StoreState
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
-    from doorkeeper.sync.remote import Answers, SentBatch
+    from doorkeeper.sync.remote import Answers
 
 
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
@@ -54,6 +55,7 @@ _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, *(0.2,) * 50)
 _WHOLE_S: Final = 60.0
 """After so long one broker is read as a whole also while the log is followed and has no changes."""
 
+_UNREAD: Final = "not read yet"
 _WAITS: Final = "not read yet: it waits for the clusters of a lower order, or for the store"
 
 # Most failures are a connection that ended: the first attempts follow at once.
@@ -100,7 +102,7 @@ class ClusterSynchronization(OwnTask):
         """The changes that are not made, and why."""
         self.read_s = 0.0
         """When the cluster was read, or was known to be as it should be."""
-        self.unread = "not read yet"
+        self.unread = _UNREAD
         """Why nothing is known of the cluster; empty once it was read."""
         self._whole_s = 0.0
         """When a broker was asked for all ACLs."""
@@ -210,6 +212,8 @@ class ClusterSynchronization(OwnTask):
             if self.unread:
                 self.unread = _WAITS
             return Event.NO_TARGET
+        if self.unread:
+            self.unread = _UNREAD
         await self._follow(goal)
         if not self.is_holder:
             return Event.OTHER_HOLDER
@@ -353,14 +357,11 @@ class ClusterSynchronization(OwnTask):
     async def _send(self) -> Event:
         drift, change, event = self._known, self._change, Event.SENT
         done: dict[bool, set[AclBinding]] = {True: set(), False: set()}
-        self.enforcement.send(change.stages, self._clock())
         try:
-            async with aclosing(self.remote.send(change.stages)) as batches:
-                async for batch in batches:
-                    done[batch.adds] |= batch.taken
-                    event = await self._take(batch)
-                    if event is not Event.SENT:
-                        break
+            for batch in self.remote.batches(change.stages):
+                event = await self._send_batch(batch, done)
+                if event is not Event.SENT:
+                    break
         finally:
             # Also of a part, where the cluster fails or the server stops.
             if sent := AclDrift(frozenset(done[True]), frozenset(done[False])):
@@ -369,23 +370,32 @@ class ClusterSynchronization(OwnTask):
             self._hold(change.held, drift)
         return event
 
-    async def _take(self, batch: SentBatch) -> Event:
-        """Take the result of one batch; return whether others follow, or why not."""
-        self._drift = self._known.after(batch.taken, NO_DRIFT)
-        self.enforcement.record(batch.taken)
+    async def _send_batch(self, batch: Stage, done: dict[bool, set[AclBinding]]) -> Event:
+        """Send one batch; return whether others follow, or why not."""
+        await self.remote.wait_for_rate(self._is_overtaken)
+        if self._is_overtaken():
+            return Event.OVERTAKEN
+        self.enforcement.send((batch,), self._clock())
+        sent = await self.remote.send(batch, self._change.stages)
+        done[sent.adds] |= sent.taken
+        self._drift = self._known.after(sent.taken, NO_DRIFT)
+        self.enforcement.record(sent.taken)
+        if sent.refused:
+            self.enforcement.refuse(sent.refused, sent.refusal, self._clock())
         # Another node may have got the lease while this one was frozen.
         # Batches that were sent already are part of the next reading of the other node.
         if not await self._lease.keep():
             self.is_holder = False
             return Event.OTHER_HOLDER
-        if batch.refused:
-            self.enforcement.refuse(batch.refused, batch.refusal, self._clock())
-            return Event.REFUSED
-        # At a low rate a revocation must not wait for hours of other changes. Without a target the
-        # store is lost, or may be old.
+        return Event.REFUSED if sent.refused else Event.SENT
+
+    def _is_overtaken(self) -> bool:
+        """Return whether other ACLs are desired by now: at a low rate a change takes hours.
+
+        Without a target the store is lost, or may be old.
+        """
         goal, state = self._fleet.target_of(self.config), self._desired.state
-        is_same = goal is not None and state is not None and goal.acls is state.acls
-        return Event.SENT if is_same else Event.OVERTAKEN
+        return goal is None or state is None or goal.acls is not state.acls
 
     def _owner_hold(self, drift: AclDrift) -> tuple[Held, ...]:
         return (Held(Rule.OWNER, drift.parts, self._refusal),) if self._refusal else ()

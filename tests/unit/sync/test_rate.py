@@ -31,7 +31,7 @@ def kafka() -> Iterator[DoorkeeperServer]:
 
 
 @pytest.mark.parametrize(
-    ("rate", "pauses_s"), [(0, []), (10, [1.0, 1.0, 0.5]), (100, [0.1, 0.1, 0.05])]
+    ("rate", "pauses_s"), [(0, []), (10, [1.0, 1.0]), (100, [0.1, 0.1]), (5, [1.0] * 4)]
 )
 async def test_change_rate_is_limited(
     kafka: DoorkeeperServer, rate: int, pauses_s: list[float], monkeypatch: pytest.MonkeyPatch
@@ -44,9 +44,23 @@ async def test_change_rate_is_limited(
     remote = RemoteCluster(config, set())
     monkeypatch.setattr(remote_module, "asyncio", SimpleNamespace(sleep=clock.sleep))
 
-    done_s = [clock.now_s async for _ in remote.send([*stages(BINDINGS[5:], BINDINGS[:5])])]
+    remote._clock = clock
+    planned = [*stages(BINDINGS[5:], BINDINGS[:5])]
+
+    done_s = []
+    for batch in remote.batches(planned):
+        await remote.wait_for_rate(lambda: False)
+        await remote.send(batch, planned)
+        done_s.append(clock.now_s)
 
     assert clock.pauses_s == pytest.approx(pauses_s)
-    assert done_s == pytest.approx([0.0, sum(pauses_s[:1]), sum(pauses_s[:2])])
+    half = len(pauses_s) // 2
+    assert done_s == pytest.approx([0.0, sum(pauses_s[:half]), sum(pauses_s)])
+    # Where something else is to be done the pause ends, but the next change waits all the same.
+    if rate:
+        await remote.wait_for_rate(lambda: True)
+        assert clock.pauses_s == pytest.approx(pauses_s)
+        await remote.wait_for_rate(lambda: False)
+        assert sum(clock.pauses_s) == pytest.approx(sum(pauses_s) + 5 / rate)
     await remote.close()
     assert set(kafka.acls()) == set(BINDINGS[5:])

@@ -60,7 +60,7 @@ def _scalar(value: str | float) -> str:
         return value if is_plain else _quoted(value)
     text = json.dumps(value)
     # YAML 1.1 takes 1e-07 and 1e+17 as texts.
-    return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text
+    return text if "." in text or isinstance(value, int) else text.replace("e", ".0e")
 
 
 def _in_list(value: str) -> str:

@@ -137,6 +137,8 @@ class StateLog:
         self._local: dict[str, Any] = {}
         self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
         self._subscribed_kinds: set[Kind] = set()
+        self._prunes_at = BATCH_CHANGES_MAX
+        """The length of the queue at which withdrawn changes leave it."""
         self._submissions = Submissions(store)
         self._batch_of_state = store.batch
         self._can_follow = True
@@ -291,10 +293,13 @@ class StateLog:
             return completion
         submission = Submission(plan, origin, completion)
         queue = self._submissions.queue
-        # Those that were withdrawn must not pile up before it while the disk hangs.
-        while queue and queue[0].completion.done():
-            queue.popleft()
         queue.append(submission)
+        if len(queue) >= self._prunes_at:
+            # Those that were withdrawn must not pile up while the disk hangs.
+            left = [queued for queued in queue if not queued.completion.done()]
+            queue.clear()
+            queue.extend(left)
+            self._prunes_at = max(2 * len(left), BATCH_CHANGES_MAX)
         if self.store.timeout_s is not None:
             self._submissions.limit(submission, self.store.timeout_s)
         if self._tasks:

@@ -183,4 +183,4 @@ def test_the_fast_reader_reads_what_is_written() -> None:
 def test_numbers_stay_numbers(number: float) -> None:
     (text,) = write_items([{"value": number}])
 
-    assert document_of_yaml(text)[0] == {"value": number}
+    assert document_of_yaml(text) == [{"value": number}]

@@ -203,13 +203,14 @@ async def test_withdrawn_changes_do_not_pile_up_behind_a_hanging_commit() -> Non
     store.gate.clear()
     first = submit(log, "a")
     await turns()
-    for _ in range(100):
+    kept = submit(log, "c")
+    for _ in range(3 * module.BATCH_CHANGES_MAX):
         submit(log, "b").cancel()
-    last = submit(log, "c")
+    last = submit(log, "d")
 
-    assert len(log._submissions.queue) == 1
+    assert len(log._submissions.queue) <= module.BATCH_CHANGES_MAX
     store.gate.set()
-    assert await outcomes(first, last) == [1, 2]
+    assert await outcomes(first, kept, last) == [1, 2, 3]
 
 
 async def test_change_cancelled_after_planning_is_made() -> None:

@@ -122,11 +122,12 @@ class Connection(Conversation):
         if known is None or data[:8] + data[12:] != known.request:
             return None
         session = self.session
-        if (
-            known.state is not self.node.state
-            or known.settings is not self.node.settings
-            or self.request_records is not None
-            or (session.expires_s is not None and session.admit(known.api_key, now_s) is not _SERVE)
+        if known.state is not self.node.state or known.settings is not self.node.settings:
+            # Its room is for answers that may be given again.
+            self._keep(None)
+            return None
+        if self.request_records is not None or (
+            session.expires_s is not None and session.admit(known.api_key, now_s) is not _SERVE
         ):
             return None
         decisions = known.decisions

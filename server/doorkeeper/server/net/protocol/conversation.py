@@ -289,7 +289,7 @@ class Conversation:
         that an audit log or an authorizer log would have to be told again.
         """
         # Trailing bytes are counted each time.
-        if not self._is_whole:
+        if not self._is_whole or len(frame) + len(answer) > self._limits.repeated_bytes_max_of_all:
             return None
         node = self.node
         decisions = None
@@ -462,6 +462,7 @@ class Conversation:
             self.answer_codes += codes
         if self.request_records is not None and records:
             self.request_records += records
+        self._is_whole = other._is_whole  # noqa: SLF001 - of its own class
         if large.api.key in REPEATED_APIS:
             self._keep(other.repeatable)
         outcome: Advance = large.outcome()

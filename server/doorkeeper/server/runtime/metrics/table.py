@@ -275,7 +275,8 @@ CLUSTER_READS: Final = _counter(
 # --- the audit log
 
 AUDIT_QUEUED: Final = _gauge(
-    "doorkeeper_audit_queued_events", "Audit events waiting to be written."
+    "doorkeeper_audit_queued_events",
+    "Audit events waiting to be written; one with long names counts as several.",
 )
 AUDIT_WRITTEN: Final = _counter("doorkeeper_audit_written_events_total", "Audit events written.")
 AUDIT_DROPPED: Final = _counter(

@@ -130,7 +130,6 @@ class PostgresStore(Store):
         self._connect = connect
         self._name = name
         self._node_id = node_id
-        self._state = state
         self.revision, self.batch = state.revision, state.batch
         self._unread = dict(state.rows)
         self.identity = identity
