@@ -13,6 +13,7 @@ from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.repositories import sessions
+from doorkeeper.client import nodes
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.errors import ClientError
 from testkit.acl import READ, allow, deny, topic
@@ -44,6 +45,7 @@ class Cluster:
         self.acls: set[AclBinding] = set()
         self.is_open: bool | Exception | None = False
         self.level = 33
+        self.id = "a"
         self.refused: dict[AclBinding, ApiError] = {}
         self.sent: list[AclBinding] = []
         self._folder = folder
@@ -57,6 +59,7 @@ class Cluster:
             "create_acls",
             "delete_acls",
             "metadata_version",
+            "cluster",
         ):
             monkeypatch.setattr(AdminClient, name, self._method(name))
 
@@ -95,6 +98,9 @@ class Cluster:
 
     def _metadata_version(self) -> int:
         return self.level
+
+    def _cluster(self) -> nodes.Cluster:
+        return nodes.Cluster(self.id, 1, {})
 
     async def _is_open_by_default(self, _client: AdminClient) -> bool | None:
         if isinstance(self.is_open, Exception):
@@ -289,3 +295,20 @@ def test_login_does_not_delete_its_own_user(
     assert deleted == ["SCRAM-SHA-256", "SCRAM-SHA-256", "SCRAM-SHA-512"]
     changed = run("set-password", "ops", "--password-file", "-")
     assert (changed.exit_code, "update the file of --command-config" in changed.stderr) == (0, True)
+
+
+def test_plan_is_bound_to_the_cluster_behind_its_address(cluster: Cluster, tmp_path: Path) -> None:
+    """Removals that another cluster does not have would end with "No changes" there."""
+    cluster.acls = {OPS, T}
+    kept = str(tmp_path / "kept.plan")
+    cluster.run("plan", cluster.file(OPS), "--whole", "--out", kept)
+    cluster.id, cluster.acls = "b", {OPS}
+
+    other = cluster.run("apply", kept, "--plan", "--yes")
+    cluster.id, cluster.acls = "a", {OPS, T}
+    same = cluster.run("apply", kept, "--plan", "--yes")
+
+    assert other.exit_code == 1
+    assert "found cluster b; the plan was made for cluster a; to apply it" in other.stderr
+    assert same.stderr == "doorkeeper: 0 added, 1 removed\n"
+    assert cluster.acls == {OPS}
