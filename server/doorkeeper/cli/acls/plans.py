@@ -55,13 +55,15 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.entities.plan import EntityChange
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.plan_application import Outcome
+    from doorkeeper.acls.plan_application import Failed, Outcome
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.json_records.sets import Applied, Changes, Failure
     from doorkeeper.cli.json_records.sets import Side as SideRecord
     from doorkeeper.cli.repositories.repository import AclRepository
     from doorkeeper.cli.repositories.sessions import ClusterSession
+
+    RefusedChange = tuple[EntityChange, ApiError]
 
 
 _HELD_BACK: Final = "not removed, because earlier changes failed"
@@ -246,11 +248,11 @@ def apply_plan(
     try:
         plan, entities, outcome = asyncio.run(apply_())
     except RepositoryError as error:
-        fail([*error.problems, *progress_.lines()])
+        fail([*error.problems, *progress_.lines(), *progress_.refusals()])
     except PlanError as error:
         fail_without_plan(error)
     except KeyboardInterrupt:
-        end_interrupted(*(progress_.lines() or [NOTHING_CHANGED]))
+        progress_.end_interrupted()
     if not shows:
         show_json(record_of(plan, entities, outcome, dry_run=dry_run))
     if outcome is not None:
@@ -315,7 +317,7 @@ class _Outcome(Struct, frozen=True):
 
     acls: Outcome
     entities: int
-    failed: tuple[tuple[EntityChange, ApiError], ...]
+    failed: tuple[RefusedChange, ...]
     held_back: tuple[EntityChange, ...] = ()
 
 
@@ -325,20 +327,24 @@ def _report(outcome: _Outcome) -> None:
     if outcome.entities:
         text += f"; {outcome.entities} topics, users and quotas created, changed or removed"
     say(text)
-    problems = [f"{line_of(change)}: {error}" for change, error in outcome.failed]
-    # One fault of the cluster, not one of each row.
-    fault = missing_authorizer(failure.error for failure in acls.failed)
-    if fault is not None:
-        problems.append(f"{acls.failed[0].error} ({len(acls.failed)} ACLs): {fault}")
-    else:
-        problems += [
-            f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
-            for failure in acls.failed
-        ]
+    problems = _refusal_lines(outcome.failed, acls.failed)
     problems += [f"skipped after the failure: {held.reason}" for held in acls.held]
     problems += [f"{line_of(change)}: {_HELD_BACK}" for change in outcome.held_back]
     if problems:
         fail(problems)
+
+
+def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) -> list[str]:
+    """Return the changes that the target refused, a line each."""
+    problems = [f"{line_of(change)}: {error}" for change, error in entities]
+    # One fault of the cluster, not one of each row.
+    fault = missing_authorizer(failure.error for failure in acls)
+    if fault is not None:
+        return [*problems, f"{acls[0].error} ({len(acls)} ACLs): {fault}"]
+    return problems + [
+        f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
+        for failure in acls
+    ]
 
 
 class _Work(Struct, frozen=True):
@@ -354,11 +360,12 @@ async def _apply_all(
     work: _Work, session: ClusterSession, passwords: Mapping[str, str], progress_: _Progress
 ) -> _Outcome:
     phases = Phases.of(work.entities)
-    failed: list[tuple[EntityChange, ApiError]] = []
+    failed: list[RefusedChange] = []
 
     async def change(changes: Sequence[EntityChange]) -> None:
-        failed.extend(await alter(session, changes, passwords))
-        progress_.add(len(changes))
+        refused = await alter(session, changes, passwords)
+        failed.extend(refused)
+        progress_.add_entities(len(changes) - len(refused), refused)
 
     await change(phases.first)
     outcome = await apply(
@@ -366,7 +373,7 @@ async def _apply_all(
         session,
         work.present,
         work.rules,
-        progress_.update,
+        progress_.add_acls,
         lambda: change(phases.quotas),
     )
     # Records and passwords do not come back, so they go last, and only if all else was done.
@@ -419,34 +426,51 @@ def _new_plan(
 
 
 class _Progress:
-    """The number of changes that were made."""
+    """The number of changes that were made, and those that were refused."""
 
     def __init__(self) -> None:
-        self._acls, self._others, self._whole = 0, 0, 0
+        self._made, self._whole = 0, 0
+        self._acls: list[Failed] = []
+        self._entities: list[RefusedChange] = []
         self._shown: Progress | None = None
 
     def start(self, plan: Plan, entities: EntityPlan, shown: Progress) -> None:
         self._shown = shown
         self._whole = len(plan.added) + len(plan.removed) + len(entities.changes)
 
-    def update(self, done: int, whole: int) -> None:
-        """Note that so many ACLs are changed of all."""
-        del whole
-        self._acls = done
-        if self._shown is not None:
-            self._shown.count(self._acls + self._others, self._whole)
+    def add_acls(self, made: int, refused: Sequence[Failed]) -> None:
+        """Note that so many more ACLs are changed, and some refused."""
+        self._acls += refused
+        self._add(made)
 
-    def add(self, count: int) -> None:
-        """Note that so many more topics, users and quotas are changed."""
-        self._others += count
+    def add_entities(self, made: int, refused: Sequence[RefusedChange]) -> None:
+        """Note that so many more topics, users and quotas are changed, and some refused."""
+        self._entities += refused
+        self._add(made)
+
+    def _add(self, made: int) -> None:
+        self._made += made
+        if self._shown is not None:
+            done = self._made + len(self._acls) + len(self._entities)
+            self._shown.count(done, self._whole)
 
     def lines(self) -> list[str]:
         """Return how far an interrupted plan got; nothing before it was started."""
         if not self._whole:
             return []
         # The server may have made the changes of the request that got no answer.
-        done = f"at least {self._acls + self._others} of {self._whole} changes were made"
+        done = f"at least {self._made} of {self._whole} changes were made"
         return [f"{done}; run the same command again to make the rest"]
+
+    def end_interrupted(self) -> NoReturn:
+        """End the process after Ctrl-C, with what was refused and how far the plan got."""
+        for line in self.refusals():
+            say(line)
+        end_interrupted(*(self.lines() or [NOTHING_CHANGED]))
+
+    def refusals(self) -> list[str]:
+        """Return a line for each change that was refused before the end."""
+        return _refusal_lines(self._entities, self._acls)
 
 
 def fail_without_plan(error: PlanError) -> NoReturn:
