@@ -34,7 +34,9 @@ class Selector(Struct, frozen=True, kw_only=True):
     """Selects the owned bindings: those that match every part; an empty part matches all.
 
     ``prefixes`` are prefixes of resource names: a pattern is owned if all names that it covers have
-    one.
+    one. They select CLUSTER only if ``resource_types`` has it: nobody chose the name
+    ``kafka-cluster``, and a prefix of it that a team owns would take the ACLs of brokers and
+    administrators with it.
     """
 
     prefixes: tuple[str, ...] = ()
@@ -43,18 +45,29 @@ class Selector(Struct, frozen=True, kw_only=True):
 
     def selects(self, binding: AclBinding) -> bool:
         pattern, entry = binding
-        every = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
         return (
-            (not self.prefixes or (not every and pattern.name.startswith(self.prefixes)))
+            (not self.prefixes or self._is_prefixed(pattern))
             and (not self.principals or entry.principal in self.principals)
             and (not self.resource_types or pattern.resource_type in self.resource_types)
         )
+
+    @property
+    def _may_select_cluster(self) -> bool:
+        return not self.prefixes or ResourceType.CLUSTER in self.resource_types
+
+    def _is_prefixed(self, pattern: ResourcePattern) -> bool:
+        if pattern.resource_type is ResourceType.CLUSTER and not self._may_select_cluster:
+            return False
+        every = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
+        return not every and pattern.name.startswith(self.prefixes)
 
     def overlap(self, other: Selector) -> Selector | None:
         """Return the part that both select; None if there is no such binding."""
         prefixes = _common_prefixes(self.prefixes, other.prefixes)
         principals = _common(self.principals, other.principals)
         types = _common(self.resource_types, other.resource_types)
+        if types and not (self._may_select_cluster and other._may_select_cluster):
+            types = types - {ResourceType.CLUSTER} or None
         if prefixes is None or principals is None or types is None:
             return None
         return Selector(prefixes=prefixes, principals=principals, resource_types=types)

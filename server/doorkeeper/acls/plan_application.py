@@ -79,18 +79,17 @@ async def apply(
     target: Target,
     present: Iterable[AclBinding],
     rules: Rules,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_batch: Callable[[int, Sequence[Failed]], None] | None = None,
     between: Callable[[], Awaitable[None]] | None = None,
 ) -> Outcome:
     """Apply what the rules permit of a plan, for the present ACLs.
 
-    ``on_progress`` gets the numbers of finished and of all items. ``between`` is called after the
-    additions, before the removals.
+    ``on_batch`` gets the number of items of each batch that were applied, and the refused ones.
+    ``between`` is called after the additions, before the removals.
 
     Raises:
-        Exception: any exception of the target; the batches before it are applied.
+        Exception: any exception of the target; only ``on_batch`` knows of the batches before it.
     """
-    whole, done = len(plan.added) + len(plan.removed), 0
     counts = [0, 0]
     there = set(present)
     failed: dict[AclBinding, Failed] = {}
@@ -106,15 +105,16 @@ async def apply(
             for start in range(0, len(bindings), BATCH):
                 batch = bindings[start : start + BATCH]
                 errors = await (target.add if adds else target.remove)(batch)
-                for binding, error in zip(batch, errors, strict=True):
-                    if error is not None:
-                        failed[binding] = Failed(binding, adds, error)
-                        continue
-                    counts[not adds] += 1
-                    there.symmetric_difference_update((binding,))
-                done += len(batch)
-                if on_progress is not None:
-                    on_progress(done, whole)
+                refused = [
+                    Failed(binding, adds, error)
+                    for binding, error in zip(batch, errors, strict=True)
+                    if error is not None
+                ]
+                failed.update((one.binding, one) for one in refused)
+                counts[not adds] += len(batch) - len(refused)
+                there.symmetric_difference_update(set(batch) - failed.keys())
+                if on_batch is not None:
+                    on_batch(len(batch) - len(refused), refused)
             if len(failed) > refusals:
                 break
         else:

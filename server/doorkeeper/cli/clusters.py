@@ -31,7 +31,7 @@ from doorkeeper.cli.json_records.stores import (
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
-from doorkeeper.cli.terminal import fail, paint, printable, show_result
+from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option, with_options
@@ -117,9 +117,13 @@ def show_status(
 ) -> None:
     """Show which brokers enforce the ACLs of the store."""
     clusters = _clusters_of(server, names)
-    chosen = (
-        clusters if revision is None else [cluster for cluster in clusters if cluster.is_enforced]
-    )
+    chosen = clusters
+    if revision is not None:
+        chosen = [cluster for cluster in clusters if cluster.is_enforced]
+        names_ = ", ".join(printable(cluster.name) for cluster in clusters)
+        Examined(
+            len(chosen), f"--wait needs a cluster with mode: enforce; found only others: {names_}"
+        ).fail_if_nothing()
     ends_s = time.monotonic() + timeout_s
 
     async def look() -> tuple[Desired, list[ClusterComparison]]:
@@ -165,18 +169,27 @@ def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
         "nothing was compared: neither the store nor the clusters have ACLs in the scope",
     )
     records = [comparison.record(desired.revision) for comparison in comparisons]
-    store = f"revision {desired.revision} of the store"
-    lines = []
-    for comparison, drift in zip(comparisons, numbers, strict=True):
-        name = printable(comparison.config.name)
-        if comparison.failure:
-            lines.append(f"{name}: {paint(printable(comparison.failure), 'red')}")
-        lines += _change_lines(comparison)
-        if not comparison.failure:
-            lines.append(f"{name}: {numbers_of_difference(drift, name, store)}")
-    show_result(output, ClusterDrift(clusters=records, examined=examined.number), lines)
+    lines = [
+        _drift_lines(comparison, drift, desired.revision)
+        for comparison, drift in zip(comparisons, numbers, strict=True)
+    ]
+    record = ClusterDrift(clusters=records, examined=examined.number)
+    show_result(output, record, [*chain(*lines)])
     _end(comparisons)
     examined.fail_if_nothing()
+
+
+def _drift_lines(comparison: ClusterComparison, drift: Plan, revision: int | None) -> Iterator[str]:
+    """Yield why brokers cannot be compared or differ from each other, then the common drift."""
+    name = printable(comparison.config.name)
+    reasons = _failures(comparison, with_common_drift=False)
+    for reason in reasons:
+        yield f"{name}: {paint(printable(reason), 'red')}"
+    yield from _change_lines(comparison)
+    # "No difference" is said only of a cluster that is in force on all brokers.
+    if drift or not reasons:
+        store = f"revision {revision} of the store"
+        yield f"{name}: {numbers_of_difference(drift, name, store)}"
 
 
 def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
@@ -211,6 +224,8 @@ def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
             fail(f"{comparison.config.name}: {text}" for text in _failures(comparison))
+        for text in _failures(comparison, with_common_drift=False):
+            say(f"{comparison.config.name}: {text}")
     clusters: list[Adoption] = [
         {
             "name": comparison.config.name,
@@ -354,6 +369,8 @@ def _clusters_of(server: Address, names: Sequence[str]) -> list[ClusterConfig]:
             raise click.BadParameter(
                 f"found {name!r}; allowed: {', '.join(known)}", param_hint="--cluster-name"
             )
+    nothing = f"{clusters_file}: there is nothing to examine: clusters: is empty"
+    Examined(len(clusters), nothing).fail_if_nothing()
     return [known[name] for name in names] or list(clusters)
 
 
@@ -377,12 +394,22 @@ def _status_lines(comparison: ClusterComparison, revision: int | None) -> list[s
     return lines
 
 
-def _failures(comparison: ClusterComparison) -> list[str]:
-    """Return why a cluster does not enforce the desired ACLs."""
+def _failures(comparison: ClusterComparison, *, with_common_drift: bool = True) -> list[str]:
+    """Return why a cluster does not enforce the desired ACLs.
+
+    Without the common drift, brokers that show it and no other are left out.
+    """
     if comparison.failure:
         return [comparison.failure]
-    record = comparison.record(None)["brokers"]
-    texts = [f"broker {broker}: {text}" for broker, text in record.items() if text != "in force"]
+    if not comparison.brokers:
+        return ["the cluster has no brokers at the moment"]
+    common = NO_DRIFT if with_common_drift else comparison.drift
+    texts = [
+        f"broker {broker}: {_broker_text(state)}"
+        for broker, state in comparison.brokers.items()
+        if not isinstance(state, AclDrift)
+        or (state.missing, state.extra) != (common.missing, common.extra)
+    ]
     return [*texts, ignored_text(comparison.ignored)] if comparison.ignored else texts
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acls.model import AclBinding, ResourceType
+from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.plan import (
     Plan,
     PlanError,
@@ -16,7 +16,7 @@ from doorkeeper.acls.plan import (
     with_topic_prefix,
 )
 from testkit import acl_worlds
-from testkit.acl import PREFIXED, READ, allow, group, topic
+from testkit.acl import PREFIXED, READ, allow, cluster, group, topic
 
 A, B, C = (
     allow("a", READ, topic("team-a.orders")),
@@ -74,6 +74,52 @@ def test_wildcard_literal_has_no_owned_prefix() -> None:
     assert not owned.selects(every)
     assert owned.selects(asterisks)
     assert Selector().selects(every)
+
+
+ADMIN = allow("admin", AclOperation.ALTER, cluster(CLUSTER_NAME))
+
+
+@pytest.mark.parametrize("prefix", ["kafka-", "k", "kafka-cluster"])
+def test_prefix_selects_the_cluster_only_with_its_type(prefix: str) -> None:
+    """A team whose topics begin with ``kafka-`` does not own the ACLs of brokers."""
+    named = frozenset({ResourceType.CLUSTER, ResourceType.TOPIC})
+    wild = allow("admin", AclOperation.ALTER, cluster(prefix, PREFIXED))
+
+    assert not Selector(prefixes=(prefix,)).selects(ADMIN)
+    assert not Selector(prefixes=(prefix,)).selects(wild)
+    assert not Selector(prefixes=(prefix,), resource_types=frozenset({ResourceType.TOPIC})).selects(
+        ADMIN
+    )
+    assert Selector(prefixes=(prefix,), resource_types=named).selects(ADMIN)
+    assert Selector(principals=frozenset({"User:admin"})).selects(ADMIN)
+    assert plan([ADMIN, A], [], Selector(prefixes=(prefix,))) == Plan((), (), 0, 2)
+
+
+_SELECTORS = st.builds(
+    lambda prefixes, principals, types: Selector(
+        prefixes=tuple(prefixes), principals=principals, resource_types=types
+    ),
+    st.lists(st.sampled_from(["k", "kafka-", "kafka-c", "t"]), max_size=2),
+    st.frozensets(st.sampled_from(["User:a", "User:b"]), max_size=2),
+    st.frozensets(st.sampled_from([ResourceType.CLUSTER, ResourceType.TOPIC]), max_size=2),
+)
+
+
+@given(_SELECTORS, _SELECTORS)
+def test_overlap_selects_what_both_select(left: Selector, right: Selector) -> None:
+    both = left.overlap(right)
+
+    for name in ("a", "b", "c"):
+        for pattern in (
+            cluster(CLUSTER_NAME),
+            topic("kafka-cluster"),
+            topic("t"),
+            topic("*"),
+            topic("x"),
+        ):
+            binding = allow(name, READ, pattern)
+            is_in_both = left.selects(binding) and right.selects(binding)
+            assert (both is not None and both.selects(binding)) is is_in_both
 
 
 def test_topic_prefix_of_mirrored_cluster() -> None:

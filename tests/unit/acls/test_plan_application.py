@@ -46,15 +46,20 @@ class Hand:
 
 async def test_additions_are_sent_first_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_application, "BATCH", 2)
-    target, told = Hand(refused=B), []
+    target = Hand(refused=B)
+    batches: list[tuple[int, list[Failed]]] = []
 
     outcome = await apply(
-        plan([D], [A, B, C]), target, [D], Rules(), lambda *done: told.append(done)
+        plan([D], [A, B, C]),
+        target,
+        [D],
+        Rules(),
+        lambda made, refused: batches.append((made, list(refused))),
     )
 
     assert target.asked == [("add", (A, B)), ("add", (C,)), ("remove", (D,))]
     assert outcome == Outcome(2, 1, (Failed(B, True, REFUSED),))
-    assert told == [(2, 4), (3, 4), (4, 4)]
+    assert batches == [(1, [Failed(B, True, REFUSED)]), (1, []), (1, [])]
 
 
 async def test_plan_stops_at_unknown_outcome(monkeypatch: pytest.MonkeyPatch) -> None:

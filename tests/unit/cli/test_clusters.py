@@ -11,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.client.errors import ClientError
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.sync.drift import NO_DRIFT, AclDrift
+from doorkeeper.sync.remote import RemoteCluster
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.stores import fill
 from testkit.synchronized import cluster, target
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from doorkeeper.sync.remote import Answers
     from doorkeeper.testing import DoorkeeperServer
 
 ALICE = allow("alice", READ, topic("pay-in"))
@@ -178,3 +182,45 @@ def test_configuration_errors_are_reported(tmp_path: Path) -> None:
     code, _, errors = run("clusters", "status", f"config:{other}")
     assert code == 1
     assert f"{other}: doorkeeper.clusters.file is not set" in errors
+
+
+def test_nothing_to_examine_is_a_failure(config: Path) -> None:
+    """Without clusters, and without one that --wait could wait for."""
+    declare(config.parent, "127.0.0.1:1", mode="observe")
+    code, text, errors = run("clusters", "status", f"config:{config}", "--wait", "2")
+    assert (code, text) == (1, "")
+    assert "--wait needs a cluster with mode: enforce; found only others: a" in errors
+
+    (config.parent / "clusters.yaml").write_text("clusters: []\n")
+    for words in (("clusters", "status"), ("clusters", "drift"), ADOPT):
+        code, text, errors = run(*words, f"config:{config}")
+        assert (code, text) == (1, "")
+        assert "clusters.yaml: there is nothing to examine: clusters: is empty" in errors
+
+
+DENIED = ClientError("CLUSTER_AUTHORIZATION_FAILED")
+LACKS = AclDrift(frozenset({ALICE}), frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("brokers", "said"),
+    [
+        ({1: DENIED, 2: DENIED}, [f"a: broker {broker}: {DENIED}" for broker in (1, 2)]),
+        ({1: NO_DRIFT, 2: DENIED}, [f"a: broker 2: {DENIED}"]),
+        ({1: NO_DRIFT, 2: LACKS}, ["a: broker 2: 1 missing, 0 extra"]),
+        ({}, ["a: the cluster has no brokers at the moment"]),
+    ],
+)
+def test_drift_says_why_it_is_not_in_force(
+    config: Path, monkeypatch: pytest.MonkeyPatch, brokers: Answers, said: list[str]
+) -> None:
+    """A login without DESCRIBE saw "No difference", and status 3."""
+
+    async def answers(_remote: RemoteCluster, _brokers: object) -> Answers:
+        return brokers
+
+    monkeypatch.setattr(RemoteCluster, "compare", answers)
+
+    code, text, _ = run("clusters", "drift", f"config:{config}")
+
+    assert (code, text.splitlines()) == (3, said)

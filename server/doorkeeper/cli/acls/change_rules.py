@@ -63,29 +63,40 @@ class Acceptance(Struct, frozen=True):
 
     ``removals_max`` of None stands for the defaults. With ``any_number`` the removals are named one
     by one, or by the resources in a question.
+
+    Of a saved plan, ``owned`` is the number of ACLs that were owned when it was made, of which its
+    removals are a share, and ``refused`` is what the rules held back then.
     """
 
     accepted: frozenset[Rule] = frozenset()
     removals_max: int | None = None
     any_number: bool = False
-    any_share: bool = False
+    owned: int | None = None
+    refused: tuple[Held, ...] = ()
 
     def rules(self, cluster: LiveCluster, plan: Plan) -> Rules:
         limits = None
         if not self.any_number:
-            limits = RemovalLimits(scope=plan.unchanged + len(plan.removed))
+            owned = plan.unchanged + len(plan.removed) if self.owned is None else self.owned
+            limits = RemovalLimits(scope=owned)
             if self.removals_max is not None:
                 limits = replace(limits, number=self.removals_max, share=1.0)
-            if self.any_share:
-                limits = replace(limits, share=1.0)
         return Rules(cluster, limits, self.accepted)
+
+    def is_accepted(self, rule: Rule) -> bool:
+        return rule in self.accepted or (rule is Rule.SIZE and self.removals_max is not None)
 
 
 class Verdict(Struct, frozen=True):
-    """The rules for a change, and why they refuse it: each a line."""
+    """The rules for a change, and what they hold back of it, which refuses it."""
 
     rules: Rules
-    refusals: tuple[str, ...]
+    held: tuple[Held, ...] = ()
+
+    @property
+    def refusals(self) -> list[str]:
+        """Return why the change is refused: each reason is a line."""
+        return list(map(refusal_of, self.held))
 
     def require(self) -> None:
         """End the process where the change is refused."""
@@ -112,7 +123,15 @@ def judge(
     held = [*change.held]
     if entities is not None and Rule.LOCK_OUT not in acceptance.accepted:
         held += _own_credentials(entities, scram)
-    return Verdict(rules, tuple(map(refusal_of, held)))
+    # What was refused when a plan was made may be judged otherwise by now: by the rights of another
+    # login, or because this one may not read a setting.
+    judged = {one.rule for one in held}
+    held += [
+        one
+        for one in acceptance.refused
+        if one.rule not in judged and not acceptance.is_accepted(one.rule)
+    ]
+    return Verdict(rules, tuple(held))
 
 
 def _own_credentials(entities: EntityPlan, scram: ScramLogin | None) -> Iterator[Held]:

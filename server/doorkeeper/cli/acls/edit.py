@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.listing import resource_text
 from doorkeeper.acls.formats.records import records
-from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.live_changes import OVERRIDES, LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan
@@ -40,6 +41,7 @@ from doorkeeper.cli.acls.options import (
     filters_of,
     force_option,
     listing,
+    named_bindings,
     no_force_option,
     no_principal_option,
     principal_option,
@@ -193,11 +195,17 @@ def add(
             added = dict.fromkeys(binding for some in by_resource.values() for binding in some)
             plan = Plan(tuple(binding for binding in added if binding not in present), (), 0, 0)
             rules = await _permitted(session, present, plan, accepted)
+            sent, without = plan, present
+            if location.address.is_live:
+                # Another broker, or this one a moment later, may not have what is listed: a DENY
+                # that is not sent would not be in force. What exists is created again at no cost.
+                sent, without = Plan(tuple(added), (), 0, 0), present.difference(added)
+                rules = replace(rules, accepted=frozenset(OVERRIDES))
             for misleading in misleading_in(plan.added):
                 say(f"note: {printable(misleading.reason)}; {printable(misleading.advice)}")
             if output != "json":
                 _show_additions(by_resource, present)
-            await _apply(plan, session, present, rules, location, _ADDING)
+            await _apply(sent, session, without, rules, location, _ADDING)
             if output == "json":
                 existing = [binding for binding in added if binding in present]
                 record: Added = {
@@ -277,13 +285,20 @@ def remove(
             removed = tuple(binding for binding in chosen if binding in present)
             if len(removed) != len(chosen):
                 say(unknown_note(len(chosen) - len(removed)))
-            plan = Plan((), removed, 0, 0)
-            rules = await _permitted(session, present, plan, accepted)
-            await _apply(plan, session, present, rules, location, _REMOVING)
-            for note in removal_notes(confirmed, present, removed):
+            # A broker that lags does not list all ACLs: those that the command line names one by
+            # one are deleted, and judged, as if it did.
+            unlisted = named_bindings(confirmed) - present if location.address.is_live else set()
+            plan = Plan((), tuple(sorted((*removed, *unlisted))), 0, 0)
+            before = present.union(unlisted)
+            rules = await _permitted(session, before, plan, accepted)
+            await _apply(plan, session, before, rules, location, _REMOVING)
+            deleted = [binding for binding in plan.removed if binding in session.deleted]
+            if lagging := unlisted.intersection(deleted):
+                say(f"note: ACLs that were deleted, but not listed: {len(lagging)}")
+            for note in removal_notes(confirmed, present.union(lagging), deleted):
                 say(note)
             if output == "json":
-                record: Removed = {"removed": list(records(removed))}
+                record: Removed = {"removed": list(records(deleted))}
                 show_json(record)
 
     _run(remove_matching(), location, _REMOVING)

@@ -36,6 +36,7 @@ from doorkeeper.cli.options import RESOURCES, options_of_resources, utf8
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
+from doorkeeper.client.bindings import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -204,6 +205,19 @@ def filters_of(
     """Return the filters for these entries of a resource; without entries, for all of them."""
     entry_filters = [AccessControlEntryFilter(*entry) for entry in entries] or [ANY_BINDING.entry]
     return [AclBindingFilter(pattern, entry) for entry in entry_filters]
+
+
+def named_bindings(
+    by_resource: Mapping[ResourcePatternFilter, Sequence[AccessControlEntry]],
+) -> set[AclBinding]:
+    """Return the ACLs that entries of resources name one by one: no part of them means several."""
+    return {
+        binding
+        for (kind, name, pattern_type), entries in by_resource.items()
+        for entry in entries
+        if name is not None
+        and refusal(binding := AclBinding(ResourcePattern(kind, name, pattern_type), entry)) is None
+    }
 
 
 class Listing(Struct, frozen=True):

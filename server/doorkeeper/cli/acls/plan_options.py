@@ -20,6 +20,7 @@ from doorkeeper.cli.acls.effective import (
     markdown_of_difference,
     record_of_difference,
 )
+from doorkeeper.cli.acls.plan_files import document_of_plan
 from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.cli.json_records.sets import EffectiveDifference as EffectiveDifferenceRecord
 from doorkeeper.cli.json_records.sets import Plan as PlanRecord
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.entities.plan import EntityPlan
+    from doorkeeper.acls.live_changes import Held
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
     from doorkeeper.cli.acls.effective import EffectiveDifference
@@ -80,7 +82,8 @@ class PlanReport(Struct, frozen=True):
 
     ``summary`` is its last line. ``unowned`` are ACLs that nobody owns, ``effective`` the decisions
     that change, ``rules`` the checks of --assert: what was asked for, or None. ``widening`` is what
-    --fail-on widening fails for. ``policy`` is that of the rules.
+    --fail-on widening fails for. ``policy`` is that of the rules. ``refused`` is what ``apply``
+    refuses it for.
     """
 
     plan: Plan
@@ -93,6 +96,7 @@ class PlanReport(Struct, frozen=True):
     widening: tuple[EffectiveChange, ...] = ()
     rules: RuleChecks | None = None
     policy: EffectivePolicy | None = None
+    refused: tuple[Held, ...] = ()
 
     def show(self, output: str) -> None:
         """Print it in a format of ``plan_output_option``."""
@@ -124,7 +128,7 @@ class PlanReport(Struct, frozen=True):
             yield from ("", *self.rules.markdown(), "", *code_block(self.policy.lines(), "text"))
 
     def _record(self) -> PlanRecord:
-        document = acl_plans.document_of_plan(self.plan, *self.sides, self.entities)
+        document = document_of_plan(self.plan, *self.sides, self.entities, self.refused)
         if self.unowned is not None:
             document["unowned"] = list(records(self.unowned))
         if self.effective is not None:

@@ -1,28 +1,20 @@
-"""Plans: printed, kept in files, and applied.
+"""Plans: printed and applied. ``plan_files`` keeps them in files.
 
-    + User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
-    - User:bob,TOPIC,PREFIXED,team-,ALL,ALLOW,*
-    Plan for kafka://b:9092, as in acls.yaml: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
-
-A file is JSON: a version, the address that the plan was made for (``place``), the revision of its
-store, the same two of the set that is wanted, and the records of ``acl.formats.records``. Changes
-of topics, users and quotas are in sections of their own: ``entities``.
++ User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
+- User:bob,TOPIC,PREFIXED,team-,ALL,ALLOW,*
+Plan for kafka://b:9092, as in acls.yaml: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from types import NoneType
 from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.acls.filters import known_bindings
-from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.names import FormatError, wrong
-from doorkeeper.acls.formats.records import VERSION, from_document, record_of_changes
+from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan, PlanError
@@ -40,7 +32,6 @@ from doorkeeper.cli.acls.entities import (
     record_of_plan,
     say_staying,
     summary_of,
-    take_plan,
 )
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
@@ -64,17 +55,17 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.entities.plan import EntityChange
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.plan_application import Outcome
+    from doorkeeper.acls.plan_application import Failed, Outcome
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.json_records.sets import Applied, Changes, Failure
-    from doorkeeper.cli.json_records.sets import Plan as PlanRecord
     from doorkeeper.cli.json_records.sets import Side as SideRecord
     from doorkeeper.cli.repositories.repository import AclRepository
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
+    RefusedChange = tuple[EntityChange, ApiError]
 
-# Of the format of the file; a reader refuses any other.
+
 _HELD_BACK: Final = "not removed, because earlier changes failed"
 
 
@@ -168,12 +159,13 @@ def record(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Changes:
 class Side(Struct, frozen=True):
     """One of two sets of ACLs: its address, and the revision of its store, None without one.
 
-    ``name`` is the address as it was given.
+    ``name`` is the address as it was given. ``cluster_id`` is None if it is not known.
     """
 
     address: str
     revision: int | None
     name: str
+    cluster_id: str | None = None
 
     def __str__(self) -> str:
         text = printable(self.name)
@@ -184,78 +176,11 @@ class Side(Struct, frozen=True):
 
 
 def side_of(location: Location, contents: AclContents) -> Side:
-    return Side(location.canonical(), contents.revision, location.name)
+    return Side(location.canonical(), contents.revision, location.name, contents.cluster_id)
 
 
 def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
     show(lines(change_lines(plan, entities), summary(plan, entities)))
-
-
-class SavedPlan(Struct, frozen=True):
-    """The plan of a file, its address and the revision of its store; None where it has none."""
-
-    plan: Plan
-    address: str | None
-    revision: int | None
-    entities: EntityPlan = NO_ENTITIES
-
-
-def text_of(plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENTITIES) -> str:
-    """Return the file of a plan, which makes the present side equal to the wanted one."""
-    document = document_of_plan(plan, present, goal, entities)
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
-def document_of_plan(
-    plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENTITIES
-) -> PlanRecord:
-    document = {
-        **present.record(),
-        "wanted": goal.record(),
-        **record(plan, entities),
-        "examined": examined(plan, entities, present, goal).number,
-    }
-    return cast("PlanRecord", document)
-
-
-def plan_of(text: str) -> SavedPlan:
-    """Return the plan of a file.
-
-    Raises:
-        FormatError: the text is not a plan.
-    """
-    # Editors on Windows begin a file with a byte order mark.
-    document = document_of(text.removeprefix("\ufeff"))
-    if not isinstance(document, dict) or document.get("version") != VERSION:
-        found = document.get("version") if isinstance(document, dict) else document
-        raise wrong(found, f"a plan: a mapping with version {VERSION}")
-    address, revision = document.pop("place", None), document.pop("revision", None)
-    # The origin of the plan and the decisions that it changes are for readers: it is applied
-    # without them.
-    for word in ("wanted", "examined", "unowned", "rules", "effective", "policies"):
-        document.pop(word, None)
-    entities = take_plan(document)
-    if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
-        raise wrong([*document], "version, place, revision, wanted, added, removed, kept, foreign")
-    if not isinstance(address, (str, NoneType)):
-        raise wrong(address, "a string", "place")
-    if not isinstance(revision, (int, NoneType)):
-        raise wrong(revision, "a whole number", "revision")
-    parts = {}
-    for part in ("added", "removed"):
-        try:
-            parts[part] = from_document({"version": 1, "acls": document[part]})
-        except FormatError as error:
-            raise FormatError(f"{part}: {error}") from None
-    # Applied in any order, such a plan would contradict itself.
-    both = sorted(set(parts["added"]) & set(parts["removed"]))
-    if both:
-        raise FormatError(f"added and removed both contain {row(both[0])}")
-    unchanged, foreign = document["kept"], document["foreign"]
-    if not isinstance(unchanged, int) or not isinstance(foreign, int):
-        raise wrong((unchanged, foreign), "whole numbers", "kept, foreign")
-    plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), unchanged, foreign)
-    return SavedPlan(plan, address, revision, entities)
 
 
 def apply_plan(
@@ -267,13 +192,15 @@ def apply_plan(
     asks: bool,
     output: str = "text",
     planner: EntityPlanner = NO_PLANNER,
+    cluster_id: str | None = None,
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
 
     With ``output`` json, what was planned and made is printed afterwards, as one object.
 
     ``planner`` plans the topics, users and quotas beside them. What the rules refuse changes
-    nothing, except for what ``acceptance`` accepts.
+    nothing, except for what ``acceptance`` accepts. With ``cluster_id`` the repository must be of
+    that cluster.
 
     An error ends the process; the message says how many changes were made, because the same
     command makes the remaining ones.
@@ -286,6 +213,7 @@ def apply_plan(
         if dry_run:
             with progress(f"reading {repository.address}"):
                 contents = await repository.read()
+            _require_cluster(repository, cluster_id, contents.cluster_id)
             report_unknown(contents)
             entities = await planner.plan_at(repository)
             plan = _new_plan(make_plan, contents.bindings, entities, shows=shows)
@@ -294,6 +222,7 @@ def apply_plan(
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
         async with repository.change(create=True) as session:
+            await _require_cluster_of(session, repository, cluster_id)
             with progress(f"reading {repository.address}"):
                 present = await session.find([ANY_BINDING])
             known = known_bindings(present)
@@ -319,15 +248,38 @@ def apply_plan(
     try:
         plan, entities, outcome = asyncio.run(apply_())
     except RepositoryError as error:
-        fail([*error.problems, *progress_.lines()])
+        fail([*error.problems, *progress_.lines(), *progress_.refusals()])
     except PlanError as error:
         fail_without_plan(error)
     except KeyboardInterrupt:
-        end_interrupted(*(progress_.lines() or [NOTHING_CHANGED]))
+        progress_.end_interrupted()
     if not shows:
         show_json(record_of(plan, entities, outcome, dry_run=dry_run))
     if outcome is not None:
         _report(outcome)
+
+
+async def _require_cluster_of(
+    session: ClusterSession, repository: AclRepository, expected: str | None
+) -> None:
+    if expected is not None:
+        _require_cluster(repository, expected, await session.cluster_id())
+
+
+def _require_cluster(repository: AclRepository, expected: str | None, found: str | None) -> None:
+    """Refuse another cluster than that of a saved plan; None as ``expected`` permits any.
+
+    An address may lead to another cluster than when the plan was made.
+
+    Raises:
+        RepositoryError: it is another one.
+    """
+    if expected is not None and found != expected:
+        raise RepositoryError(
+            f"{repository.address}: found cluster {found or '(unknown)'}; the plan was made for"
+            f" cluster {expected}; to apply it anyway, add --other-address",
+            NOTHING_CHANGED,
+        )
 
 
 def record_of(
@@ -365,7 +317,7 @@ class _Outcome(Struct, frozen=True):
 
     acls: Outcome
     entities: int
-    failed: tuple[tuple[EntityChange, ApiError], ...]
+    failed: tuple[RefusedChange, ...]
     held_back: tuple[EntityChange, ...] = ()
 
 
@@ -375,20 +327,24 @@ def _report(outcome: _Outcome) -> None:
     if outcome.entities:
         text += f"; {outcome.entities} topics, users and quotas created, changed or removed"
     say(text)
-    problems = [f"{line_of(change)}: {error}" for change, error in outcome.failed]
-    # One fault of the cluster, not one of each row.
-    fault = missing_authorizer(failure.error for failure in acls.failed)
-    if fault is not None:
-        problems.append(f"{acls.failed[0].error} ({len(acls.failed)} ACLs): {fault}")
-    else:
-        problems += [
-            f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
-            for failure in acls.failed
-        ]
+    problems = _refusal_lines(outcome.failed, acls.failed)
     problems += [f"skipped after the failure: {held.reason}" for held in acls.held]
     problems += [f"{line_of(change)}: {_HELD_BACK}" for change in outcome.held_back]
     if problems:
         fail(problems)
+
+
+def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) -> list[str]:
+    """Return the changes that the target refused, a line each."""
+    problems = [f"{line_of(change)}: {error}" for change, error in entities]
+    # One fault of the cluster, not one of each row.
+    fault = missing_authorizer(failure.error for failure in acls)
+    if fault is not None:
+        return [*problems, f"{acls[0].error} ({len(acls)} ACLs): {fault}"]
+    return problems + [
+        f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
+        for failure in acls
+    ]
 
 
 class _Work(Struct, frozen=True):
@@ -404,11 +360,12 @@ async def _apply_all(
     work: _Work, session: ClusterSession, passwords: Mapping[str, str], progress_: _Progress
 ) -> _Outcome:
     phases = Phases.of(work.entities)
-    failed: list[tuple[EntityChange, ApiError]] = []
+    failed: list[RefusedChange] = []
 
     async def change(changes: Sequence[EntityChange]) -> None:
-        failed.extend(await alter(session, changes, passwords))
-        progress_.add(len(changes))
+        refused = await alter(session, changes, passwords)
+        failed.extend(refused)
+        progress_.add_entities(len(changes) - len(refused), refused)
 
     await change(phases.first)
     outcome = await apply(
@@ -416,7 +373,7 @@ async def _apply_all(
         session,
         work.present,
         work.rules,
-        progress_.update,
+        progress_.add_acls,
         lambda: change(phases.quotas),
     )
     # Records and passwords do not come back, so they go last, and only if all else was done.
@@ -449,7 +406,7 @@ async def verdict_of(
         policy = contents.policy if contents.authorizer is None else None
         cluster = live_cluster_of(networks=contents.networks, policy=policy)
     else:
-        return Verdict(Rules(), ())
+        return Verdict(Rules())
     say_host_notes(plan, networks=cluster.matches_networks)
     return judge(acceptance, cluster, contents.bindings, plan, entities, scram)
 
@@ -469,34 +426,51 @@ def _new_plan(
 
 
 class _Progress:
-    """The number of changes that were made."""
+    """The number of changes that were made, and those that were refused."""
 
     def __init__(self) -> None:
-        self._acls, self._others, self._whole = 0, 0, 0
+        self._made, self._whole = 0, 0
+        self._acls: list[Failed] = []
+        self._entities: list[RefusedChange] = []
         self._shown: Progress | None = None
 
     def start(self, plan: Plan, entities: EntityPlan, shown: Progress) -> None:
         self._shown = shown
         self._whole = len(plan.added) + len(plan.removed) + len(entities.changes)
 
-    def update(self, done: int, whole: int) -> None:
-        """Note that so many ACLs are changed of all."""
-        del whole
-        self._acls = done
-        if self._shown is not None:
-            self._shown.count(self._acls + self._others, self._whole)
+    def add_acls(self, made: int, refused: Sequence[Failed]) -> None:
+        """Note that so many more ACLs are changed, and some refused."""
+        self._acls += refused
+        self._add(made)
 
-    def add(self, count: int) -> None:
-        """Note that so many more topics, users and quotas are changed."""
-        self._others += count
+    def add_entities(self, made: int, refused: Sequence[RefusedChange]) -> None:
+        """Note that so many more topics, users and quotas are changed, and some refused."""
+        self._entities += refused
+        self._add(made)
+
+    def _add(self, made: int) -> None:
+        self._made += made
+        if self._shown is not None:
+            done = self._made + len(self._acls) + len(self._entities)
+            self._shown.count(done, self._whole)
 
     def lines(self) -> list[str]:
         """Return how far an interrupted plan got; nothing before it was started."""
         if not self._whole:
             return []
         # The server may have made the changes of the request that got no answer.
-        done = f"at least {self._acls + self._others} of {self._whole} changes were made"
+        done = f"at least {self._made} of {self._whole} changes were made"
         return [f"{done}; run the same command again to make the rest"]
+
+    def end_interrupted(self) -> NoReturn:
+        """End the process after Ctrl-C, with what was refused and how far the plan got."""
+        for line in self.refusals():
+            say(line)
+        end_interrupted(*(self.lines() or [NOTHING_CHANGED]))
+
+    def refusals(self) -> list[str]:
+        """Return a line for each change that was refused before the end."""
+        return _refusal_lines(self._entities, self._acls)
 
 
 def fail_without_plan(error: PlanError) -> NoReturn:

@@ -6,7 +6,6 @@ A plan is shown before it is applied. ACLs that are not owned are never changed.
 from __future__ import annotations
 
 import asyncio
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ import click
 from msgspec.structs import replace
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES
-from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.plan import (
     EVERYTHING,
     PlanError,
@@ -54,6 +52,7 @@ from doorkeeper.cli.acls.ownership import (
     selectors,
     whole_option,
 )
+from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of, text_of
 from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
@@ -74,7 +73,7 @@ from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
-from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -85,10 +84,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
     from doorkeeper.acls.live_changes import Rule
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.plans import SavedPlan
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
@@ -292,9 +288,13 @@ def plan(
     except PlanError as error:
         fail_without_plan(error)
     sides = side_of(location, present), side_of(source, goal)
+    acceptance = Acceptance(accepted, removals_max)
+    verdict = asyncio.run(
+        acl_plans.verdict_of(location.repository(), present, changes, entities, acceptance)
+    )
     # Before it is shown: a reader of the output may close the pipe, and the file must exist.
     if out_file is not None:
-        write_text(out_file, acl_plans.text_of(changes, *sides, entities))
+        write_text(out_file, text_of(changes, *sides, entities, verdict.held))
         say(f"wrote the plan to {out_file}")
     rest = set(present.bindings).difference(changes.removed)
     failures = options["failures"]
@@ -319,27 +319,20 @@ def plan(
         widening=widening_of(decisions, failures),
         rules=asserted.check(states.after, states.before) if states and asserted else None,
         policy=states.policies[1] if states is not None else None,
+        refused=verdict.held,
     )
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
-    refusals = _refusals(location, present, report, Acceptance(accepted, removals_max))
-    exit_with_status(report, failures, refusals=refusals)
-
-
-def _refusals(
-    location: Location, present: AclContents, report: PlanReport, acceptance: Acceptance
-) -> Sequence[str]:
-    """Return why ``apply`` would refuse a plan."""
-    repository = location.repository()
-    verdict = acl_plans.verdict_of(repository, present, report.plan, report.entities, acceptance)
-    return asyncio.run(verdict).refusals
+    exit_with_status(report, failures, refusals=verdict.refusals)
 
 
 @click.command(
     cls=Command,
     epilog=f"""
-With --plan, WANTED is a plan file. Exactly its changes are made, and only at the address that it
-was made for. After an interruption the same command makes the remaining changes.
+With --plan, WANTED is a plan file. Exactly its changes are made, and only at the address and on the
+cluster that it was made for. It needs the same --accept as without --plan. After an interruption
+the same command makes the remaining changes. The plan of a store is refused if its ACLs were
+changed by others since; a Kafka cluster has no history to tell.
 {ADDRESSES}
 {_APPLY_STATUSES}
 
@@ -394,16 +387,21 @@ def apply(
             )
         if len(sources) > 1:
             raise click.UsageError("--plan takes one plan file")
-        saved = _load_plan(sources[0], None if other_address else location.canonical())
-        make_plan = partial(rest_of, saved.plan)
+        saved = load_plan(sources[0], None if other_address else location.canonical())
+        if other_address:
+            saved = replace(saved, revision=None, cluster_id=None)
+        make_plan = partial(rest_of, saved, changed_since(saved, location))
         planner = planner_of_rest(saved.entities, removals_max)
+        owned_acls = saved.plan.unchanged + len(saved.plan.removed)
+        acceptance = Acceptance(accepted, removals_max, owned=owned_acls, refused=saved.refused)
+        cluster_id = saved.cluster_id
     else:
         goal = read_contents(_location_of(sources, location), is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
         make_plan = partial(owned.plan, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
-    # The share was judged when a plan was made, and its file names each removal.
-    acceptance = Acceptance(accepted, removals_max, any_share=is_plan)
+        acceptance = Acceptance(accepted, removals_max)
+        cluster_id = None
     apply_plan(
         location.repository(),
         make_plan,
@@ -412,6 +410,7 @@ def apply(
         dry_run=dry_run,
         asks=not yes,
         output=output,
+        cluster_id=cluster_id,
     )
 
 
@@ -451,36 +450,8 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
     )
 
 
-def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
-    """Return the changes of a plan that are still to make."""
-    # Others may have made some of the changes since, or an earlier apply was interrupted.
-    there = set(present)
-    added = tuple(binding for binding in saved.added if binding not in there)
-    removed = tuple(binding for binding in saved.removed if binding in there)
-    return replace(saved, added=added, removed=removed, unchanged=len(saved.added) - len(added))
-
-
 def _location_of(sources: Sequence[Address], location: Location) -> Location:
     return Location(sources[0], location.command_config, others=tuple(sources[1:]))
-
-
-def _load_plan(source: Address, address: str | None) -> SavedPlan:
-    """Return the plan in a file if it was made for this address; None accepts any."""
-    name = str(source)
-    try:
-        text = sys.stdin.read() if source.is_stdin else Path(name).read_text("utf-8")
-        saved = acl_plans.plan_of(text)
-    except (FormatError, UnicodeDecodeError) as error:
-        fail([f"{name}: {error}"])
-    except OSError as error:
-        fail([f"{name}: {error.strerror}"])
-    # A plan that was written by hand may have no address; it fits any.
-    if None not in (saved.address, address) and saved.address != address:
-        raise click.UsageError(
-            f"{name} was made for {saved.address}, not for {address}; to apply it anyway, add"
-            " --other-address"
-        )
-    return saved
 
 
 def _refuse_stdin_twice(*addresses: Address) -> None:

@@ -76,10 +76,22 @@ class Changes(EntityChanges):
     foreign: int
 
 
-class Plan(Changes, Side):
-    """A plan or a difference; it is the file of a plan too."""
+class Refusal(TypedDict):
+    """What apply refuses a plan for: the word of --accept that permits it, and the reason."""
 
+    rule: str
+    reason: str
+
+
+class Plan(Changes, Side):
+    """A plan or a difference; it is the file of a plan too.
+
+    cluster is the id of the cluster at place, null if it is not known.
+    """
+
+    cluster: str | None
     wanted: Side
+    refused: NotRequired[list[Refusal]]
     examined: int
     unowned: NotRequired[list[AclRecord]]
     effective: NotRequired[list[Region]]

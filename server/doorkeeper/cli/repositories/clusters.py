@@ -48,6 +48,7 @@ class ClusterRepository(AclRepository):
         async with self.change() as session:
             acls = await session.find([ANY_BINDING])
             networks = await session.matches_networks()
+            cluster_id = await session.cluster_id()
         bindings = known_bindings(acls)
         # A name that brokers may map proves nothing about the one that they have mapped.
         identity = await identity_of(self.client_config())
@@ -55,6 +56,7 @@ class ClusterRepository(AclRepository):
             bindings,
             unknown=len(acls) - len(bindings),
             networks=networks,
+            cluster_id=cluster_id or None,
             login=None if identity.doubt else identity.principal,
         )
 

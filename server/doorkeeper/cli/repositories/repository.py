@@ -57,6 +57,8 @@ class AclContents(Struct, frozen=True):
     """Whether hosts that are networks match the addresses in them; None if it is not known."""
     revision: int | None = None
     """The revision of a store; None if the repository has none."""
+    cluster_id: str | None = None
+    """The id of the cluster, or that of a store; None if it is not known."""
     login: str | None = None
     """The principal that a live cluster described these to; None elsewhere, or if not known."""
     note: str | None = None

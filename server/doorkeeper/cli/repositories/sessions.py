@@ -44,6 +44,8 @@ class ClusterSession:
         self._client = client
         self._config = config
         self._translate_errors = translate_errors
+        self.deleted: set[AclBinding] = set()
+        """What the cluster has answered that it deleted for this session."""
 
     async def cluster_id(self) -> str:
         """Return the id of the cluster; empty if it does not tell."""
@@ -124,7 +126,10 @@ class ClusterSession:
     async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
         """Delete the bindings that match filters; return the first error of each, or None."""
         with self._translate_errors():
-            return [deleted.first_error for deleted in await self._client.delete_acls(filters)]
+            answers = await self._client.delete_acls(filters)
+        rows = [row for answer in answers for row in answer.removed]
+        self.deleted.update(row.binding for row in rows if row.error is None)
+        return [answer.first_error for answer in answers]
 
     async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Delete exactly these bindings; return the error of each, or None, in order."""

@@ -118,7 +118,9 @@ class StoreRepository(AclRepository):
             changes = issubclass(implementation, KeepsInStore)
             async with self._session(settings, changes=changes) as session:
                 bindings = await session.find([ANY_BINDING])
-                return AclContents(bindings, policy_of(settings), authorizer=name)
+                cluster_id = await session.cluster_id()
+                policy = policy_of(settings)
+                return AclContents(bindings, policy, authorizer=name, cluster_id=cluster_id)
         try:
             if self._at is not None:
                 async with open_for_reading(place_of(settings), alone=False) as past:
@@ -164,6 +166,7 @@ def _contents(stored: StoredRows, policy: Policy) -> AclContents:
         policy,
         networks=has_networks(metadata_level(stored.features)),
         revision=stored.revision,
+        cluster_id=stored.cluster_id,
         users=stored.users or None,
         topics=stored.topics or None,
     )
@@ -211,6 +214,7 @@ async def _read_store(settings: Settings) -> StoredRows:
             list(store.rows(CONFIG)),
             list(store.rows(FEATURE)),
             store.revision,
+            store.identity.cluster_id,
             frozenset(row.user for row in store.rows(CREDENTIAL)),
             frozenset(row.name for row in store.rows(TOPIC)),
         )

@@ -68,8 +68,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
 
 def digest_of(plan: Mapping[str, Any]) -> str:
     """Return what only plans with the same changes at the same address have."""
-    parts = json.dumps([plan["place"], plan["added"], plan["removed"]], sort_keys=True)
-    return hashlib.sha256(parts.encode()).hexdigest()
+    parts = [plan[word] for word in ("place", "cluster", "added", "removed")]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def number_of(plan: Mapping[str, Any]) -> int:

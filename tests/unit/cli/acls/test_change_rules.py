@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,10 +10,12 @@ from click.testing import CliRunner
 
 from doorkeeper.acls.filters import matches
 from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.repositories import sessions
+from doorkeeper.client import nodes
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.errors import ClientError
 from testkit.acl import READ, allow, deny, topic
@@ -44,6 +47,8 @@ class Cluster:
         self.acls: set[AclBinding] = set()
         self.is_open: bool | Exception | None = False
         self.level = 33
+        self.id = "a"
+        self.unlisted: set[AclBinding] = set()
         self.refused: dict[AclBinding, ApiError] = {}
         self.sent: list[AclBinding] = []
         self._folder = folder
@@ -57,6 +62,7 @@ class Cluster:
             "create_acls",
             "delete_acls",
             "metadata_version",
+            "cluster",
         ):
             monkeypatch.setattr(AdminClient, name, self._method(name))
 
@@ -69,7 +75,7 @@ class Cluster:
         return call
 
     def _describe_acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
-        return sorted(each for each in self.acls if matches(wanted, each))
+        return sorted(each for each in self.acls - self.unlisted if matches(wanted, each))
 
     def _create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
         return [Created(self._change(each, adds=True)) for each in bindings]
@@ -80,7 +86,8 @@ class Cluster:
                 None,
                 tuple(
                     Removed(each, self._change(each, adds=False))
-                    for each in self._describe_acls(wanted)
+                    for each in sorted(self.acls)
+                    if matches(wanted, each)
                 ),
             )
             for wanted in filters
@@ -95,6 +102,9 @@ class Cluster:
 
     def _metadata_version(self) -> int:
         return self.level
+
+    def _cluster(self) -> nodes.Cluster:
+        return nodes.Cluster(self.id, 1, {})
 
     async def _is_open_by_default(self, _client: AdminClient) -> bool | None:
         if isinstance(self.is_open, Exception):
@@ -289,3 +299,78 @@ def test_login_does_not_delete_its_own_user(
     assert deleted == ["SCRAM-SHA-256", "SCRAM-SHA-256", "SCRAM-SHA-512"]
     changed = run("set-password", "ops", "--password-file", "-")
     assert (changed.exit_code, "update the file of --command-config" in changed.stderr) == (0, True)
+
+
+def test_plan_is_bound_to_the_cluster_behind_its_address(cluster: Cluster, tmp_path: Path) -> None:
+    """Removals that another cluster does not have would end with "No changes" there."""
+    cluster.acls = {OPS, T}
+    kept = str(tmp_path / "kept.plan")
+    cluster.run("plan", cluster.file(OPS), "--whole", "--out", kept)
+    cluster.id, cluster.acls = "b", {OPS}
+
+    other = cluster.run("apply", kept, "--plan", "--yes")
+    cluster.id, cluster.acls = "a", {OPS, T}
+    same = cluster.run("apply", kept, "--plan", "--yes")
+
+    assert other.exit_code == 1
+    assert "found cluster b; the plan was made for cluster a; to apply it" in other.stderr
+    assert same.stderr == "doorkeeper: 0 added, 1 removed\n"
+    assert cluster.acls == {OPS}
+
+
+REMOVE_T = ("remove", "--force", "--topic", "t", "--allow-principal", "User:a")
+
+
+def test_named_acl_is_removed_where_a_lagging_broker_does_not_list_it(cluster: Cluster) -> None:
+    cluster.acls, cluster.unlisted = {OPS, T}, {T}
+
+    found = cluster.run(*REMOVE_T, "--operation", "Read", "--output", "json")
+
+    assert found.exit_code == 0
+    assert cluster.acls == {OPS}
+    assert json.loads(found.stdout)["removed"] == list(records([T]))
+    assert found.stderr == ("doorkeeper: note: ACLs that were deleted, but not listed: 1\n")
+
+
+def test_absent_acl_is_not_reported_as_removed(cluster: Cluster) -> None:
+    cluster.acls = {OPS}
+
+    found = cluster.run(*REMOVE_T, "--operation", "Read", "--output", "json")
+
+    assert (found.exit_code, json.loads(found.stdout)) == (0, {"removed": []})
+    assert found.stderr == "doorkeeper: 0 removed: no LITERAL ACL is on TOPIC t\n"
+
+
+def test_unlisted_right_of_the_login_is_not_removed(cluster: Cluster) -> None:
+    cluster.acls, cluster.unlisted = {OPS, T}, {OPS}
+
+    found = cluster.run(*REMOVE_OPS, "--cluster")
+
+    assert found.exit_code == 1
+    assert "User:ops would lose ALTER" in found.stderr
+    assert cluster.acls == {OPS, T}
+
+
+def test_added_acl_is_sent_where_a_lagging_broker_lists_it(cluster: Cluster) -> None:
+    """A DENY that was deleted a moment ago and is still listed would not be in force."""
+    cluster.acls = {NOT_A, OPS}
+
+    found = cluster.run(
+        *("add", "--topic", "t", "--operation", "Read"),
+        *("--deny-principal", "User:a", "--allow-principal", "User:*"),
+    )
+
+    assert found.exit_code == 0
+    assert "already exists." in found.stdout
+    assert cluster.sent == [NOT_A, EVERYONE]
+
+
+def test_sent_acl_that_is_refused_holds_back_what_it_limits(cluster: Cluster) -> None:
+    cluster.acls, cluster.refused = {NOT_A, OPS}, {NOT_A: ApiError(ErrorCode.POLICY_VIOLATION, "")}
+
+    found = cluster.run(
+        *("add", "--topic", "t", "--operation", "Read"),
+        *("--deny-principal", "User:a", "--allow-principal", "User:*"),
+    )
+
+    assert (found.exit_code, cluster.sent) == (1, [NOT_A])

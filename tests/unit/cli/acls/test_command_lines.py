@@ -27,7 +27,7 @@ from doorkeeper.cli.acls.command_lines import (
     our_command,
 )
 from doorkeeper.cli.acls.options import additions, entry_options, resource_options
-from doorkeeper.cli.acls.plans import SavedPlan, plan_of
+from doorkeeper.cli.acls.plan_files import SavedPlan, plan_of
 from doorkeeper.cli.repositories.addresses import parse_address
 from testkit.acl import PREFIXED, READ, allow, cluster, deny, group, topic
 

@@ -21,11 +21,12 @@ from doorkeeper.acls.model import AclOperation
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.plan_application import BATCH
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
+from doorkeeper.cli.acls.plan_files import plan_of, text_of
 from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.cli.repositories.addresses import parse_address
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic
@@ -58,14 +59,14 @@ def test_invalid_plan_is_rejected(changed: dict[str, object], error: str) -> Non
     document = record_of_changes(CHANGE) | changed
 
     with pytest.raises(FormatError) as refused:
-        acl_plans.plan_of(json.dumps(document))
+        plan_of(json.dumps(document))
 
     assert str(refused.value).startswith(error)
 
 
 def test_plan_that_adds_and_removes_the_same_acl_is_rejected() -> None:
     with pytest.raises(FormatError, match="both contain User:a,TOPIC,LITERAL,t,READ,ALLOW"):
-        acl_plans.plan_of(acl_plans.text_of(replace(CHANGE, removed=(A, B)), TARGET, WANTED))
+        plan_of(text_of(replace(CHANGE, removed=(A, B)), TARGET, WANTED))
 
 
 MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))
@@ -144,6 +145,57 @@ def test_each_failed_item_is_one_line(capsys: pytest.CaptureFixture[str]) -> Non
         "doorkeeper: 1 added, 0 removed\n"
         "doorkeeper: adding User:a,TOPIC,LITERAL,t-0000,READ,ALLOW,*: no\n"
     )
+
+
+def test_refused_changes_are_not_counted_as_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """The target refuses one of the first portion, and is lost in the second."""
+
+    def lose() -> None:
+        raise RepositoryError("the connection is lost")
+
+    with pytest.raises(SystemExit) as end:
+        run(FakeRepository(1, lose, refused=MANY[7]), Plan(MANY, (), 0, 0))
+
+    assert end.value.code == 1
+    assert capsys.readouterr().err == (
+        "doorkeeper: the connection is lost\n"
+        "doorkeeper: at least 999 of 3000 changes were made; run the same command again to make"
+        " the rest\n"
+        "doorkeeper: adding User:a,TOPIC,LITERAL,t-0007,READ,ALLOW,*: no\n"
+    )
+
+
+def test_refused_topics_are_not_counted_as_made(capsys: pytest.CaptureFixture[str]) -> None:
+    creations = tuple(EntityChange(None, TopicEntity(name, 3)) for name in ("one", "two"))
+
+    class RefusesTopics(FakeRepository):
+        async def entities(self, wanted: EntitySet) -> list[Entity]:
+            return []
+
+        async def alter_entities(
+            self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
+        ) -> list[ApiError | None]:
+            return [None, ApiError(ErrorCode.POLICY_VIOLATION, "no")]
+
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    planner = EntityPlanner(EntitySet((TopicEntity("one", 3),)), lambda _: EntityPlan(creations))
+    with pytest.raises(SystemExit) as end, pythons_own_handler():
+        apply_plan(
+            RefusesTopics(0, interrupt),
+            lambda _present: Plan(MANY[:1], (), 0, 0),
+            Acceptance(),
+            dry_run=False,
+            asks=False,
+            planner=planner,
+        )
+
+    assert end.value.code == 130
+    refused, interrupted = capsys.readouterr().err.splitlines()
+    assert refused.startswith("doorkeeper: + topic two: 3 partitions")
+    assert refused.endswith(": no")
+    assert "at least 1 of 3 changes were made" in interrupted
 
 
 def test_topics_are_not_deleted_after_a_failure(capsys: pytest.CaptureFixture[str]) -> None:

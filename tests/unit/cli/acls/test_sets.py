@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from doorkeeper.acls.formats.choosing import Format, write
 from doorkeeper.acls.plan import Plan
-from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.plans import SavedPlan
+from doorkeeper.cli.acls.plan_files import SavedPlan, plan_of
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.testing.server import DoorkeeperServer
 from testkit.acl import READ, allow, group, topic
@@ -153,8 +152,92 @@ def test_saved_plan_is_bound_to_its_address(desk: Desk, tmp_path: Path) -> None:
         f"{plan} was made for {desk.store}, not for {other}; to apply it anyway, add"
         " --other-address"
     ) in said
-    assert forced.stderr == "doorkeeper: 1 added, 0 removed\n"
+    assert forced.stderr.endswith("doorkeeper: 1 added, 0 removed\n")
     assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
+
+
+def test_refused_plan_needs_the_same_option_when_it_is_applied(desk: Desk) -> None:
+    """45 of 50 ACLs: the plan is written, and its file refuses as the command that made it."""
+    many = [allow("a", READ, topic(f"t-{number}")) for number in range(50)]
+    desk.run("apply", desk.file(*many), desk.store, "--whole", "--yes")
+    kept = str(desk.folder / "kept.plan")
+
+    planned = desk.run("plan", desk.file(*many[:5]), desk.store, "--whole", "--out", kept)
+    refused = desk.run("apply", kept, desk.store, "--plan", "--yes")
+    left = len(desk.there())
+    accepted = desk.run("apply", kept, desk.store, "--plan", "--yes", "--accept", "size")
+
+    assert planned.exit_code == 1
+    said = "45 of 50 ACLs would be removed; the limit is 50% of them"
+    assert json.loads((desk.folder / "kept.plan").read_text("utf-8"))["refused"] == [
+        {"rule": "size", "reason": said}
+    ]
+    assert refused.exit_code == 1
+    assert (
+        f"{said} (to remove many ACLs at once: --accept size or --max-removals)" in refused.stderr
+    )
+    assert refused.stderr.endswith("doorkeeper: nothing was changed\n")
+    assert left == 50
+    assert (accepted.exit_code, len(desk.there())) == (0, 5)
+
+
+def test_reason_in_the_file_refuses_a_plan_by_itself(desk: Desk) -> None:
+    """What its author was refused, another login may not be able to judge."""
+    kept = desk.folder / "kept.plan"
+    desk.run("plan", desk.file(A), desk.store, "--whole", "--out", str(kept))
+    document = json.loads(kept.read_text("utf-8"))
+    document["refused"] = [{"rule": "open", "reason": "it opens TOPIC 'b-orders'"}]
+    kept.write_text(json.dumps(document))
+
+    refused = desk.run("apply", str(kept), desk.store, "--plan", "--yes")
+    accepted = desk.run("apply", str(kept), desk.store, "--plan", "--yes", "--accept", "open")
+
+    assert refused.exit_code == 1
+    assert "it opens TOPIC 'b-orders' (to remove the last ACL of a resource" in refused.stderr
+    assert accepted.stderr == "doorkeeper: 0 added, 1 removed\n"
+
+
+def test_plan_of_another_cluster_at_the_same_address_is_refused(desk: Desk) -> None:
+    kept = desk.folder / "kept.plan"
+    desk.run("plan", desk.file(A), desk.store, "--whole", "--out", str(kept))
+    document = json.loads(kept.read_text("utf-8"))
+    own, document["cluster"] = document["cluster"], "AnotherClusterAtThisPl"
+    kept.write_text(json.dumps(document))
+    words = ("apply", str(kept), desk.store, "--plan")
+
+    refused = desk.run(*words, "--yes")
+    dry = desk.run(*words, "--dry-run")
+    left = len(desk.there())
+    forced = desk.run(*words, "--yes", "--other-address")
+
+    assert (refused.exit_code, dry.exit_code, left) == (1, 1, 2)
+    assert refused.stderr == dry.stderr
+    assert (
+        f"{desk.store}: found cluster {own}; the plan was made for cluster AnotherClusterAtThisPl;"
+        " to apply it anyway, add --other-address" in refused.stderr
+    )
+    assert forced.stderr == "doorkeeper: 0 added, 1 removed\n"
+
+
+def test_plan_is_not_repeated_on_acls_that_came_back(desk: Desk) -> None:
+    kept = str(desk.folder / "kept.plan")
+    desk.run("plan", desk.file(A), desk.store, "--whole", "--out", kept)
+    desk.run("apply", kept, desk.store, "--plan", "--yes")
+
+    again = desk.run("apply", kept, desk.store, "--plan", "--yes")
+    desk.run("import", desk.file(B), desk.store)
+    stale = desk.run("apply", kept, desk.store, "--plan", "--yes")
+
+    assert again.exit_code == 0
+    assert again.stderr == (
+        "doorkeeper: note: the ACLs are not as the plan found them: of those to add, 0 of 0 exist,"
+        " and of those to remove, 1 of 1 do not\n"
+    )
+    assert stale.exit_code == 1
+    assert stale.stderr.startswith(
+        f"doorkeeper: changed by others since the plan was made, at revision 1: {ROW_B};"
+    )
+    assert len(desk.there()) == 2
 
 
 def test_diff_as_json(desk: Desk) -> None:
@@ -165,7 +248,9 @@ def test_diff_as_json(desk: Desk) -> None:
     )  # fmt: skip
 
     assert result.exit_code == 3
-    assert acl_plans.plan_of(result.stdout) == SavedPlan(Plan((C,), (B,), 1, 0), desk.store, 1)
+    saved = plan_of(result.stdout)
+    assert saved == SavedPlan(Plan((C,), (B,), 1, 0), desk.store, 1, cluster_id=saved.cluster_id)
+    assert saved.cluster_id
     assert json.loads(result.stdout)["wanted"] == {
         "place": str(desk.folder / "other.yaml"),
         "revision": None,
@@ -385,7 +470,7 @@ def test_fail_on_unowned_acls(desk: Desk) -> None:
     )
     assert [each["principal"] for each in json.loads(document.stdout)["unowned"]] == ["User:b"]
     # The output of a plan is the file of a plan.
-    assert acl_plans.plan_of(document.stdout).plan.removed == (A,)
+    assert plan_of(document.stdout).plan.removed == (A,)
 
 
 def test_assert_checks_the_planned_result(desk: Desk) -> None:

@@ -13,6 +13,7 @@ from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
+from doorkeeper.client.nodes import Cluster
 from testkit.acl import READ, WRITE, allow, topic, wanted
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr(AdminClient, method, call)
 
     answer("metadata_version", 30)
+    answer("cluster", Cluster("c", 1, {}))
     return answer
 
 
@@ -71,7 +73,7 @@ async def test_unknown_acls_are_counted(answer: Callable[..., None]) -> None:
     cluster = ClusterRepository(ADDRESS)
 
     assert await cluster.read() == AclContents(
-        [ACLS[0]], unknown=1, networks=False, login="User:ANONYMOUS"
+        [ACLS[0]], unknown=1, networks=False, cluster_id="c", login="User:ANONYMOUS"
     )
     assert await cluster.find([ANY_BINDING]) == [ACLS[0], UNKNOWN]
 

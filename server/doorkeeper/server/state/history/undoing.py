@@ -67,6 +67,13 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
     )
 
 
+async def changed_acls(store: Portable, after: int) -> frozenset[AclBinding]:
+    """Return the ACLs that revisions after one added or removed, also those that came back."""
+    newest = (await store.position()).revision
+    revisions = await read_revisions(store, after, newest)
+    return frozenset(binding for binding, _ in _acl_changes(revisions))
+
+
 def changes_of(
     revisions: Sequence[Revision], concerns: Callable[[AclBinding], bool]
 ) -> tuple[Revision, ...]:

@@ -37,6 +37,7 @@ class StoredRows(Struct, frozen=True):
     configs: list[StoredConfig]
     features: list[StoredFeature]
     revision: int
+    cluster_id: str
     users: frozenset[str] = frozenset()
     """The users with SCRAM credentials."""
     topics: frozenset[str] = frozenset()
@@ -59,6 +60,7 @@ def read_acls(path: Path) -> StoredRows:
             configs=list(read_rows(connection, CONFIG)),
             features=list(read_rows(connection, FEATURE)),
             revision=schema.last_revision(connection),
+            cluster_id=str(schema.meta(connection, "cluster_id")),
             users=frozenset(credential.user for credential in read_rows(connection, CREDENTIAL)),
             topics=frozenset(topic.name for topic in read_rows(connection, TOPIC)),
         )
