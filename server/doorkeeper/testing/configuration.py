@@ -320,7 +320,7 @@ def users_of(given: object) -> dict[str, str]:
     """
     if isinstance(given, (str, Path)):
         path = Path(given)
-        return users_of(_of_lines(path.read_text(encoding="utf-8").splitlines(), path.name))
+        return users_of(_of_lines(path.read_text(encoding="utf-8-sig").splitlines(), path.name))
     if not isinstance(given, Mapping):
         kind = type(given).__name__
         text = f"users: found a {kind}; allowed: passwords by name, or a file"

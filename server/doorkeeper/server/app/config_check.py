@@ -65,13 +65,14 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     problems = problems_of(settings.static)
     of_listeners, warnings = check_listeners(settings)
     problems += without_duplicates(of_listeners, problems)
-    problems += without_duplicates(check_operations_port(settings), problems)
+    of_port, of_credentials = check_operations_port(settings)
+    problems += without_duplicates(of_port, problems)
     problems += without_duplicates(check_shared_store(settings), problems)
     problems += without_duplicates(check_paths(settings), problems)
     problems += without_duplicates(check_hosts(settings), problems)
     of_file, of_clusters = check_clusters(settings)
     problems += of_file
-    warnings = [*warnings_of(source), *warnings, *of_clusters]
+    warnings = [*warnings_of(source), *warnings, *of_credentials, *of_clusters]
     if problems:
         raise StartError(*problems, warnings=warnings)
     return Checked(settings, tuple(warnings))
@@ -142,15 +143,16 @@ def check_listeners(
     return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
 
 
-def check_operations_port(settings: Settings) -> list[str]:
-    """Return the problems of the operations port's files, if the port is enabled."""
+def check_operations_port(settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the problems and warnings of the operations port's files, if it is enabled."""
     if settings.http is None:
-        return []
+        return [], []
     # What it needs of others is imported only where it is on.
     from doorkeeper.server.app.operations_port import check_files
 
-    problems = check_files(settings.http, WarningLog())
-    return [locate(settings.entries, ValueError(problem)) for problem in problems]
+    warnings = WarningLog()
+    problems = check_files(settings.http, warnings)
+    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
 
 
 def check_shared_store(settings: Settings) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from pathlib import Path
 
+from doorkeeper.base.secret_files import is_open_to_others
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
@@ -108,7 +109,7 @@ class FileProvider(PlainProvider):
 
     async def start(self) -> None:
         """Warn if other users of the system can access the file."""
-        if self._path.stat().st_mode & 0o077:
+        if is_open_to_others(self._path):
             self._logger.warning("a users file is accessible to other users", file=str(self._path))
 
     def refresh(self) -> None:

@@ -108,6 +108,26 @@ def test_what_does_not_stop_a_start_passes(tmp_path: Path, text: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["F"]
 
 
+@pytest.mark.parametrize(("mode", "warnings"), [(0o644, 2), (0o600, 0)])
+def test_clear_text_credentials_that_others_can_read(
+    tmp_path: Path, mode: int, warnings: int
+) -> None:
+    """As with the users file of PLAIN, whose passwords are only hashes."""
+    for name, line in (("users", "ops:pw"), ("tokens", "a-token-of-some-length")):
+        (tmp_path / name).write_text(line)
+        (tmp_path / name).chmod(mode)
+    file = tmp_path / "F"
+    file.write_text(
+        "doorkeeper.http.listener=http://localhost:9404\n"
+        f"doorkeeper.http.users.file={tmp_path}/users\n"
+        f"doorkeeper.http.tokens.file={tmp_path}/tokens\n"
+    )
+
+    found = "\n".join(check_configuration(file, ()).warnings)
+
+    assert found.count("is accessible to other users") == warnings
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [
