@@ -305,8 +305,7 @@ class ConsumerGroup:
         if not pattern:
             return frozenset()
         try:
-            compiled = JavaPattern(pattern)
-            names = [name for name in topics.names() if compiled.matches(name)]
+            names = JavaPattern(pattern).select(topics.names())
         except (PatternError, TimeoutError) as error:
             text = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
             raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None

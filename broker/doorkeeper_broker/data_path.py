@@ -25,6 +25,7 @@ from doorkeeper_broker import fetch
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.classic_group import ClassicGroup
 from doorkeeper_broker.consumer_apis import ConsumerApis
+from doorkeeper_broker.contents import Inspection
 from doorkeeper_broker.coordinator import Coordinator
 from doorkeeper_broker.produce import Producing
 from doorkeeper_broker.records import Records
@@ -34,7 +35,7 @@ from doorkeeper_broker.share_offsets import ShareOffsets
 from doorkeeper_broker.transaction_apis import TransactionApis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
     from doorkeeper.server.api.declaration import Api
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
     from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
     from doorkeeper_wire.messages.offset_commit import OffsetCommitRequest
+
+    Handle = Callable[[Any, RequestContext, Node], Outcome]
 
 
 class DataPath:
@@ -65,6 +68,18 @@ class DataPath:
     @property
     def apis(self) -> tuple[Api, ...]:
         """Return the APIs that are added, or served instead of those of the server."""
+        return tuple(replace(api, handle=self._inspecting(api.handle)) for api in self._apis())
+
+    def _inspecting(self, handle: Handle) -> Handle:
+        """Return a handler with a limit of its own for what it opens of record batches."""
+
+        def handle_within_limit(request: object, context: RequestContext, node: Node) -> Outcome:
+            self.records.memory.inspection = Inspection()
+            return handle(request, context, node)
+
+        return handle_within_limit
+
+    def _apis(self) -> tuple[Api, ...]:
         transactions = self._transactions.transactions
         return (
             self._producing.api(),

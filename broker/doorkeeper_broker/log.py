@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from doorkeeper.server.api.records import TimedOffset
 from doorkeeper_broker.batches import NO_PRODUCER, place
-from doorkeeper_broker.contents import find_record
+from doorkeeper_broker.contents import Inspection, find_record
 from doorkeeper_broker.producers import AbortedTransaction, Producers
 from doorkeeper_wire.record_batches import RecordBatch
 
@@ -33,6 +33,8 @@ class Memory:
         self.bytes_max = bytes_max
         self.segment_bytes = min(SEGMENT_BYTES_MAX, bytes_max // SEGMENTS_MIN)
         self.used = 0
+        self.inspection = Inspection()
+        """What the request that is handled may look at; another one for each request."""
         self._segments: deque[tuple[PartitionLog, Segment]] = deque()
 
     def add(self, log: PartitionLog, segment: Segment) -> None:
@@ -205,7 +207,7 @@ class PartitionLog:
         for base, batch in self._batches_from(self.start_offset):
             if batch.max_timestamp < timestamp or batch.is_control:
                 continue
-            found = find_record(batch, timestamp)
+            found = find_record(batch, timestamp, self._memory.inspection)
             if found is not None and base + found[0] >= self.start_offset:
                 return TimedOffset(base + found[0], found[1])
         return None
@@ -217,7 +219,7 @@ class PartitionLog:
         if latest is None:
             return None
         base, batch = latest
-        found = find_record(batch, batch.max_timestamp)
+        found = find_record(batch, batch.max_timestamp, self._memory.inspection)
         delta = batch.last_offset_delta if found is None else found[0]
         return TimedOffset(base + delta, batch.max_timestamp)
 

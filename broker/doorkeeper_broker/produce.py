@@ -113,9 +113,10 @@ class Producing:
             # Without a text, as by a broker: clients show their own.
             raise ApiError(ErrorCode.MESSAGE_TOO_LARGE)
         check_batch(batch)
-        check_records(batch)
+        inspection = self._records.memory.inspection
+        check_records(batch, inspection)
         if rules.is_compacted:
-            check_keys(batch, f"{topic.name}-{data.index}")
+            check_keys(batch, f"{topic.name}-{data.index}", inspection)
         append_time_ms = -1
         if rules.append_time:
             append_time_ms = node.now_ms()

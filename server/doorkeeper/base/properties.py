@@ -21,6 +21,10 @@ OVERRIDE = "--override"
 # All but tabs, line ends and form feeds, which are white space.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
+_PEM_BEGIN = "-----BEGIN"
+_PEM_END = "-----END"
+CONTINUED = "End each of its lines but the last with \\n\\"
+
 # A physical line: it ends with \n, \r\n or \r.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -80,7 +84,8 @@ def parse(data: bytes, name: str) -> list[Entry]:
     r"""Return the entries of a file's bytes, in order, with repeated keys.
 
     Raises:
-        ConfigError: with every malformed ``\u`` escape, and the entries without one.
+        ConfigError: with every malformed ``\u`` escape and every PEM that is not continued, and the
+            other entries.
     """
     # It imports XML, HTTP and mail: a fifth of the start, saved without a file.
     import javaproperties
@@ -99,9 +104,42 @@ def parse(data: bytes, name: str) -> list[Entry]:
             # The escape is not quoted: it may be part of a password.
             text = r"a \u is not followed by four hex digits"
             problems.append(Problem(f"{name} line {begin}", "", text))
+    entries, cut = _without_cut_pems(entries)
+    problems += cut
     if problems:
         raise ConfigError(problems, entries)
     return entries
+
+
+def is_cut_pem(text: str) -> bool:
+    """Return whether a PEM begins in a text, and does not end."""
+    return _PEM_BEGIN in text and _PEM_END not in text
+
+
+def _without_cut_pems(entries: list[Entry]) -> tuple[list[Entry], list[Problem]]:
+    """Return the entries that are not lines of a PEM, and a problem for each PEM.
+
+    To the reader each line of a PEM without a backslash is an entry, with a part of a private key
+    for its name. Names are shown in many places, so these entries go where they arise.
+    """
+    kept: list[Entry] = []
+    problems: list[Problem] = []
+    in_pem = False
+    for entry in entries:
+        begins = entry.key.startswith(_PEM_BEGIN) or is_cut_pem(entry.value)
+        if begins:
+            number = entry.source.rpartition(" ")[2]
+            key = "" if entry.key.startswith(_PEM_BEGIN) else entry.key
+            text = f"line {number} is not continued: is this PEM? {CONTINUED}"
+            problems.append(Problem(entry.source, key, text))
+            in_pem = True
+        elif in_pem and entry.key.startswith(_PEM_END):
+            in_pem = False
+        # No line of base64 has a dot, and nearly each key does.
+        elif not in_pem or "." in entry.key:
+            kept.append(entry)
+            in_pem = False
+    return kept, problems
 
 
 class _Lines:

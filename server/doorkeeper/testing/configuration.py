@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -108,7 +108,7 @@ def configuration_of(options: Options) -> Configuration:
     Raises:
         ValueError: a listener or mechanism is unknown; a record or file of ACLs is wrong; there are
             users but no listener with SASL; a topic cannot be; a list is a single text; a release
-            of Kafka is unknown.
+            of Kafka is unknown; a switch is not a boolean; a key or its value is not a text.
         TypeError: an option is unknown.
     """
     unknown = sorted(options.keys() - Options.__annotations__.keys())
@@ -125,20 +125,41 @@ def configuration_of(options: Options) -> Configuration:
         bindings=tuple(bindings_of(options.get("acls", ()))),
         super_users=_several(options.get("super_users", administrators), "super_users"),
         principals=_several(options.get("principals", ()), "principals"),
-        allow_everyone=options.get("allow_everyone", False),
+        allow_everyone=_switch(options, "allow_everyone"),
         topics=_entries(options.get("topics", ()), "topics", "name", "partitions"),
         listeners=listeners,
         mechanisms=mechanisms,
-        records=options.get("records", False),
-        learn=options.get("learn", False),
+        records=_switch(options, "records"),
+        learn=_switch(options, "learn"),
         kafka=_versions_of(options.get("kafka", "")),
-        properties=dict(options.get("properties", {})),
+        properties=_properties(options.get("properties", {})),
     )
     stored_topics(config)
     if users and not config.authenticates:
         found = ", ".join(listeners)
         raise ValueError(f"users cannot log in: found only {found}; expected: a listener with SASL")
     return config
+
+
+def _switch(options: Options, name: Literal["allow_everyone", "records", "learn"]) -> bool:
+    """Return a switch; a text is none, since each that is not empty would switch it on."""
+    given: object = options.get(name, False)
+    if not isinstance(given, bool):
+        raise ValueError(f"{name}: found {given!r}; allowed: True, False")
+    return given
+
+
+def _properties(given: object) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"properties: found a {type(given).__name__}; allowed: values by key")
+    for key, value in given.items():
+        wrong = [each for each in (key, value) if not isinstance(each, str)]
+        if wrong:
+            # Without the value: it may be a password.
+            kind = type(wrong[0]).__name__
+            text = f"properties: {key!r}: expected strings, as in server.properties; found: {kind}"
+            raise ValueError(text)
+    return dict(given)
 
 
 def to_json(config: Configuration) -> dict[str, Any]:
@@ -242,10 +263,21 @@ def stored_topics(config: Configuration) -> list[StoredTopic]:
     if not config.topics:
         return []
     from doorkeeper.acls.formats.entities import entities_of  # noqa: PLC0415
+    from doorkeeper.server.resources.topics.creation import (  # noqa: PLC0415
+        PARTITIONS_PER_REQUEST_MAX,
+    )
     from doorkeeper.server.resources.topics.initial import initial_topics  # noqa: PLC0415
 
     rows = [{_TOPIC_WORDS.get(key, key): each[key] for key in each} for each in config.topics]
-    return initial_topics(entities_of({"topics": rows}, str).entities, os.urandom)
+    topics = initial_topics(entities_of({"topics": rows}, str).entities, os.urandom)
+    for topic in topics:
+        # More cost memory before the first request.
+        if topic.partitions > PARTITIONS_PER_REQUEST_MAX:
+            raise ValueError(
+                f"topic {topic.name}: found {topic.partitions} partitions; allowed: 1 to"
+                f" {PARTITIONS_PER_REQUEST_MAX}, as in CreateTopics"
+            )
+    return topics
 
 
 def _versions_of(kafka: object) -> str:
@@ -320,7 +352,7 @@ def users_of(given: object) -> dict[str, str]:
     """
     if isinstance(given, (str, Path)):
         path = Path(given)
-        return users_of(_of_lines(path.read_text(encoding="utf-8").splitlines(), path.name))
+        return users_of(_of_lines(path.read_text(encoding="utf-8-sig").splitlines(), path.name))
     if not isinstance(given, Mapping):
         kind = type(given).__name__
         text = f"users: found a {kind}; allowed: passwords by name, or a file"
@@ -335,6 +367,10 @@ def users_of(given: object) -> dict[str, str]:
         if not isinstance(name, str) or not isinstance(password, str):
             # Without the value: it may be a password without quotes.
             text = f"users: {name!r}: expected strings, a name and a password"
+            raise ValueError(text)
+        if not name or not password:
+            # Neither PLAIN nor SCRAM lets an empty one in.
+            text = f"users: {name!r}: the {'password' if name else 'name'} is empty"
             raise ValueError(text)
     return dict(given)
 

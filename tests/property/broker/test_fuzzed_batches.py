@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.base.errors import ApiError
 from doorkeeper_broker.batches import check_batch, read_batch
-from doorkeeper_broker.contents import check_records
+from doorkeeper_broker.contents import Inspection, check_records
 from doorkeeper_broker.log import Memory, PartitionLog
 from testkit.batches import batch_bytes
 
@@ -39,7 +39,7 @@ def test_damaged_batch_does_no_harm(batches: list[bytes], version: int, time: in
         with suppress(ApiError):
             batch = read_batch(data, version)
             check_batch(batch)
-            check_records(batch)
+            check_records(batch, Inspection())
             log.append(batch)
         assert log.end_offset >= before
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_broker import contents
 from doorkeeper_broker.batches import check_batch, marker, place, read_batch, with_append_time
-from doorkeeper_broker.contents import check_records, find_record
+from doorkeeper_broker.contents import Inspection, check_records, find_record
 from testkit.batches import batch, batch_bytes, record, varint
 from testkit.wrong_batches import BODY, GZIP, RIGHT, pack, record_of, with_body
 
@@ -73,8 +73,8 @@ def test_log_append_time_is_written() -> None:
 
     assert read_batch(found.data, 9) == found
     assert found.max_timestamp == 99
-    assert find_record(found, 99) == (0, 99)
-    assert find_record(found, 100) is None
+    assert find_record(found, 99, Inspection()) == (0, 99)
+    assert find_record(found, 100, Inspection()) is None
 
 
 @pytest.mark.parametrize("commits", [True, False])
@@ -96,16 +96,16 @@ def test_marker_is_a_control_record(commits: object) -> None:
 def test_record_is_found_by_timestamp(attributes: int) -> None:
     found = batch(b"a", b"b", b"c", times=[5, 9, 7], attributes=attributes)
 
-    assert find_record(found, 0) == (0, 5)
-    assert find_record(found, 6) == (1, 9)
-    assert find_record(found, 10) is None
+    assert find_record(found, 0, Inspection()) == (0, 5)
+    assert find_record(found, 6, Inspection()) == (1, 9)
+    assert find_record(found, 10, Inspection()) is None
 
 
 def test_malformed_records_end_the_search() -> None:
     data = changed(GOOD, 61, b"\xff" * (len(GOOD) - 61))
 
-    assert find_record(read_batch(data, 9), 0) is None
-    assert find_record(read_batch(changed(data, 22, b"\1"), 9), 0) == (0, 1000)
+    assert find_record(read_batch(data, 9), 0, Inspection()) is None
+    assert find_record(read_batch(changed(data, 22, b"\1"), 9), 0, Inspection()) == (0, 1000)
 
 
 NUMBERS = st.sampled_from([0, 1, 62, 63, 64, 65, 8190, 8191, 8192, 8193, 70_000])
@@ -113,7 +113,7 @@ NUMBERS = st.sampled_from([0, 1, 62, 63, 64, 65, 8190, 8191, 8192, 8193, 70_000]
 
 def code_of(data: bytes) -> ErrorCode:
     try:
-        check_records(read_batch(data, 9))
+        check_records(read_batch(data, 9), Inspection())
     except ApiError as error:
         return error.code
     return ErrorCode.NONE
@@ -191,3 +191,39 @@ def test_decompression_bomb_is_rejected() -> None:
     zeros = b"".join(squeezed.compress(bytes(1 << 24)) for _ in range(2)) + squeezed.flush()
 
     assert code_of(with_body(zeros, GZIP)) is ErrorCode.INVALID_RECORD
+
+
+def test_decompression_of_one_request_is_bounded() -> None:
+    """Five hundred times the same 16 KB, of 16 MiB each, held up everybody for half a minute."""
+    bomb = read_batch(with_body(pack(GZIP, record(0, bytes(16_000_000))), GZIP, count=1), 9)
+    damaged = read_batch(
+        with_body(pack(GZIP, record(0, bytes(16_000_000)))[:-9] + b"x" * 9, GZIP), 9
+    )
+    inspection, opened = Inspection(), 0
+    before = inspection.bytes_left
+
+    for each in [bomb, damaged] * 10:
+        left = inspection.bytes_left
+        try:
+            check_records(each, inspection)
+        except ApiError:
+            opened += 1
+        opened += inspection.bytes_left < left
+
+    assert opened <= 4
+    assert 0 <= inspection.bytes_left < before
+
+
+def test_records_looked_at_for_one_request_are_bounded() -> None:
+    many = b"".join(record(delta, b"") for delta in range(60_000))
+    found = read_batch(with_body(pack(GZIP, many), GZIP, count=60_000), 9)
+    wrong = read_batch(with_body(pack(GZIP, many + b"\2"), GZIP, count=60_001), 9)
+    inspection = Inspection()
+
+    check_records(found, inspection)
+    check_records(wrong, inspection)
+
+    assert inspection.records_left == 0
+    assert find_record(found, 0, inspection) == (0, found.max_timestamp)
+    with pytest.raises(ApiError):
+        check_records(wrong, Inspection())

@@ -192,6 +192,14 @@ def test_pattern_matches_whole_names() -> None:
     assert world.beat("a", 3, pattern="").assignment == world.of("other", 0)
 
 
+def test_pattern_that_is_costly_to_compile_is_refused() -> None:
+    """Compiling it takes a minute, in which nobody else is served."""
+    world = World(t1=1)
+
+    costly = "(?:a{1000}){1000}" * 50
+    assert world.refusal("a", 0, pattern=costly) is ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
 def test_static_member_returns() -> None:
     world = World()
     world.join("a", instance_id="i")

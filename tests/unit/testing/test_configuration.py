@@ -124,3 +124,22 @@ def test_invalid_options_are_rejected(options: dict[str, Any], text: str) -> Non
 
 def test_repr_hides_secrets() -> None:
     assert "pw-of-alice" not in repr(made(users={"alice": "pw-of-alice"}))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"properties": {"num.partitions": 3}}, "properties: 'num.partitions': expected strings"),
+        ({"properties": {"a": None}}, "found: NoneType"),
+        ({"properties": {3: "a"}}, "properties: 3: expected strings"),
+        ({"properties": ["a=b"]}, "properties: found a list; allowed: values by key"),
+        ({"records": "false"}, "records: found 'false'; allowed: True, False"),
+        ({"learn": 1}, "learn: found 1; allowed: True, False"),
+        ({"allow_everyone": "no"}, "allow_everyone: found 'no'; allowed: True, False"),
+        ({"topics": {"a": 20_000_000}}, "topic a: found 20000000 partitions; allowed: 1 to 10000"),
+    ],
+)
+def test_values_of_other_types_are_rejected(options: dict[str, Any], text: str) -> None:
+    """A text switches everything on; a number has no other place to fail than in the server."""
+    with pytest.raises(ValueError, match=text):
+        made(**options)

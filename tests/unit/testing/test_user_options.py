@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def test_user_file_has_one_line_per_user(tmp_path: Path) -> None:
     """Comments and empty lines are none; a password may hold what is no first ``=``."""
     path = tmp_path / "users"
-    path.write_text("# who\n\nalice = a=b # c\nbob=\n", encoding="utf-8")
+    path.write_text("# who\n\nalice = a=b # c\nbob=x\n", encoding="utf-8")
 
-    assert users_of(path) == users_of(str(path)) == {"alice": "a=b # c", "bob": ""}
+    assert users_of(path) == users_of(str(path)) == {"alice": "a=b # c", "bob": "x"}
     with DoorkeeperServer(users=path) as server:
         assert server.client_config("alice").password == "a=b # c"
 
@@ -30,6 +30,9 @@ def test_user_file_has_one_line_per_user(tmp_path: Path) -> None:
         ("alice=a\nalice=secret", "users: users line 2: duplicate user 'alice'"),
         (["alice"], "users: found a list; allowed: passwords by name, or a file"),
         ({"alice": ["secret"]}, "users: 'alice': expected strings"),
+        ({"": "secret"}, "users: '': the name is empty"),
+        ({"alice": ""}, "users: 'alice': the password is empty"),
+        ("=secret", "users: '': the name is empty"),
     ],
 )
 def test_invalid_users_are_rejected(tmp_path: Path, users: Any, error: str) -> None:

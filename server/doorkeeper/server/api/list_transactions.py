@@ -3,15 +3,14 @@
 Needs DESCRIBE on the id of each transaction, without which it is left out. Without the test broker
 there are none. States that the filter names and that do not exist are returned.
 
-    v1  a filter by duration     v2  a filter by an expression: 128 where it is none
+    v1  a filter by duration     v2  a filter by an expression: 128 where it is none, or too large
 
 Source: ``TransactionCoordinator.handleListTransactions`` (4.3.1).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
 from doorkeeper.base.errors import ErrorCode
@@ -20,6 +19,7 @@ from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.security.java_regex_parsing import PatternError, translate
 from doorkeeper_wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -49,30 +49,26 @@ def handle(
     transactions: Transactions = no_transactions,
 ) -> ListTransactionsResponse:
     """Return the transactions that the filters select, and the states that do not exist."""
-    pattern = request.transactional_id_pattern
     selected = {
         name: transaction
-        for name, transaction in transactions().items()
+        for name, transaction in sorted(transactions().items())
         if _is_selected(transaction, request, node.now_ms())
+        and is_allowed(node, context, _DESCRIBE, name)
     }
-    if pattern and not _is_expression(pattern):
+    pattern = request.transactional_id_pattern
+    matched = _matched(pattern, selected) if pattern else selected
+    if matched is None:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION.value)
-    if pattern and selected:
-        matched = _matched(pattern, selected)
-        if matched is None:
-            return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION.value)
-        selected = {name: selected[name] for name in matched}
     unknown = (state for state in request.state_filters if state not in _STATES)
     return ListTransactionsResponse(
         unknown_state_filters=tuple(dict.fromkeys(unknown)),
         transaction_states=tuple(
             TransactionState(
                 transactional_id=name,
-                producer_id=transaction.producer_id,
-                transaction_state=transaction.state,
+                producer_id=selected[name].producer_id,
+                transaction_state=selected[name].state,
             )
-            for name, transaction in sorted(selected.items())
-            if is_allowed(node, context, _DESCRIBE, name)
+            for name in matched
         ),
     )
 
@@ -88,22 +84,19 @@ def _is_selected(
     )
 
 
-def _is_expression(pattern: str) -> bool:
+def _matched(pattern: str, names: Collection[str]) -> Collection[str] | None:
+    """Return the names that a pattern matches as a whole.
+
+    None where it is no pattern, or takes too long. Without a name it is read, but not compiled.
+    """
     try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return True
+        if not names:
+            translate(pattern)
+            return names
+        # Not imported at the start: only the test broker has transactions.
+        from doorkeeper.server.security.java_regex import JavaPattern  # noqa: PLC0415
 
-
-def _matched(pattern: str, names: Iterable[str]) -> list[str] | None:
-    """Return the names that a pattern matches as a whole; None where that takes too long."""
-    # Not imported at the start: only the test broker has transactions.
-    from doorkeeper.server.security.java_regex import JavaPattern, PatternError  # noqa: PLC0415
-
-    try:
-        expression = JavaPattern(pattern)
-        return [name for name in names if expression.matches(name)]
+        return JavaPattern(pattern).select(names)
     except (PatternError, TimeoutError):
         return None
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.base.entry import Entry
+from doorkeeper.base.key import Key
 from doorkeeper.server.app.authorizer import check_authorizer, locate
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.config_rules.checking import check
@@ -22,12 +23,18 @@ from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
-from doorkeeper.server.config.keys import CLUSTERS_FILE
+from doorkeeper.server.config.audit_keys import AUDIT_DIR
+from doorkeeper.server.config.keys import (
+    AUTHORIZER_LOG_FILE,
+    CLUSTERS_FILE,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
+)
 from doorkeeper.server.config.listeners import Listener
 from doorkeeper.server.config.loading import Source, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.net.addresses import BindError, address_of
 from doorkeeper.server.operations.logs.pipeline import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
@@ -58,11 +65,14 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     problems = problems_of(settings.static)
     of_listeners, warnings = check_listeners(settings)
     problems += without_duplicates(of_listeners, problems)
-    problems += without_duplicates(check_operations_port(settings), problems)
+    of_port, of_credentials = check_operations_port(settings)
+    problems += without_duplicates(of_port, problems)
     problems += without_duplicates(check_shared_store(settings), problems)
+    problems += without_duplicates(check_paths(settings), problems)
+    problems += without_duplicates(check_hosts(settings), problems)
     of_file, of_clusters = check_clusters(settings)
     problems += of_file
-    warnings = [*warnings_of(source), *warnings, *of_clusters]
+    warnings = [*warnings_of(source), *warnings, *of_credentials, *of_clusters]
     if problems:
         raise StartError(*problems, warnings=warnings)
     return Checked(settings, tuple(warnings))
@@ -133,15 +143,16 @@ def check_listeners(
     return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
 
 
-def check_operations_port(settings: Settings) -> list[str]:
-    """Return the problems of the operations port's files, if the port is enabled."""
+def check_operations_port(settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the problems and warnings of the operations port's files, if it is enabled."""
     if settings.http is None:
-        return []
+        return [], []
     # What it needs of others is imported only where it is on.
     from doorkeeper.server.app.operations_port import check_files
 
-    problems = check_files(settings.http, WarningLog())
-    return [locate(settings.entries, ValueError(problem)) for problem in problems]
+    warnings = WarningLog()
+    problems = check_files(settings.http, warnings)
+    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
 
 
 def check_shared_store(settings: Settings) -> list[str]:
@@ -156,6 +167,55 @@ def check_shared_store(settings: Settings) -> list[str]:
     except StorageError as error:
         return [locate(settings.entries, ValueError(str(error)))]
     return []
+
+
+def check_paths(settings: Settings) -> list[str]:
+    """Return the problems of the folders and of the log that a start creates; nothing is created.
+
+    Permissions are not compared: the server may be another user.
+    """
+    problems: list[tuple[Key[object], str]] = []
+    # A shared store keeps its identity in the folder of data.
+    for key in (DATA_DIR, AUDIT_DIR):
+        folder = settings[key]
+        if folder is not None and (text := _folder_problem(folder)):
+            problems.append((key, text))
+    log = settings[AUTHORIZER_LOG_FILE]
+    if log is not None:
+        if log.is_dir():
+            problems.append((AUTHORIZER_LOG_FILE, f"{log} is a folder; expected: a file"))
+        elif not log.parent.is_dir():
+            problems.append((AUTHORIZER_LOG_FILE, f"there is no folder {log.parent}"))
+    return [
+        locate(settings.entries, ValueError(f"{key.name}: {problem}")) for key, problem in problems
+    ]
+
+
+_WITHOUT_FOLDERS: Final = (Path("/proc"), Path("/sys"))
+"""File systems of Linux in which nobody makes a folder."""
+
+
+def _folder_problem(folder: Path) -> str:
+    """Return why a folder cannot be made, or used; empty where nothing shows."""
+    there = folder.absolute()
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        return f"{there} is not a folder"
+    if any(there.resolve().is_relative_to(each) for each in _WITHOUT_FOLDERS):
+        return f"a folder cannot be made in {there}"
+    return ""
+
+
+def check_hosts(settings: Settings) -> list[str]:
+    """Return the problem of a limit for a host that is unknown, with which no server starts."""
+    problems = []
+    for host in settings[MAX_CONNECTIONS_PER_IP_OVERRIDES]:
+        try:
+            address_of(host)
+        except BindError as error:
+            problems.append(locate(settings.entries, ValueError(str(error))))
+    return problems
 
 
 def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:

@@ -107,9 +107,8 @@ async def open_store(
     from doorkeeper.server.state.storage.sqlite import SqliteStore
 
     path = settings[DATA_DIR] / DATABASE_NAME
-    is_there = path.exists()
     # A command that only reads must not create an empty store in a mistyped folder.
-    if not make_store and settings[STORE_CREATE] and not is_there:
+    if not make_store and settings[STORE_CREATE] and not path.exists():
         raise StorageError(f"{path}: found no store; the first start of the server creates it")
     store = SqliteStore.open(
         settings[DATA_DIR],
@@ -121,7 +120,7 @@ async def open_store(
         create=create,
         initial={**initial_rows(settings), **initial},
     )
-    if not is_there:
+    if store.is_new:
         _warn_of_new_store(logger, settings, store, str(path))
     return store
 

@@ -25,6 +25,7 @@ from msgspec import Struct
 from doorkeeper.base.entry import Problem
 from doorkeeper.base.jaas import FLAGS, JaasError, LoginModule
 from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
+from doorkeeper.base.secret_files import TooLarge, read_bytes
 from doorkeeper.server.config.keys import JAAS_FILE
 
 # Far longer than any JAAS file; rejects a large file that was named by mistake.
@@ -47,17 +48,14 @@ def read(path: str) -> JaasFile:
     if not path:
         return NO_FILE
     try:
-        with Path(path).open("rb") as file:
-            # One byte more than allowed shows that a file is too large without reading all of it.
-            data = file.read(FILE_BYTES_MAX + 1)
+        data = read_bytes(Path(path), FILE_BYTES_MAX)
+    except TooLarge as error:
+        return JaasFile(path, {}, (Problem("", JAAS_FILE.name, f"{error}: is it a JAAS file?"),))
     except (OSError, ValueError) as error:
         text = f"cannot read {path}: {getattr(error, 'strerror', None) or 'no such name'}"
         return JaasFile(path, {}, (Problem("", JAAS_FILE.name, text),))
-    if len(data) > FILE_BYTES_MAX:
-        text = f"{path} has more than {FILE_BYTES_MAX} bytes: is it a JAAS file?"
-        return JaasFile(path, {}, (Problem("", JAAS_FILE.name, text),))
     try:
-        return JaasFile(path, parse(data.decode("utf-8", "replace"), java_properties()))
+        return JaasFile(path, parse(data.decode("utf-8-sig", "replace"), java_properties()))
     except JaasError as error:
         # The text of the error starts with the line.
         return JaasFile(path, {}, (Problem(f"{path} {error}", "", ""),))

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from ipaddress import AddressValueError, IPv6Address
 from typing import NamedTuple
 
 from doorkeeper.base.key import Key, KeyValues
 from doorkeeper.base.values import INT_MAX, trim
+from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.config.http_keys import HTTP_LISTENER
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.keys import (
     ADVERTISED_LISTENERS,
@@ -35,6 +38,7 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _ADDRESS = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
 _NAME = re.compile(r"[A-Za-z0-9_\-.]+")
 _PORT_MAX = 65535
+_LOCALHOST = "127.0.0.1"
 _NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not bound
 
 
@@ -152,11 +156,34 @@ def _addresses(raw: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddres
         is_name = _NAME.fullmatch(text.partition("://")[0])
         if not (address and is_name and 0 <= address.port <= _PORT_MAX):
             raw.problem(key, f"found {text!r}; allowed: NAME://host:port")
+        elif ("[" in text or ":" in address.host) and not _is_ipv6(address.host):
+            raw.problem(key, f"found {text!r}: {address.host} is not an IPv6 address")
         else:
             addresses.append(address)
     if not addresses and not raw.problems:
         raw.problem(key, "no listener is given; allowed: NAME://host:port, ...")
     return addresses
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        IPv6Address(host)
+    except AddressValueError:
+        return False
+    return True
+
+
+def check_apart(raw: RawConfig, listeners: Sequence[Listener], http: HttpSettings | None) -> None:
+    """Record a problem if the operations port has the port of a listener on the same address."""
+    for listener in listeners if http is not None and http.port else ():
+        if listener.port == http.port and _meet(listener.host, http.host):
+            raw.problem(HTTP_LISTENER, f"port {http.port} is used by listener {listener.name}")
+
+
+def _meet(host: str, other: str) -> bool:
+    """Return whether two hosts are one address, as far as their texts tell."""
+    host, other = (_LOCALHOST if each == "localhost" else each for each in (host, other))
+    return host == other or any(each in ("", *_NOWHERE) for each in (host, other))
 
 
 def _check_distinct(raw: RawConfig, addresses: Sequence[ListenerAddress]) -> None:

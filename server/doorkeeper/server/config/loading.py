@@ -25,7 +25,7 @@ from doorkeeper.server.config.keys import (
     KEYS,
     TEST_BROKER,
 )
-from doorkeeper.server.config.listeners import inter_broker_listener_of, listeners_of
+from doorkeeper.server.config.listeners import check_apart, inter_broker_listener_of, listeners_of
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.settings import Settings
@@ -218,12 +218,14 @@ def _settings(
 ) -> Settings:
     listeners = listeners_of(raw, jaas)
     _check_together(raw)
+    http = http_of(raw)
+    check_apart(raw, listeners, http)
     return Settings(
         values={key: raw[key] for key in KEYS.values()},
         listeners=listeners,
         inter_broker_listener_name=inter_broker_listener_of(raw, listeners),
         store=shared_store_of(raw),
-        http=http_of(raw),
+        http=http,
         originals={entry.key: entry.value for entry in raw.entries.values()},
         static=static,
         dynamic=dynamic,

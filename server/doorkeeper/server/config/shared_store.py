@@ -192,4 +192,4 @@ def password_in(file: Path) -> str:
         OSError: it cannot be read.
         UnicodeDecodeError: it is not UTF-8.
     """
-    return file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")
+    return file.read_text(encoding="utf-8-sig").partition("\n")[0].removesuffix("\r")

@@ -6,7 +6,8 @@ error, but differently: ``$`` and ``.`` know other line ends, ``\w`` and ``(?i)`
 is read, so that no rule means something else here than on a broker.
 
 A search, and a replacement of all matches, has a time limit: patterns may backtrack without bound,
-and the peer chooses the text.
+and the peer chooses the text. What compiling costs is bounded by the size of a pattern: clients
+choose some patterns too.
 
 Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
 """
@@ -14,7 +15,7 @@ Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from time import thread_time
 from typing import Final
 
@@ -26,6 +27,8 @@ __all__ = ["JavaPattern", "PatternError"]
 
 # The limit of one search. Usual rules take microseconds; the search blocks the event loop.
 TIME_LIMIT_S: Final = 0.1
+# What each text adds to the limit of a search in many: ten times what a usual pattern takes.
+_EACH_TEXT_S: Final = 0.000_01
 _NAMED_REFERENCE = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
 _DIGITS = frozenset("0123456789")
 
@@ -39,7 +42,8 @@ class JavaPattern:
         """Translate and compile a pattern.
 
         Raises:
-            PatternError: Java rejects the pattern, or there is no exact translation.
+            PatternError: Java rejects the pattern, there is no exact translation, or it is too
+                large.
         """
         self.text = text
         translation = translate(text)
@@ -62,6 +66,22 @@ class JavaPattern:
             TimeoutError: the search exceeds its time limit.
         """
         return self._compiled.fullmatch(text, timeout=TIME_LIMIT_S) is not None
+
+    def select(self, texts: Collection[str]) -> list[str]:
+        """Return the texts that the pattern matches as a whole.
+
+        Raises:
+            TimeoutError: the searches together exceed the time limit.
+        """
+        end_s = thread_time() + TIME_LIMIT_S + len(texts) * _EACH_TEXT_S
+        selected = []
+        for text in texts:
+            left_s = end_s - thread_time()
+            if left_s <= 0:
+                raise TimeoutError("the pattern takes too long")
+            if self._compiled.fullmatch(text, timeout=left_s) is not None:
+                selected.append(text)
+        return selected
 
     def looking_at(self, text: str) -> regex.Match[str] | None:
         """Return the match at the beginning of the text, or None; raises as ``matches``."""

@@ -26,6 +26,11 @@ __all__ = ["PatternError", "Translation", "translate"]
 
 # Rules in use nest two or three groups; the parser recurses once for each.
 DEPTH_MAX: Final = 50
+# Clients send patterns, which are read and compiled between the requests of others.
+TEXT_CHARACTERS_MAX: Final = 8_192
+# Of the translation, with the repetitions that ``regex`` writes out. Compiling one takes up to 5
+# microseconds, so that the longest takes 0.1 s. 2,000 letters are 20,000 characters.
+SIZE_MAX: Final = 20_000
 _DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 _DOT_ALL: Final = r"(?s:.)"
 # The end, or the last line end; never between the two characters of one.
@@ -56,8 +61,18 @@ class Translation(Struct, frozen=True):
 
 
 def translate(text: str) -> Translation:
+    """Parse a pattern without compiling it, in time that grows with its length.
+
+    Raises:
+        PatternError: Java rejects the pattern, there is no exact translation, or it is too large.
+    """
+    if len(text) > TEXT_CHARACTERS_MAX:
+        raise PatternError(f"the pattern has {len(text)} characters; at most {TEXT_CHARACTERS_MAX}")
     parser = _PatternParser(text)
-    translation = parser.alternatives(frozenset())
+    try:
+        translation = parser.alternatives(frozenset())
+    except RecursionError:
+        raise PatternError("the pattern is nested too deeply") from None
     if not parser.source.at_end:
         parser.source.fail("unmatched closing parenthesis")
     return Translation(translation, parser.groups, parser.names)
@@ -72,29 +87,39 @@ class _PatternParser:
         self.names: dict[str, int] = {}
         self._closed: set[int] = set()
         self._depth = 0
+        self._size = 0
 
     def alternatives(self, flags: frozenset[str]) -> str:
         """Parse up to the end of the group, or of the pattern."""
         parts: list[str] = []
         source = self.source
         while not source.at_end and source.peek() != ")":
+            before = self._size
             if source.take("|"):
                 parts.append("|")
                 continue
             if source.take("("):
                 match = source.match(_FLAGS)
                 if match is None:
-                    parts.append(self._repetition(self._group(flags)))
+                    parts.append(self._repetition(self._group(flags), before))
                     continue
                 changed = (flags | set(match[1])) - set(match[2] or "")
                 if match[3] == ")":
                     # The flags apply up to the end of this group.
                     flags = changed
                     continue
-                parts.append(self._repetition(self._inside("(?:", changed)))
+                parts.append(self._repetition(self._inside("(?:", changed), before))
                 continue
-            parts.append(self._repetition(self._atom(flags)))
+            atom = self._atom(flags)
+            self._grow_to(self._size + len(atom))
+            parts.append(self._repetition(atom, before))
         return "".join(parts)
+
+    def _grow_to(self, size: int) -> None:
+        """Note the size of what was read, a repetition counted as often as it repeats at least."""
+        self._size = size
+        if size > SIZE_MAX:
+            self.source.fail("the pattern is too large, or repeats too much of it")
 
     def _inside(self, opening: str, flags: frozenset[str]) -> str:
         """Parse the inside of a group and its closing bracket."""
@@ -124,13 +149,15 @@ class _PatternParser:
         self._closed.add(number)
         return inner
 
-    def _repetition(self, atom: str) -> str:
+    def _repetition(self, atom: str, before: int) -> str:
+        """Parse the quantifier of an atom; ``before`` is the size without the atom."""
         source = self.source
         bounds = source.match(_REPETITION)
         if bounds is not None:
             if bounds[3] is not None and int(bounds[3]) < int(bounds[1]):
                 source.fail("the bounds of a quantifier are reversed")
             repetition = bounds[0]
+            self._grow_to(self._size + (self._size - before) * max(0, int(bounds[1]) - 1))
         elif source.peek() in ("*", "+", "?"):
             repetition = source.next()
         else:
@@ -169,7 +196,9 @@ class _PatternParser:
         if source.take("Q"):
             letters = [literal(one, ignore_case=ignore_case) for one in source.up_to(r"\E")]
             # A repetition that follows applies to the last letter only.
-            return "".join(letters[:-1]) + self._repetition("".join(letters[-1:]) or "(?:)")
+            last, before = "".join(letters[-1:]) or "(?:)", self._size
+            self._grow_to(before + len(last))
+            return "".join(letters[:-1]) + self._repetition(last, before)
         if character in _DIGITS - {"0"} or character == "k":
             return self._back_reference(ignore_case=ignore_case)
         return parse_escape(source, ignore_case=ignore_case)

@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from doorkeeper.base.secret_files import is_open_to_others
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
@@ -196,7 +197,7 @@ class FilePasswords(Passwords):
 
     async def start(self) -> None:
         """Warn if other users of the system can access the file."""
-        if self._path.stat().st_mode & 0o077:
+        if is_open_to_others(self._path):
             self._logger.warning("a users file is accessible to other users", file=str(self._path))
 
     def refresh(self) -> None:

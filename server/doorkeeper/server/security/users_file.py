@@ -22,7 +22,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from doorkeeper.base.encodings import not_utf8
+from doorkeeper.base.secret_files import read_secrets
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.password_records import (
@@ -38,6 +38,9 @@ from doorkeeper.server.security.password_records import (
 
 PROBLEMS_MAX = 10
 """The number of faulty lines that an error text lists."""
+
+FILE_BYTES_MAX = 64 << 20
+"""Far more than all users of a cluster; a larger file was named by mistake."""
 
 
 class HashedUsers:
@@ -103,11 +106,9 @@ def read(path: Path) -> dict[str, PasswordRecord]:
 
 def lines_of(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
+        return read_secrets(path, FILE_BYTES_MAX).splitlines()
     except OSError as error:
         raise ValueError(f"{path}: cannot read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: {not_utf8(error)}") from None
 
 
 def is_user_name(name: str) -> bool:

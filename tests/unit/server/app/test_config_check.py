@@ -57,6 +57,96 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     assert told[5] == f"F line 4: super.users: {users} a; {users} c"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("doorkeeper.http.listener=http://localhost:9092", "port 9092 is used by listener PLAIN"),
+        ("doorkeeper.http.listener=http://127.0.0.1:9092", "port 9092 is used by listener PLAIN"),
+        (
+            "listeners=A://:9092\ndoorkeeper.http.listener=http://[::1]:9092\n{as_a}",
+            "port 9092 is used by listener A",
+        ),
+        ("doorkeeper.authorizer.log.file={folder}", "is a folder; expected: a file"),
+        ("doorkeeper.authorizer.log.file={folder}/none/a.log", "there is no folder"),
+        ("doorkeeper.audit.dir=/dev/zero", "/dev/zero is not a folder"),
+        ("doorkeeper.audit.dir={folder}/F/x/y", "F is not a folder"),
+        ("doorkeeper.data.dir={folder}/F", "F is not a folder"),
+        ("doorkeeper.data.dir=/proc/x", "a folder cannot be made in /proc"),
+        ("max.connections.per.ip.overrides=a.invalid:5", "a.invalid: the host is unknown"),
+        ("listeners=PLAINTEXT://[zz]:9092", "zz is not an IPv6 address"),
+        ("listeners=PLAINTEXT://a::zz:9092", "a::zz is not an IPv6 address"),
+    ],
+)
+def test_what_would_stop_a_start_is_found(tmp_path: Path, text: str, said: str) -> None:
+    there = {path.name for path in tmp_path.iterdir()}
+
+    as_a = "advertised.listeners=A://a:1\nlistener.security.protocol.map=A:PLAINTEXT"
+    (problem,) = problems(tmp_path / "F", text.format(folder=tmp_path, as_a=as_a))
+
+    assert said in problem
+    assert {path.name for path in tmp_path.iterdir()} - there == {"F"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "doorkeeper.http.listener=http://127.0.0.1:9093",
+        "listeners=PLAINTEXT://127.0.0.2:9092\ndoorkeeper.http.listener=http://127.0.0.1:9092",
+        "listeners=PLAINTEXT://[::1]:9092",
+        "listeners=PLAINTEXT://[fe80::1%lo]:9092",
+        "doorkeeper.data.dir={folder}/a/b\ndoorkeeper.audit.dir={folder}/c/d",
+        "doorkeeper.authorizer.log.file={folder}/a.log",
+        "max.connections.per.ip.overrides=localhost:5,10.0.0.1:6",
+    ],
+)
+def test_what_does_not_stop_a_start_passes(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "F"
+    file.write_text(text.format(folder=tmp_path))
+
+    check_configuration(file, ())
+
+    assert [path.name for path in tmp_path.iterdir()] == ["F"]
+
+
+@pytest.mark.parametrize(("mode", "warnings"), [(0o644, 2), (0o600, 0)])
+def test_clear_text_credentials_that_others_can_read(
+    tmp_path: Path, mode: int, warnings: int
+) -> None:
+    """As with the users file of PLAIN, whose passwords are only hashes."""
+    for name, line in (("users", "ops:pw"), ("tokens", "a-token-of-some-length")):
+        (tmp_path / name).write_text(line)
+        (tmp_path / name).chmod(mode)
+    file = tmp_path / "F"
+    file.write_text(
+        "doorkeeper.http.listener=http://localhost:9404\n"
+        f"doorkeeper.http.users.file={tmp_path}/users\n"
+        f"doorkeeper.http.tokens.file={tmp_path}/tokens\n"
+    )
+
+    found = "\n".join(check_configuration(file, ()).warnings)
+
+    assert found.count("is accessible to other users") == warnings
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://host:x/jwks", "the port is not a number from 0 to 65535"),
+        ("https://host:99999/", "the port is not a number from 0 to 65535"),
+        ("https://ho st/", "the host has a space or a control character"),
+    ],
+)
+def test_urls_of_keys_are_checked(tmp_path: Path, url: str, said: str) -> None:
+    (problem,) = problems(
+        tmp_path / "F",
+        "listeners=SASL_PLAINTEXT://localhost:9092\nsasl.enabled.mechanisms=OAUTHBEARER\n"
+        f"sasl.oauthbearer.jwks.endpoint.url={url}\n",
+    )
+
+    assert said in problem
+    assert "sasl.oauthbearer.jwks.endpoint.url" in problem
+
+
 SASL = """
 listeners=A://localhost:0,B://localhost:0
 listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL

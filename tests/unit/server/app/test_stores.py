@@ -11,6 +11,7 @@ import structlog
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.stores import check_release, identity_file_of, open_store
 from doorkeeper.server.schema.declared import FEATURE, StoredFeature
+from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.store import StorageError, StoreReplaced
 from testkit.kafka_broker import free_port
 from testkit.settings import settings_of
@@ -80,8 +81,12 @@ async def test_unreachable_shared_store_is_named(tmp_path: Path) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-async def test_created_store_is_logged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+async def test_created_store_is_logged(tmp_path: Path, *, is_there: bool) -> None:
+    """Also in an empty file, as a failed copy leaves."""
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n")
+    if is_there:
+        (tmp_path / DATABASE_NAME).touch()
     ids = []
     with structlog.testing.capture_logs() as lines:
         for _ in range(2):

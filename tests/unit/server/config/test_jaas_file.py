@@ -103,3 +103,13 @@ def test_unreadable_file_is_a_problem(tmp_path: Path) -> None:
     assert str(read(str(tmp_path / "no")).problems[0]).endswith("No such file or directory")
     assert str(read(str(tmp_path)).problems[0]).endswith("Is a directory")
     assert "is it a JAAS file?" in str(read(str(large)).problems[0])
+
+
+def test_byte_order_mark_is_not_part_of_the_first_section(tmp_path: Path) -> None:
+    file = tmp_path / "jaas.conf"
+    file.write_bytes(b"\xef\xbb\xbfKafkaServer { com.example.First required; };")
+
+    found = read(str(file))
+
+    assert found.problems == ()
+    assert list(found.sections) == ["KafkaServer"]

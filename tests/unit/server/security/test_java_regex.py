@@ -8,6 +8,7 @@ import pytest
 
 from doorkeeper.server.security import java_regex
 from doorkeeper.server.security.java_regex import TIME_LIMIT_S, JavaPattern, PatternError
+from doorkeeper.server.security.java_regex_parsing import translate
 from testkit.edge import Clock
 
 CASES = [
@@ -143,3 +144,57 @@ def test_time_limit_covers_all_matches(monkeypatch: pytest.MonkeyPatch) -> None:
 
     left = [TIME_LIMIT_S * part for part in (1, 0.7, 0.4, 0.1)]
     assert searched.limits_s == pytest.approx(left)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a" * 8_193,
+        "a" * 2_100,
+        "(?i)" + "[\x01-\uffff]" * 1_000,
+        "(?:a{1000}){1000}",
+        "a{999999}",
+        "a{20000,}",
+        r"\Qab\E{20000}",
+        "$" * 1_000,
+        r"\b" * 1_000,
+        "(?:" * 40 + "a{2}" + "){2}" * 40,
+        "[" * 8_000,
+        "[a&&" * 2_000,
+    ],
+    ids=range(12),
+)
+def test_large_patterns_are_refused_before_they_are_compiled(pattern: str) -> None:
+    """A client that sends one would stop the server for all others."""
+    with pytest.raises(PatternError) as refused:
+        translate(pattern)
+
+    assert (
+        "large" in str(refused.value)
+        or "characters; at most" in str(refused.value)
+        or ("deeply" in str(refused.value))
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern", ["|".join(f"team-{n}" for n in range(200)), "(?:[a-z]{1,63}[.]){0,126}", "a{0,9999}"]
+)
+def test_usual_patterns_are_not_too_large(pattern: str) -> None:
+    assert JavaPattern(pattern).select(["x", "team-7", "a", "b.c."])
+
+
+def test_time_limit_covers_all_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit for each name alone would be hours for all topics."""
+    clock = Clock()
+    monkeypatch.setattr(java_regex, "thread_time", clock)
+    pattern = JavaPattern("a")
+
+    class Slow:
+        def fullmatch(self, text: str, timeout: float) -> None:
+            clock.now_s += 0.3 * TIME_LIMIT_S
+
+    pattern._compiled = Slow()  # type: ignore[assignment]
+
+    assert pattern.select(["b"] * 3) == []
+    with pytest.raises(TimeoutError):
+        pattern.select(["b"] * 1_000)

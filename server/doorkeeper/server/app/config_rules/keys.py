@@ -18,6 +18,7 @@ _SECURITY: Final = (
     *("connections.max.reauth.ms", "process.roles", "config.providers"),
 )
 _SECRET: Final = re.compile(r"password|secret|jaas|keystore\.key|credential|\.key$")
+_LIKE_A_KEY: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)+")
 _REFERENCE: Final = re.compile(r"\$\{([^}:]*):[^}]*\}")
 
 
@@ -45,6 +46,11 @@ def bare_name(name: str) -> str:
 def is_known(name: str) -> bool:
     """Return whether the reference release of Kafka, or Doorkeeper, declares a key."""
     return name in KEYS or name in rows()
+
+
+def looks_like_a_key(name: str) -> bool:
+    """Return whether a name may be shown: an unknown one may be a line of a secret."""
+    return is_known(bare_name(name)) or _LIKE_A_KEY.fullmatch(name) is not None
 
 
 def key_of(name: str, node: Node) -> Key[object] | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from doorkeeper.server.app.config_rules.authorization import ANONYMOUS
 from doorkeeper.server.app.config_rules.findings import Hit
-from doorkeeper.server.app.config_rules.keys import is_security_key
+from doorkeeper.server.app.config_rules.keys import is_security_key, looks_like_a_key
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, WARNING, rule
 from doorkeeper.server.config.keys import TEST_BROKER, TEST_BROKER_KEYS
@@ -63,11 +63,12 @@ def keys_without_effect(node: Node) -> Iterator[Hit]:
 @rule("C903", WARNING, products=DOORKEEPER)
 def unknown_keys(node: Node) -> Iterator[Hit]:
     names = []
-    for key in node.entries:
+    for key, entry in node.entries.items():
         meaning = find_key(key)
         known = meaning.key is not None or meaning.without_effect or meaning.resembles is not None
         if not known and not key.startswith("doorkeeper."):
-            names.append(key)
+            # Without a dot it may be part of a value that is not continued.
+            names.append(key if looks_like_a_key(key) else f"that of {entry.source}")
     if names:
         yield Hit("", "", f"unknown keys, which only plug-ins may read: {', '.join(names)}")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from doorkeeper.base.entry import Entry
+from doorkeeper.base.properties import CONTINUED, is_cut_pem
 from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import (
     bare_name,
@@ -18,6 +19,7 @@ from doorkeeper.server.app.config_rules.keys import (
     is_secret,
     is_security_key,
     key_of,
+    looks_like_a_key,
 )
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, rule
@@ -142,7 +144,8 @@ def repeated_key(node: Node) -> Iterator[Hit]:
         earlier = before.get(entry.key)
         # Overrides are meant to replace.
         if earlier is not None and all(" line " in each.source for each in (earlier, entry)):
-            yield node.at(entry, f"replaces the value in {earlier.source}")
+            key = entry.key if looks_like_a_key(entry.key) else ""
+            yield Hit(entry.source, key, f"replaces the value in {earlier.source}")
         before[entry.key] = entry
 
 
@@ -206,6 +209,16 @@ def byte_order_mark(node: Node) -> Iterator[Hit]:
     if (node.file.data or b"").startswith(_BYTE_ORDER_MARK):
         text = "the file begins with a byte order mark, which is part of its first key"
         yield Hit(f"{node.name} line 1", "", text)
+
+
+@rule("C113", ERROR)
+def cut_pem(node: Node) -> Iterator[Hit]:
+    for line in _logical_lines(node):
+        if is_cut_pem("".join(text for _, text in line.lines)):
+            number = line.lines[0][0]
+            key = line.key if is_known(bare_name(line.key)) else ""
+            text = f"line {number} is not continued: is this PEM? {CONTINUED}"
+            yield Hit(f"{node.name} line {number}", key, text)
 
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from doorkeeper.base.secret_files import read_secrets
+
 TOKEN_CHARACTERS_MIN: Final = 16
 """Shorter tokens could be guessed."""
 
@@ -67,14 +69,7 @@ def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Crede
 
 def _lines(file: Path) -> list[tuple[int, str]]:
     """Return the lines with their numbers, without empty lines and ``#`` comments."""
-    with file.open("rb") as opened:
-        data = opened.read(FILE_BYTES_MAX + 1)
-    if len(data) > FILE_BYTES_MAX:
-        raise ValueError(f"{file}: found more than {FILE_BYTES_MAX} bytes")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{file}: found invalid UTF-8") from None
+    text = read_secrets(file, FILE_BYTES_MAX)
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from doorkeeper.base.secret_files import is_open_to_others
 from doorkeeper.server.config.http import HttpSettings, is_loopback
 from doorkeeper.server.config.http_keys import HTTP_LISTENER
 from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
@@ -324,11 +325,16 @@ def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Cre
     if not files:
         return None
     try:
-        return ReloadedFiles(
+        found = ReloadedFiles(
             lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
         )
     except ValueError as error:
         raise ValueError(f"{HTTP_LISTENER}: the login cannot be used: {error}") from None
+    for file in filter(is_open_to_others, files):
+        logger.warning(
+            "a file with clear-text credentials is accessible to other users", file=str(file)
+        )
+    return found
 
 
 def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext] | None:

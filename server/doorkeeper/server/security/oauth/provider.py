@@ -216,6 +216,13 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
         parts = urlsplit(url)
     except ValueError:
         raise ValueError(f"{key}: not a URL") from None
+    try:
+        # Read when a key is fetched, in a task that would end at the error.
+        _ = parts.port
+    except ValueError:
+        raise ValueError(f"{key}: the port is not a number from 0 to 65535") from None
+    if parts.scheme != "file" and any(letter <= " " for letter in parts.netloc):
+        raise ValueError(f"{key}: the host has a space or a control character")
     if parts.scheme == "file":
         from doorkeeper.server.security.oauth.jwks import FileKeys
 

@@ -93,6 +93,8 @@ class SqliteStore(Store, Lease):
         created: _Created | None,
     ) -> None:
         self._created = created
+        self.is_new = False
+        """Whether ``open`` made the tables: of a missing file, or of an empty one."""
         self._lock = lock
         self._path = path
         self._identity_file = identity_file
@@ -154,7 +156,8 @@ class SqliteStore(Store, Lease):
                 undo.callback(created.remove, lock)
             connection = connect(path)
             undo.callback(connection.close)
-            if schema.is_new(connection):
+            is_new = schema.is_new(connection)
+            if is_new:
                 if expected is not None:
                     check_expected_store(identity_path, str(path), expected, None)
                 creating.create(
@@ -182,6 +185,7 @@ class SqliteStore(Store, Lease):
                 meter=meter or StoreMeter(),
                 created=created,
             )
+            store.is_new = is_new
             undo.pop_all()
         return store
 

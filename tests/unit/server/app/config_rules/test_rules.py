@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.base import properties
 from doorkeeper.server.app.config_rules.checking import check, release_of
 from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
+from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.config_rules.rule import RULES
 from doorkeeper.server.app.rule_texts import rule_texts
 from testkit.config_rule_examples import files_of, product_of
@@ -40,3 +42,16 @@ def test_rules_have_codes_and_texts() -> None:
     texts = rule_texts()
     assert texts.keys() == RULES.keys()
     assert all(text.why.endswith(".") and not text.title.endswith(".") for text in texts.values())
+
+
+def test_names_that_may_be_parts_of_a_secret_are_not_shown() -> None:
+    text = b"com.example.region=eu\nMIIEvwIBADAN==\nE7YThiiL=\nE7YThiiL=\n"
+    file = ConfigFile("F", properties.parse(text, "F"), text)
+
+    told = "\n".join(map(str, check([file], product=Product.DOORKEEPER)))
+
+    assert "com.example.region" in told
+    assert "that of F line 2" in told
+    assert "F line 4: replaces the value in F line 3" in told
+    assert "MII" not in told
+    assert "E7Y" not in told

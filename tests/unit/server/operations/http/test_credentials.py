@@ -45,10 +45,12 @@ def test_invalid_credentials_are_rejected(header: str) -> None:
     assert not Credentials([TOKEN], ["prometheus:pw"]).admit(header)
 
 
-def test_credential_files_have_one_entry_per_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_credential_files_have_one_entry_per_line(tmp_path: Path, mark: str) -> None:
+    """A byte order mark is not part of the first name."""
     tokens, users = tmp_path / "tokens", tmp_path / "users"
-    tokens.write_text(f"# of Prometheus\n\n  {TOKEN}  \n")
-    users.write_text("ops:pass word\n")
+    tokens.write_text(f"{mark}# of Prometheus\n\n  {TOKEN}  \n", encoding="utf-8")
+    users.write_text(f"{mark}ops:pass word\n", encoding="utf-8")
 
     known = read_credentials(tokens, users)
 

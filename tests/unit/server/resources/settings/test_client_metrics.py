@@ -34,6 +34,7 @@ def test_match_patterns(match: str) -> None:
         ("match", "nonsense=1", "Illegal client matching pattern: nonsense=1"),
         ("match", "client_id=", "Illegal client matching pattern: client_id="),
         ("match", "client_id=(", "Illegal client matching pattern: client_id=("),
+        ("match", "client_id=(?i)" + "[\x01-\uffff]" * 1_000, "Illegal client matching pattern"),
         ("metrics", "a,,b", "Configuration 'metrics' values must not be empty."),
         ("interval.ms", "", "Invalid value  for configuration interval.ms: Not a number of type"),
     ],
