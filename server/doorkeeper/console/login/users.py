@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import IPv6Network
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
 
 from doorkeeper.console.login.sessions import Role
+from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.security.users_file import HashedUsers, read
 
 FAILURES_MAX: Final = 10
-"""Wrong passwords of a host in ``FAILURES_S``; then it waits."""
+"""Wrong passwords of a peer in ``FAILURES_S``; then it waits."""
 
 FAILURES_S: Final = 60.0
 
-HOSTS_MAX: Final = 10_000
+PEERS_MAX: Final = 10_000
+
+CHECKS_MAX: Final = 2
+"""Passwords that are hashed at a time: each needs 16 MiB or more, and a processor."""
+
+TURN_S: Final = 10.0
+"""How long a login waits for its turn."""
 
 
 class UsersLogin(Struct, frozen=True):
@@ -50,21 +63,63 @@ class UsersLogin(Struct, frozen=True):
         return Role.OPERATOR if Role.OPERATOR in roles else next(iter(roles), None)
 
 
-class Failures:
-    """The wrong passwords of each host in the last minute."""
+class TooManyLogins(Exception):
+    """A login that is refused before its password is checked, with the reason."""
 
-    def __init__(self) -> None:
+
+class Attempts:
+    """Bounds the logins: wrong passwords of a peer in a minute, and hashes at a time.
+
+    All calls come from the thread of the loop. Peers take turns.
+    """
+
+    def __init__(self, users: UsersLogin, now_s: Callable[[], float] = time.monotonic) -> None:
         """Begin without failures."""
+        self._users = users
+        self._now_s = now_s
+        self._turns = FairSemaphore(CHECKS_MAX)
         self._failed: OrderedDict[str, list[float]] = OrderedDict()
 
-    def must_wait(self, host: str, now_s: float) -> bool:
-        """Say whether a host has to wait before it tries again."""
-        recent = [at for at in self._failed.get(host, ()) if now_s - at < FAILURES_S]
-        return len(recent) >= FAILURES_MAX
+    async def role_of(self, host: str, name: str, password: str) -> Role | None:
+        """Return the role of a user; None for a wrong name or password.
 
-    def add(self, host: str, now_s: float) -> None:
-        """Note a wrong password."""
-        recent = [at for at in self._failed.pop(host, ()) if now_s - at < FAILURES_S]
-        self._failed[host] = [*recent, now_s]
-        while len(self._failed) > HOSTS_MAX:
-            self._failed.popitem(last=False)
+        Raises:
+            TooManyLogins: the peer, or everybody, has to wait.
+            ValueError: a file of users cannot be read.
+        """
+        peer = peer_of(host)
+        self._refuse_after_failures(peer)
+        try:
+            async with asyncio.timeout(TURN_S):
+                await self._turns.acquire(peer)
+        except TimeoutError:
+            raise TooManyLogins("too many logins at once; try again in a minute") from None
+        try:
+            self._refuse_after_failures(peer)
+            # Noted before the check: many requests at once would pass together.
+            at_s = self._now_s()
+            self._failed[peer] = [*self._recent(peer), at_s]
+            self._failed.move_to_end(peer)
+            if len(self._failed) > PEERS_MAX:
+                self._failed.popitem(last=False)
+            role = await run_in_threadpool(self._users.role_of, name, password)
+            if role is not None and at_s in self._failed.get(peer, ()):
+                self._failed[peer].remove(at_s)
+        finally:
+            self._turns.release()
+        return role
+
+    def _refuse_after_failures(self, peer: str) -> None:
+        if len(self._recent(peer)) >= FAILURES_MAX:
+            raise TooManyLogins("too many wrong passwords; wait a minute")
+
+    def _recent(self, peer: str) -> list[float]:
+        now_s = self._now_s()
+        return [at_s for at_s in self._failed.get(peer, ()) if now_s - at_s < FAILURES_S]
+
+
+def peer_of(host: str) -> str:
+    """Return the address by which logins are counted; of IPv6 the /64 network."""
+    with suppress(ValueError):
+        return str(IPv6Network((host.partition("%")[0], 64), strict=False))
+    return host
