@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -35,7 +36,8 @@ class LoginPages:
 
     def __init__(self, exposure: Exposure, sessions: Sessions, page: Page) -> None:
         """``page`` renders a template: name, status, session, values."""
-        self._attempts = None if exposure.users is None else Attempts(exposure.users)
+        self._users = exposure.users
+        self._attempts = None if self._users is None else Attempts(self._users)
         self._oidc = None if exposure.oidc is None else Oidc(exposure.oidc)
         self._sessions = sessions
         self._page = page
@@ -70,22 +72,19 @@ class LoginPages:
     async def _log_in(self, request: Request) -> Response:
         fields = await fields_of(request)
         next_path, name = local_path(fields.get("next", "")), fields.get("name", "")
-        if self._attempts is None:
+        if self._users is None or self._attempts is None:
             return self._answer(next_path, "there are no users with passwords", 404)
         host = request.client.host if request.client is not None else ""
         try:
-            role = await self._attempts.role_of(host, name, fields.get("password", ""))
+            user = await self._attempts.user(host, name, fields.get("password", ""))
         except TooManyLogins as error:
             return self._answer(next_path, str(error), 429)
-        except (ValueError, OSError) as error:
-            say(str(error))
-            return self._answer(next_path, "the file of users cannot be read", 500)
-        if role is None:
+        if user is None:
             await asyncio.sleep(FAILED_S)
             say(f"wrong name or password from {host}")
             return self._answer(next_path, "wrong name or password", 401)
         answer = RedirectResponse(next_path, 303)
-        self._sessions.begin(name, role, answer)
+        self._sessions.begin(name, user.role, answer, partial(self._users.has, name, user))
         return answer
 
     async def _to_provider(self, request: Request) -> Response:

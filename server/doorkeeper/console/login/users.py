@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from ipaddress import IPv6Network
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 
 from doorkeeper.console.login.sessions import Role
 from doorkeeper.server.runtime.fair_queues import FairSemaphore
-from doorkeeper.server.security.users_file import HashedUsers, read
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.security.password_records import PasswordRecord
+from doorkeeper.server.security.users_file import users_file
 
 FAILURES_MAX: Final = 10
 """Wrong passwords of a peer in ``FAILURES_S``; then it waits."""
@@ -32,35 +33,46 @@ TURN_S: Final = 10.0
 """How long a login waits for its turn."""
 
 
-class UsersLogin(Struct, frozen=True):
-    """The users of each role. The files are read at each login: a new password counts at once."""
+class User(NamedTuple):
+    """Who has logged in: the role, and the record of the password."""
 
-    files: dict[Role, Path]
+    role: Role
+    record: PasswordRecord | None
 
-    def check(self) -> None:
+
+class UsersLogin:
+    """The users of each role. A changed file counts at once; with a fault in it the users stay."""
+
+    def __init__(self, files: Mapping[Role, Path], logger: Logger) -> None:
         """Read the files.
 
         Raises:
-            ValueError: one cannot be read.
+            ValueError: one cannot be read, or has no user.
         """
-        for file in self.files.values():
-            if not read(file):
+        self._files = {role: users_file(file, logger) for role, file in files.items()}
+        for role, file in files.items():
+            if not len(self._files[role].value):
                 raise ValueError(
                     f"{file}: has no user; doorkeeper users-file set-password adds one"
                 )
 
-    def role_of(self, name: str, password: str) -> Role | None:
-        """Return the role of a user, the higher one of two; None for a wrong name or password.
+    def user(self, name: str, password: str) -> User | None:
+        """Return a user, with the higher one of two roles; None for a wrong name or password.
 
         It takes tens of milliseconds, for an unknown name too.
-
-        Raises:
-            ValueError: a file cannot be read.
         """
         # All are compared: the time does not depend on which file has the user.
-        found = {role: HashedUsers(read(file)) for role, file in self.files.items()}
-        roles = [role for role, users in found.items() if users.check(name, password)]
-        return Role.OPERATOR if Role.OPERATOR in roles else next(iter(roles), None)
+        known = {role: file.current() for role, file in self._files.items()}
+        users = [
+            User(role, users.record(name))
+            for role, users in known.items()
+            if users.check(name, password)
+        ]
+        return next((one for one in users if one.role is Role.OPERATOR), next(iter(users), None))
+
+    def has(self, name: str, user: User) -> bool:
+        """Say whether the user still has the role and the password. O(1) while no file changes."""
+        return self._files[user.role].current().record(name) == user.record
 
 
 class TooManyLogins(Exception):
@@ -80,12 +92,11 @@ class Attempts:
         self._turns = FairSemaphore(CHECKS_MAX)
         self._failed: OrderedDict[str, list[float]] = OrderedDict()
 
-    async def role_of(self, host: str, name: str, password: str) -> Role | None:
-        """Return the role of a user; None for a wrong name or password.
+    async def user(self, host: str, name: str, password: str) -> User | None:
+        """Return a user; None for a wrong name or password.
 
         Raises:
             TooManyLogins: the peer, or everybody, has to wait.
-            ValueError: a file of users cannot be read.
         """
         peer = peer_of(host)
         self._refuse_after_failures(peer)
@@ -102,12 +113,12 @@ class Attempts:
             self._failed.move_to_end(peer)
             if len(self._failed) > PEERS_MAX:
                 self._failed.popitem(last=False)
-            role = await run_in_threadpool(self._users.role_of, name, password)
-            if role is not None and at_s in self._failed.get(peer, ()):
+            user = await run_in_threadpool(self._users.user, name, password)
+            if user is not None and at_s in self._failed.get(peer, ()):
                 self._failed[peer].remove(at_s)
         finally:
             self._turns.release()
-        return role
+        return user
 
     def _refuse_after_failures(self, peer: str) -> None:
         if len(self._recent(peer)) >= FAILURES_MAX:

@@ -15,37 +15,38 @@ from doorkeeper.console.login.users import (
     FAILURES_S,
     Attempts,
     TooManyLogins,
+    User,
     UsersLogin,
     peer_of,
 )
+from doorkeeper.server.runtime.logger import NO_LOG
 
 
-class Users(UsersLogin, frozen=True):
+class Users(UsersLogin):
     """Users with one password, whose checks wait until ``opened`` is set, and are counted."""
 
-    opened: threading.Event
-    running: list[int]
-    most: list[int]
+    def __init__(self, *, is_open: bool = False) -> None:
+        """Begin without checks."""
+        super().__init__({}, NO_LOG)
+        self.opened = threading.Event()
+        if is_open:
+            self.opened.set()
+        self.running: list[int] = []
+        self.most: list[int] = []
 
-    def role_of(self, name: str, password: str) -> Role | None:
+    def user(self, name: str, password: str) -> User | None:
         """Wait, and compare."""
         self.running.append(0)
         self.most.append(len(self.running))
         self.opened.wait(60)
         self.running.pop()
-        return Role.VIEWER if password == "right" else None
-
-
-def users(*, is_open: bool = False) -> Users:
-    opened = threading.Event()
-    if is_open:
-        opened.set()
-    return Users({}, opened, [], [])
+        return User(Role.VIEWER, None) if password == "right" else None
 
 
 async def tried(attempts: Attempts, host: str, password: str = "wrong") -> str:
     try:
-        return str(await attempts.role_of(host, "vera", password))
+        user = await attempts.user(host, "vera", password)
+        return str(user and user.role)
     except TooManyLogins as error:
         return str(error)
 
@@ -58,7 +59,7 @@ async def begun(known: Users) -> None:
 
 async def test_a_burst_does_not_pass_the_limit() -> None:
     """Of requests at once as many are checked as of requests in turn, a few at a time."""
-    known = users()
+    known = Users()
     attempts = Attempts(known)
     burst = [asyncio.create_task(tried(attempts, "192.0.2.1")) for _ in range(60)]
     await begun(known)
@@ -73,7 +74,7 @@ async def test_a_burst_does_not_pass_the_limit() -> None:
 
 async def test_other_peers_have_their_turn_during_a_burst() -> None:
     """One login waits for a check that runs, not for the whole burst."""
-    known = users()
+    known = Users()
     attempts = Attempts(known)
     ended: list[str] = []
 
@@ -93,7 +94,7 @@ async def test_other_peers_have_their_turn_during_a_burst() -> None:
 async def test_right_passwords_are_not_counted() -> None:
     """Of many people behind one address nobody waits; a minute later failures are forgotten."""
     now_s = [0.0]
-    attempts = Attempts(users(is_open=True), lambda: now_s[0])
+    attempts = Attempts(Users(is_open=True), lambda: now_s[0])
 
     right = [await tried(attempts, "192.0.2.1", "right") for _ in range(FAILURES_MAX + 1)]
     wrong = [await tried(attempts, "192.0.2.1") for _ in range(FAILURES_MAX + 1)]
@@ -108,7 +109,7 @@ async def test_right_passwords_are_not_counted() -> None:
 async def test_a_login_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where checks do not end in time it is refused, and says why."""
     monkeypatch.setattr("doorkeeper.console.login.users.TURN_S", 0.01)
-    known = users()
+    known = Users()
     attempts = Attempts(known)
     running = [asyncio.create_task(tried(attempts, f"192.0.2.{one}")) for one in range(CHECKS_MAX)]
     await begun(known)
