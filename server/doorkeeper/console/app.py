@@ -58,9 +58,8 @@ class Console:
         self._pages = {page.name: page for page in PAGES}
 
     def close(self) -> None:
-        """Stop reading, and remove the files of texts."""
+        """Stop reading."""
         self.sets.close()
-        self.texts.close()
 
     def app(self, exposure: Exposure) -> Starlette:
         """Return the application for an address."""
@@ -68,14 +67,14 @@ class Console:
         sessions = Sessions(is_secure=exposure.tls is not None, everybody=everybody)
         routes = [
             *LoginPages(exposure, sessions, self._html).routes(),
-            Route("/", self._in_thread(self._home)),
+            Route("/", self._home),
             Mount("/static", StaticFiles(directory=FOLDER / "static")),
             Route("/read-again", self._posted(self._read_again), methods=["POST"]),
             Route("/change", self._posted(self._change), methods=["POST"]),
             Route("/accept", self._posted(self._accept), methods=["POST"]),
-            Route("/{page}.json", self._in_thread(self._json)),
-            Route("/{page}.md", self._in_thread(self._markdown)),
-            Route("/{page}", self._in_thread(self._page)),
+            Route("/{page}.json", self._json),
+            Route("/{page}.md", self._markdown),
+            Route("/{page}", self._page),
             Route("/{page}", self._posted(self._keep_texts), methods=["POST"]),
         ]
         return Starlette(
@@ -101,20 +100,19 @@ class Console:
         page = self._pages.get(request.path_params["page"])
         if page is None:
             return self._not_found(request, None)
-        asked = self._asked(request)
-        try:
-            state = asked.set_state() if page.needs_set else None
-            if state is not None and state.reading is None:
-                status, values = 200 if state.is_reading else 502, {"page": page, "state": state}
-                return self._html(
-                    "unread.html", status, asked=asked, waits=state.is_reading, **values
-                )
-            answers = self._answers(page, asked, page.format)
-        except Wrong as error:
-            return self._question(page, asked, [], problem=str(error))
-        except KeyError:
-            return self._question(page, asked.without(page.long), [], problem=NOT_KEPT)
-        return self._question(page, asked, answers, state=state)
+        with self._asked(request) as asked:
+            try:
+                state = asked.set_state() if page.needs_set else None
+                if state is not None and state.reading is None:
+                    waits = state.is_reading
+                    values = {"page": page, "asked": asked, "state": state, "waits": waits}
+                    return self._html("unread.html", 200 if waits else 502, **values)
+                answers = self._answers(page, asked, page.format)
+            except Wrong as error:
+                return self._question(page, asked, [], problem=error)
+            except KeyError:
+                return self._question(page, asked.without(page.long), [], problem=Wrong(NOT_KEPT))
+            return self._question(page, asked, answers, state=state)
 
     def _question(
         self,
@@ -123,13 +121,13 @@ class Console:
         answers: Sequence[Answer],
         *,
         state: SetState | None = None,
-        problem: str | None = None,
+        problem: Wrong | None = None,
     ) -> Response:
         failure = next((answer for answer in answers if answer.failed), None)
         values = page.show(asked, [] if failure else answers)
         return self._html(
             f"{page.name}.html",
-            200 if problem is None else 400,
+            200 if problem is None else problem.status,
             page=page,
             asked=asked,
             answers=answers,
@@ -160,27 +158,27 @@ class Console:
         page = self._pages.get(request.path_params["page"])
         if page is None:
             return self._not_found(request, None)
-        asked = self._asked(request)
-        try:
-            answers = None if page.answers is None else page.answers(asked)
-            commands = page.commands(asked) if answers is None else ()
-        except Wrong as error:
-            return PlainTextResponse(f"{error}\n", 400)
-        except KeyError:
-            return PlainTextResponse(f"{NOT_KEPT}\n", 410)
-        part = asked.get("part", "0")
-        if not part.isdecimal() or int(part) >= len(commands if answers is None else answers):
-            return PlainTextResponse("the question is incomplete\n", 400)
-        number = int(part)
-        answer = self._run(commands[number], output) if answers is None else answers[number]
+        with self._asked(request) as asked:
+            try:
+                answers = None if page.answers is None else page.answers(asked)
+                commands = page.commands(asked) if answers is None else ()
+            except Wrong as error:
+                return PlainTextResponse(f"{error}\n", error.status)
+            except KeyError:
+                return PlainTextResponse(f"{NOT_KEPT}\n", 410)
+            part = asked.get("part", "0")
+            if not part.isdecimal() or int(part) >= len(commands if answers is None else answers):
+                return PlainTextResponse("the question is incomplete\n", 400)
+            number = int(part)
+            answer = self._run(commands[number], output) if answers is None else answers[number]
         if answer.failed:
             return PlainTextResponse("".join(f"{text}\n" for text in answer.messages), 400)
         return answer
 
     # --- what pages need
 
-    def _asked(self, request: Request) -> Asked:
-        fields = fields_in(request.url.query)
+    def _asked(self, request: Request, fields: dict[str, list[str]] | None = None) -> Asked:
+        fields = fields_in(request.url.query) if fields is None else fields
         session = session_of(request)
         page = self._pages.get(request.path_params.get("page", ""))
         if page is not None and page.prefers is not None and not any(fields.get("set", ())):
@@ -216,23 +214,21 @@ class Console:
         return RedirectResponse("/", 303)
 
     def _change(self, request: Request, fields: dict[str, list[str]]) -> Response:
-        session = session_of(request)
-        asked = Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
-        try:
-            answer = apply(asked, self.sets.reading_of)
-        except (NotChanged, Wrong) as error:
-            return self._changed(asked, 403, str(error))
-        target = target_of(asked)
-        self.sets.read_again(str(target.address))
-        words = [answer.command.public(text) for text in answer.messages]
-        say(f"{session.user if session else ''} changed {target.name}: {'; '.join(words)}")
-        return self._changed(asked, 200 if answer.status == 0 else 502, *words, answer=answer)
+        with self._asked(request, fields) as asked:
+            try:
+                answer = apply(asked, self.sets.reading_of)
+            except (NotChanged, Wrong) as error:
+                return self._changed(asked, 403, str(error))
+            target, session = target_of(asked), asked.session
+            self.sets.read_again(str(target.address))
+            words = [answer.command.public(text) for text in answer.messages]
+            say(f"{session.user if session else ''} changed {target.name}: {'; '.join(words)}")
+            return self._changed(asked, 200 if answer.status == 0 else 502, *words, answer=answer)
 
     def _accept(self, request: Request, fields: dict[str, list[str]]) -> Response:
-        session = session_of(request)
-        asked = Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
+        asked = self._asked(request, fields)
         try:
-            person = require_change(self.settings, session, asked.get("csrf"))
+            person = require_change(self.settings, asked.session, asked.get("csrf"))
             if self.settings.findings is None:
                 raise NotChanged("the console was started without --findings")
             today = datetime.fromtimestamp(self.sets.now_s(), UTC).date()
@@ -270,12 +266,6 @@ class Console:
             if fields is None:
                 return PlainTextResponse("the text is too long\n", 413)
             return await run_in_threadpool(answer, request, fields)
-
-        return endpoint
-
-    def _in_thread(self, answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
-        async def endpoint(request: Request) -> Response:
-            return await run_in_threadpool(answer, request)
 
         return endpoint
 

@@ -61,8 +61,8 @@ def apply(asked: Asked, read: Callable[..., Reading]) -> Answer:
         raise NotChanged("the plan has changed since it was shown; review it again")
     if asked.get("typed") != (number := str(number_of(plan.record))):
         raise NotChanged(f"not confirmed; to confirm, type the number of changes: {number}")
-    path = asked.texts.file(json.dumps(plan.record, ensure_ascii=False), "changes.plan")
-    words = ["acls", "apply", str(path), asked.address_word(target), "--plan", "--yes"]
+    path = asked.written(json.dumps(plan.record, ensure_ascii=False), "changes.plan")
+    words = ["acls", "apply", path, asked.address_word(target), "--plan", "--yes"]
     words += asked.login_words(target)
     return run(Command(tuple(words)), read, author=author_of(session))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
@@ -52,9 +53,20 @@ class Settings(Struct, frozen=True):
 class Wrong(Exception):
     """A question that cannot be asked, with the reason."""
 
+    status = 400
+
+
+class NotWritten(Wrong):
+    """A text that cannot be given to a command."""
+
+    status = 500
+
 
 class Asked:
-    """The question in a request: the fields of the form, and the set that it is about."""
+    """The question in a request: the fields of the form, and the set that it is about.
+
+    It is a context: its end removes the files of its texts.
+    """
 
     def __init__(
         self,
@@ -73,6 +85,14 @@ class Asked:
         self.advice = advice
         self.session = session
         self._replaced: list[tuple[str, str]] = []
+        self._folder: TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def get(self, name: str, default: str = "") -> str:
         """Return the value of a field, stripped of blanks at its ends."""
@@ -169,8 +189,25 @@ class Asked:
 
     def file(self, field: str, name: str) -> str:
         """Return the path of a file with the text of a field; command lines show ``name``."""
-        path = self.texts.file(self.get(field), name)
-        self._replaced.append((str(path), name))
+        path = self.written(self.text(field), name)
+        self._replaced.append((path, name))
+        return path
+
+    def written(self, text: str, name: str) -> str:
+        """Return the path of a new file with a text, in a folder that only this user reads.
+
+        Raises:
+            NotWritten: the disk is full, or the folder of temporary files is not writable.
+        """
+        try:
+            if self._folder is None:
+                self._folder = TemporaryDirectory(
+                    prefix="doorkeeper-console-", ignore_cleanup_errors=True
+                )
+            path = Path(self._folder.name, name)
+            path.write_bytes(text.encode("utf-8", "replace"))
+        except OSError as error:
+            raise NotWritten(f"cannot write a temporary file: {error.strerror}") from error
         return str(path)
 
     def command(self, *words: str) -> Command:

@@ -1,19 +1,15 @@
-"""Long texts of forms: links have a mark in their place, and they are kept in memory.
-
-For a command a text is a file in a folder that only this user reads, and that goes with the
-process.
-"""
+"""Long texts of forms: links have a mark in their place, and they are kept in memory."""
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-import tempfile
 import threading
-from pathlib import Path
 from typing import Final
 
 KEPT_MAX: Final = 50
+KEPT_LENGTH_MAX: Final = 50_000_000
+"""The length of all texts; one form is shorter."""
+
 TEXT_BYTES_MAX: Final = 4_000_000
 IN_LINK_MAX: Final = 2_000
 """The length of a text that stands in the link itself, so that it can be sent to others."""
@@ -27,7 +23,6 @@ class Texts:
     def __init__(self) -> None:
         """Begin without texts."""
         self._texts: dict[str, str] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="doorkeeper-console-")
         self._lock = threading.Lock()
 
     def keep(self, text: str, *, is_secret: bool = False) -> str:
@@ -38,25 +33,12 @@ class Texts:
         mark = f"{_MARK}{secrets.token_urlsafe(18)}"
         with self._lock:
             self._texts[mark] = text
-            while len(self._texts) > KEPT_MAX:
+            while (
+                len(self._texts) > KEPT_MAX or sum(map(len, self._texts.values())) > KEPT_LENGTH_MAX
+            ):
                 del self._texts[next(iter(self._texts))]
         return mark
 
     def text(self, value: str) -> str:
         """Return the text that a value of a link stands for; KeyError if it is no longer kept."""
         return self._texts[value] if value.startswith(_MARK) else value
-
-    def file(self, value: str, name: str) -> Path:
-        """Return a file of this name with the text of a value."""
-        data = self.text(value).encode("utf-8", "replace")
-        folder = Path(self._folder.name) / hashlib.sha256(data).hexdigest()[:32]
-        path = folder / name
-        with self._lock:
-            if not path.exists():
-                folder.mkdir(exist_ok=True)
-                path.write_bytes(data)
-        return path
-
-    def close(self) -> None:
-        """Remove the files."""
-        self._folder.cleanup()

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.console.pages import PAGES
 from doorkeeper.console.rendering import ROWS, Rows
-from doorkeeper.console.texts import KEPT_MAX, Texts
+from doorkeeper.console.texts import KEPT_LENGTH_MAX, KEPT_MAX, Texts
 from testkit.consoles import ACLS, HEAD, PORT, console_over, sets_at
 
 Start = Callable[..., TestClient]
@@ -184,7 +184,16 @@ def test_texts_are_forgotten_in_order() -> None:
     with pytest.raises(KeyError):
         texts.text(marks[0])
     assert not any("secret" in mark for mark in marks)
-    texts.close()
+
+
+def test_kept_texts_are_bounded_by_their_length() -> None:
+    """Few texts that are as long as a form give way, too."""
+    texts = Texts()
+    marks = [texts.keep("x" * (KEPT_LENGTH_MAX // 2)) for _ in range(3)]
+
+    assert texts.text(marks[2]) == texts.text(marks[1])
+    with pytest.raises(KeyError):
+        texts.text(marks[0])
 
 
 def test_a_taken_port_is_named(acls: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import ssl
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -35,13 +37,39 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def make_secrets(folder: Path) -> str:
+def make_secrets(folder: Path, path: str | None = None) -> str:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not here")
     done = subprocess.run(
-        [str(DOCKER / "make-secrets"), str(folder)], capture_output=True, text=True, check=True
+        [str(DOCKER / "make-secrets"), str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | ({} if path is None else {"PATH": path}),
     )
     return done.stdout + done.stderr
+
+
+def path_without(folder: Path, *, kdf: bool = True, python: bool = True) -> str:
+    """Return a PATH on which openssl has no ``kdf``, as LibreSSL, or python3 fails."""
+    tools = ("sh", "dirname", "mkdir", "chmod", "cat", "rm", "mv", "wc", "grep", "sed", "rmdir")
+    folder.mkdir()
+    for tool in (*tools, *(["openssl"] if kdf else []), *(["python3"] if python else [])):
+        found = sys.executable if tool == "python3" else shutil.which(tool)
+        assert found is not None
+        (folder / tool).symlink_to(found)
+    if not kdf:
+        script = f'#!/bin/sh\n[ "$1" = kdf ] && exit 1\nexec {shutil.which("openssl")} "$@"\n'
+        (folder / "openssl").write_text(script)
+        (folder / "openssl").chmod(0o755)
+    return str(folder)
+
+
+def may_log_in(folder: Path) -> bool:
+    """Say whether the first user of the console has the password beside it."""
+    name, _, text = (folder / "console.users").read_text().splitlines()[0].partition(":")
+    password = (folder / "console.password").read_text().strip()
+    return name == "admin" and parse_record(text).matches(password.encode())
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> dict[str, object]:
@@ -143,11 +171,39 @@ def test_the_console_starts_with_its_secrets(secrets: Path) -> None:
     assert exposure.tls is not None
     assert exposure.has_login
     assert service["ports"] == [f"127.0.0.1:{exposure.port}:{exposure.port}"]
-    password = (secrets / "console.password").read_text().strip()
-    (record,) = (secrets / "console.users").read_text().splitlines()
-    name, _, text = record.partition(":")
-    assert name == "admin"
-    assert parse_record(text).matches(password.encode())
+    assert may_log_in(secrets)
+    assert len((secrets / "console.users").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("without", ["kdf", "python"])
+def test_the_console_has_a_password_with_any_openssl(without: str, tmp_path: Path) -> None:
+    """LibreSSL and OpenSSL 1.1 have no kdf; python3 may be missing, or a stub that fails."""
+    make_secrets(tmp_path / "secrets", path_without(tmp_path / "bin", **{without: False}))
+
+    assert may_log_in(tmp_path / "secrets")
+
+
+def test_a_password_that_cannot_be_hashed_is_an_error(tmp_path: Path) -> None:
+    """What is needed is named; nothing that a later run would keep is left."""
+    path = path_without(tmp_path / "bin", kdf=False, python=False)
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        make_secrets(tmp_path / "secrets", path)
+
+    assert "python3 or OpenSSL 3 is needed" in failed.value.stderr
+    assert not (tmp_path / "secrets" / "console.users").exists()
+    make_secrets(tmp_path / "secrets")
+    assert may_log_in(tmp_path / "secrets")
+
+
+def test_an_admin_without_a_hash_is_replaced(tmp_path: Path) -> None:
+    """A file that an earlier version broke; its other users stay."""
+    other = "vera:$pbkdf2-sha256$600000$AAAAAAAAAAAAAAAAAAAAAA$" + "A" * 43
+    broken = "admin:$pbkdf2-sha256$600000$AAAAAAAAAAAAAAAAAAAAAA$"
+    (tmp_path / "console.users").write_text(f"{broken}\n{other}\n")
+    make_secrets(tmp_path)
+
+    assert may_log_in(tmp_path)
+    assert (tmp_path / "console.users").read_text().splitlines()[1:] == [other]
 
 
 def test_database_accepts_only_tls(secrets: Path) -> None:

@@ -134,11 +134,7 @@ def _tls_of(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None
 def _users_of(options: Mapping[str, Any]) -> UsersLogin | None:
     named = {Role.VIEWER: options["viewers"], Role.OPERATOR: options["operators"]}
     files = {role: file for role, file in named.items() if file is not None}
-    if not files:
-        return None
-    login = UsersLogin(files)
-    login.check()
-    return login
+    return UsersLogin(files, _Said()) if files else None
 
 
 def _oidc_of(options: Mapping[str, Any], url: str) -> Client | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qs
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -19,7 +18,7 @@ from doorkeeper.cli.terminal import say
 from doorkeeper.console.login.exposure import CALLBACK, Exposure
 from doorkeeper.console.login.oidc import PENDING_S, Oidc, Refused
 from doorkeeper.console.login.sessions import Session, Sessions, session_of
-from doorkeeper.console.login.users import Failures
+from doorkeeper.console.login.users import Attempts, TooManyLogins
 
 FIELDS_MAX: Final = 2_000
 FORM_BYTES_MAX: Final = 10_000
@@ -38,10 +37,10 @@ class LoginPages:
     def __init__(self, exposure: Exposure, sessions: Sessions, page: Page) -> None:
         """``page`` renders a template: name, status, session, values."""
         self._users = exposure.users
+        self._attempts = None if self._users is None else Attempts(self._users)
         self._oidc = None if exposure.oidc is None else Oidc(exposure.oidc)
         self._sessions = sessions
         self._page = page
-        self._failures = Failures()
         self._browser_cookie = f"{sessions.cookie}-login"
 
     def routes(self) -> list[Route]:
@@ -66,31 +65,26 @@ class LoginPages:
             session=None,
             next=next_path,
             problem=problem,
-            has_users=self._users is not None,
+            has_users=self._attempts is not None,
             has_provider=self._oidc is not None,
         )
 
     async def _log_in(self, request: Request) -> Response:
         fields = await fields_of(request)
         next_path, name = local_path(fields.get("next", "")), fields.get("name", "")
-        if self._users is None:
+        if self._users is None or self._attempts is None:
             return self._answer(next_path, "there are no users with passwords", 404)
         host = request.client.host if request.client is not None else ""
-        now_s = time.monotonic()
-        if self._failures.must_wait(host, now_s):
-            return self._answer(next_path, "too many wrong passwords; wait a minute", 429)
         try:
-            role = await run_in_threadpool(self._users.role_of, name, fields.get("password", ""))
-        except (ValueError, OSError) as error:
-            say(str(error))
-            return self._answer(next_path, "the file of users cannot be read", 500)
-        if role is None:
-            self._failures.add(host, now_s)
+            user = await self._attempts.user(host, name, fields.get("password", ""))
+        except TooManyLogins as error:
+            return self._answer(next_path, str(error), 429)
+        if user is None:
             await asyncio.sleep(FAILED_S)
             say(f"wrong name or password from {host}")
             return self._answer(next_path, "wrong name or password", 401)
         answer = RedirectResponse(next_path, 303)
-        self._sessions.begin(name, role, answer)
+        self._sessions.begin(name, user.role, answer, partial(self._users.has, name, user))
         return answer
 
     async def _to_provider(self, request: Request) -> Response:

@@ -22,6 +22,9 @@ SESSION_S: Final = 8 * 3600.0
 
 SESSIONS_MAX: Final = 10_000
 
+SESSIONS_OF_USER_MAX: Final = 50
+"""Then the oldest gives way: one user does not log out others by logging in."""
+
 _OPEN: Final = re.compile(r"/login|/login/.*|/static/.*")
 """The paths that need no login."""
 
@@ -40,6 +43,8 @@ class Session(Struct, frozen=True):
     role: Role
     csrf: str
     ends_s: float
+    is_valid: Callable[[], bool] = lambda: True
+    """Says whether the user is still known, with this role and password."""
 
     @property
     def logged_in(self) -> bool:
@@ -85,16 +90,25 @@ class Sessions:
             return self.everybody
         digest = _digest(request.cookies.get(self.cookie, ""))
         session = self._sessions.get(digest)
-        if session is not None and session.ends_s <= self._now_s():
+        if session is not None and (session.ends_s <= self._now_s() or not session.is_valid()):
             del self._sessions[digest]
             return None
         return session
 
-    def begin(self, user: str, role: Role, answer: Response) -> None:
-        """Begin a session; its cookie is that of the answer."""
-        token = secrets.token_urlsafe(32)
+    def begin(
+        self,
+        user: str,
+        role: Role,
+        answer: Response,
+        is_valid: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Begin a session, which ends when it is not valid; its cookie is that of the answer."""
+        token, csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(24)
+        earlier = [digest for digest, one in self._sessions.items() if one.user == user]
+        for digest in earlier[: 1 - SESSIONS_OF_USER_MAX]:
+            del self._sessions[digest]
         ends_s = self._now_s() + SESSION_S
-        self._sessions[_digest(token)] = Session(user, role, secrets.token_urlsafe(24), ends_s)
+        self._sessions[_digest(token)] = Session(user, role, csrf, ends_s, is_valid)
         while len(self._sessions) > SESSIONS_MAX:
             del self._sessions[next(iter(self._sessions))]
         self.set_cookie(answer, self.cookie, token, SESSION_S)

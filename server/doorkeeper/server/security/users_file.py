@@ -60,6 +60,10 @@ class HashedUsers:
     def __len__(self) -> int:
         return len(self._records)
 
+    def record(self, name: str) -> PasswordRecord | None:
+        """Return the record of a user, which changes with the password; None if there is none."""
+        return self._records.get(name)
+
     def was_verified(self, name: str, password: str) -> bool:
         """Return whether this password was verified before; False is no verdict."""
         known = self._verified.get(name)

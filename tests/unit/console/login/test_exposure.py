@@ -13,9 +13,10 @@ from starlette.testclient import TestClient
 
 from doorkeeper.console.login.exposure import exposure_of
 from doorkeeper.console.login.routes import local_path
-from doorkeeper.console.login.sessions import SESSION_S, Role, Sessions
+from doorkeeper.console.login.sessions import SESSION_S, SESSIONS_OF_USER_MAX, Role, Sessions
 from doorkeeper.console.login.users import FAILURES_MAX, UsersLogin
-from doorkeeper.server.security.users_file import set_user
+from doorkeeper.server.runtime.logger import NO_LOG
+from doorkeeper.server.security.users_file import delete_user, set_user
 from testkit.certificates import world
 from testkit.consoles import PORT, console_over, options, sets_at
 from testkit.tls import client_context, shaken
@@ -208,8 +209,64 @@ def test_the_higher_role_counts(tmp_path: Path) -> None:
     file = tmp_path / "users"
     set_user(file, "olga", "x", bytes(16))
 
-    assert UsersLogin({Role.VIEWER: file}).role_of("olga", "x") is Role.VIEWER
-    assert UsersLogin(dict.fromkeys(Role, file)).role_of("olga", "x") is Role.OPERATOR
+    roles = []
+    for files in ({Role.VIEWER: file}, dict.fromkeys(Role, file)):
+        user = UsersLogin(files, NO_LOG).user("olga", "x")
+        roles.append(user and user.role)
+
+    assert roles == [Role.VIEWER, Role.OPERATOR]
+
+
+def test_sessions_end_with_their_user(console: TestClient, tmp_path: Path) -> None:
+    """When it is deleted, has another password, or another role; those of others go on."""
+    operators, viewers = tmp_path / "operators", tmp_path / "viewers"
+    set_user(operators, "otto", "secret", bytes(16))
+    set_user(viewers, "vito", "secret", bytes(16))
+    seen = []
+    for name, password, end in (
+        ("otto", "secret", lambda: delete_user(operators, "otto")),
+        ("olga", "secret o", lambda: set_user(operators, "olga", "new", bytes(16))),
+        ("vito", "secret", lambda: set_user(operators, "vito", "secret", bytes(16))),
+        ("vito", "secret", lambda: delete_user(operators, "vito")),
+    ):
+        console.cookies.clear()
+        log_in(console, name, password)
+        before = console.get("/who-can.json").status_code
+        end()
+        seen.append((before, console.get("/who-can.json").status_code))
+
+    # The third is a viewer still, until the next login.
+    assert seen == [(400, 401), (400, 401), (400, 400), (400, 401)]
+
+
+def test_a_faulty_file_of_users_changes_nothing(
+    console: TestClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may be half written: who is logged in stays so, and the fault is reported once."""
+    log_in(console, "vera", "secret v")
+    (tmp_path / "viewers").write_text("vera", encoding="utf-8")
+    answers = [console.get("/who-can.json").status_code for _ in range(2)]
+
+    assert answers == [400, 400]
+    assert capsys.readouterr().err.count("not a password hash") == 1
+    assert log_in(console, "vera", "secret v") == 303
+
+
+def test_one_user_does_not_log_out_others() -> None:
+    """Of very many sessions of a user the oldest end."""
+    sessions = Sessions(is_secure=True)
+
+    def begun(user: str) -> Request:
+        answer = Response()
+        sessions.begin(user, Role.VIEWER, answer)
+        cookie = answer.headers["set-cookie"].split(";")[0].encode()
+        return Request({"type": "http", "headers": [(b"cookie", cookie)]})
+
+    other = begun("olga")
+    mine = [begun("vera") for _ in range(SESSIONS_OF_USER_MAX + 1)]
+
+    assert sessions.of(other) is not None
+    assert [sessions.of(one) is not None for one in mine] == [False] + [True] * (len(mine) - 1)
 
 
 @pytest.mark.parametrize(
