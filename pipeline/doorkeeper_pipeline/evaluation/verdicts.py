@@ -77,14 +77,31 @@ class Activity(NamedTuple):
     denied: int = 0
 
 
+LOGGED_BY: Final[Mapping[AclOperation, frozenset[str]]] = {
+    AclOperation.READ: frozenset({"", "Fetch", "FetchConsumer", "ShareFetch"}),
+    AclOperation.WRITE: frozenset({"", "Produce"}),
+    AclOperation.DESCRIBE: frozenset({"", "Metadata", "DescribeTopicPartitions"}),
+}
+"""Requests that clients make all the time; empty where lines name none.
+
+A history without any of them has none of their kind: controllers log none, and audit topics leave
+out kinds that their settings do not name (Confluent's produce, consume and describe events,
+Redpanda's ``audit_enabled_event_types``).
+"""
+
+
+_EXAMPLES: Final = "Fetch, Produce, Metadata"
+
+
 class Known(NamedTuple):
     """What is known for all grants.
 
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
     ``brokers_missing`` which logs are. ``controllers_seen``: the history has a request that
-    controllers decide, or needs none. ``networks``: hosts may be networks. ``is_shut`` says whether
-    a DENY refuses all that an ALLOW allows.
+    controllers decide, or needs none. ``logged`` are those of ``LOGGED_BY`` whose requests the
+    history has. ``networks``: hosts may be networks. ``is_shut`` says whether a DENY refuses all
+    that an ALLOW allows.
     """
 
     begin: dt.datetime | None
@@ -98,6 +115,7 @@ class Known(NamedTuple):
     lost_lines: str = ""
     brokers_missing: str = ""
     controllers_seen: bool = True
+    logged: frozenset[AclOperation] = frozenset(LOGGED_BY)
     super_users: frozenset[str] = frozenset()
     networks: bool = True
     is_shut: Callable[[AclBinding], bool] = lambda _: False
@@ -126,6 +144,14 @@ _FORWARDED: Final = frozenset(
         AclOperation.DELETE,
     }
 )
+
+_LOGGED_WITH: Final = {
+    **{each: frozenset({each}) for each in LOGGED_BY},
+    AclOperation.IDEMPOTENT_WRITE: frozenset({AclOperation.WRITE}),
+    AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.DESCRIBE}),
+    AclOperation.ALL: frozenset(LOGGED_BY),
+}
+"""The operations whose requests are of the same kinds."""
 
 _REFUSED_SHARE: Final = 0.25
 """Of the requests of a principal: one that is refused does not come to its other ones."""
@@ -242,6 +268,19 @@ def _brokers(grant: Grant, known: Known) -> str:
     )
 
 
+def _requests(grant: Grant, known: Known) -> str:
+    missing = _LOGGED_WITH.get(grant.binding.entry.operation, frozenset()) - known.logged
+    if not (missing or known.logged or _is_decided_by_controllers(grant.binding)):
+        missing = frozenset(LOGGED_BY)
+    if not missing:
+        return ""
+    kinds = ", ".join(each.name for each in LOGGED_BY if each in missing)
+    return (
+        f"the history has no clients' requests that need {kinds} ({_EXAMPLES}); check that they"
+        " are logged"
+    )
+
+
 def _is_decided_by_controllers(binding: AclBinding) -> bool:
     """Say whether brokers forward what an ACL is for: changes, but those of groups.
 
@@ -338,7 +377,18 @@ def _renamed(grant: Grant, known: Known) -> str:
 
 
 _NARROWING: Final = frozenset(
-    {"names", "collector", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
+    {
+        "names",
+        "collector",
+        "history",
+        "doubt",
+        "unread",
+        "listing",
+        "brokers",
+        "requests",
+        "age",
+        "unknown-age",
+    }
 )
 
 RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
@@ -352,6 +402,7 @@ RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
     ("unread", Verdict.NOT_ENOUGH_EVIDENCE, _unread),
     ("listing", Verdict.NOT_ENOUGH_EVIDENCE, lambda _, known: known.listing),
     ("brokers", Verdict.NOT_ENOUGH_EVIDENCE, _brokers),
+    ("requests", Verdict.NOT_ENOUGH_EVIDENCE, _requests),
     ("age", Verdict.NOT_ENOUGH_EVIDENCE, _age),
     ("unknown-age", Verdict.ASK, _unknown_age),
     ("period", Verdict.NOT_ENOUGH_EVIDENCE, _period),

@@ -46,6 +46,7 @@ from doorkeeper_pipeline.jobs.observed import (
     brokers_in,
     days,
     history,
+    logged_in,
     span,
     span_of,
 )
@@ -138,6 +139,7 @@ def known_in(asked: GoldInput) -> Known:
         lost_lines=asked.lost_lines,
         brokers_missing=_missing_brokers(asked.brokers, brokers),
         controllers_seen=brokers is None or brokers.controllers_seen,
+        logged=logged_in(asked),
         super_users=asked.policy.super_users,
         networks=asked.networks,
         is_shut=shut_by_denies(asked.acls.bindings, networks=asked.networks),

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import ResourceType
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.collection import collection_of
 from doorkeeper_pipeline.evaluation.evidence import (
     BrokerLog,
@@ -21,7 +21,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     evidence_of,
 )
 from doorkeeper_pipeline.evaluation.overbroad import History
-from doorkeeper_pipeline.evaluation.verdicts import Activity
+from doorkeeper_pipeline.evaluation.verdicts import LOGGED_BY, Activity
 from doorkeeper_pipeline.jobs.asking import distinct
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
 from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
@@ -134,6 +134,30 @@ def brokers_in(asked: GoldInput) -> Brokers:
         "Fetch" in latest["api"],
         not {"", *_OF_CONTROLLERS}.isdisjoint(everything["api"].fill_null("").unique()),
     )
+
+
+_OF_GROUPS: Final = frozenset(
+    {
+        *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"),
+        *("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"),
+    }
+)
+
+
+def logged_in(asked: GoldInput) -> frozenset[AclOperation]:
+    """Return of which of ``LOGGED_BY`` a history has requests; see there.
+
+    A broker's log has all kinds if it has one of them; controllers have Fetch too, but for
+    CLUSTER_ACTION.
+    """
+    pairs = set(BROKERS.of(asked).select("operation", pl.col("api").fill_null("")).iter_rows())
+    found = frozenset(
+        each for each, apis in LOGGED_BY.items() if any((each.name, api) in pairs for api in apis)
+    )
+    if asked.brokers is None:
+        return found
+    has_groups = any((AclOperation.READ.name, api) in pairs for api in _OF_GROUPS)
+    return frozenset(LOGGED_BY) if found or has_groups else found
 
 
 Row = dict[str, Any]

@@ -104,6 +104,27 @@ def at(host: str) -> Grant:
                 (READ, topic("t"), "unneeded", "REMOVE"),
             )
         ),
+        *(
+            (
+                UNUSED._replace(binding=allow("alice", operation, on)),
+                {"logged": frozenset(logged)},
+                *decided,
+            )
+            for operation, on, logged, *decided in (
+                (READ, topic("t"), (WRITE,), "requests", "NOT_ENOUGH_EVIDENCE"),
+                (READ, topic("t"), (READ,), "unneeded", "REMOVE"),
+                (
+                    AclOperation.IDEMPOTENT_WRITE,
+                    CLUSTER,
+                    (READ,),
+                    "requests",
+                    "NOT_ENOUGH_EVIDENCE",
+                ),
+                (AclOperation.ALL, topic("t"), (READ, WRITE), "requests", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.DELETE, topic("t"), (), "unneeded", "REMOVE"),
+                (AclOperation.DELETE, group("g"), (), "requests", "NOT_ENOUGH_EVIDENCE"),
+            )
+        ),
         # 35 days of the history are needed, since the grant was given.
         (UNUSED._replace(known_from=after(65), given=True), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(65.1), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
@@ -160,6 +181,7 @@ def test_used_grant_is_narrowed_only_with_evidence() -> None:
     assert not doubt_about(USED, KNOWN)
     assert doubt_about(USED._replace(known_from=after(90), given=True), KNOWN)
     assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
+    assert doubt_about(USED, KNOWN._replace(logged=frozenset()))
     assert doubt_about(USED._replace(names="job-<uuid>"), KNOWN) == "job-<uuid>: keep the pattern"
 
 

@@ -17,7 +17,14 @@ from testkit.histories import BEGIN, Asking, asked_of
 TOPIC = ResourceType.TOPIC
 ALICE = Question("User:alice", "10.0.0.1", READ, TOPIC, "orders")
 BOB = Question("User:bob", "10.0.0.1", READ, TOPIC, "bills")
-HISTORY = [Asking(question=ALICE, count=5), Asking(question=ALICE, day=2), Asking(question=BOB)]
+DAN = Question("User:dan", "10.0.0.1", WRITE, TOPIC, "orders")
+FETCHED = [Asking(question=ALICE, count=5), Asking(question=ALICE, day=2), Asking(question=BOB)]
+OTHER_KINDS = [
+    Asking(question=DAN, api="Produce"),
+    Asking(question=DAN._replace(operation=AclOperation.DESCRIBE), api="Metadata"),
+]
+"""Requests of the other kinds: without any of a kind it would count as not logged."""
+HISTORY = [*FETCHED, *OTHER_KINDS]
 WIDE = allow("alice", READ, topic("*"))
 SAME = allow("alice", READ, topic("orders"))
 IDLE = allow("carol", AclOperation.ALL, topic("orders"))
@@ -119,7 +126,7 @@ def test_narrowest_of_overlapping_grants_is_kept(tmp_path: Path) -> None:
         allow("alice", AclOperation.ALL, topic("pay.in"), "10.0.0.1"),
         *(allow("alice", READ, topic(name, PREFIXED)) for name in ("pay", "pay.", "pay.in")),
     ]
-    history = [Asking(question=ALICE._replace(name="pay.in"))]
+    history = [Asking(question=ALICE._replace(name="pay.in")), *OTHER_KINDS]
 
     rows = grants(asked_of(tmp_path, history, sorted([narrow, *others])))["unused_grants"]
 
@@ -190,6 +197,44 @@ def test_controllers_without_a_log_are_reported(
     rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
 
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
+CREATED = Asking(
+    question=Question("User:admin", "", AclOperation.CREATE, TOPIC, "new"), api="CreateTopics"
+)
+QUORUM = Asking(
+    question=Question(
+        "User:kafka", "", AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster"
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("history", "logs", "held"),
+    [
+        ([CREATED], None, ("READ", "WRITE", "DESCRIBE", "ALL")),
+        ([CREATED, *FETCHED], None, ("WRITE", "DESCRIBE", "ALL")),
+        ([CREATED, *HISTORY], None, ()),
+        # Controllers fetch from each other, for which they need CLUSTER_ACTION.
+        ([CREATED, QUORUM], 2, ("READ", "WRITE", "DESCRIBE", "ALL")),
+        ([CREATED, replace(FETCHED[0], api="JoinGroup")], 1, ()),
+        ([CREATED, replace(FETCHED[0], api="")], 1, ()),
+    ],
+)
+def test_requests_that_are_not_logged_hold_their_grants(
+    tmp_path: Path, history: list[Asking], logs: int | None, held: tuple[str, ...]
+) -> None:
+    """Audit topics leave out kinds of requests, and controllers have none of clients."""
+    idle = {
+        each.name: allow("admin", each, topic("idle"))
+        for each in (READ, WRITE, AclOperation.DESCRIBE, AclOperation.ALL, AclOperation.DELETE)
+    }
+    asked = asked_of(tmp_path, history, sorted(idle.values()))
+
+    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
+
+    rules = {row["operation"]: row["rule"] for row in rows}
+    assert tuple(each for each in idle if rules[each] == "requests") == held
 
 
 def test_listing_without_known_principals_is_reported(tmp_path: Path) -> None:
