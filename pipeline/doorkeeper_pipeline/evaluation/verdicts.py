@@ -327,11 +327,11 @@ def _period(grant: Grant, known: Known) -> str:
             f" of history are required to rely on it, {days:.0f} are observed"
         )
     principal = grant.binding.entry.principal
-    if principal not in (WILDCARD_PRINCIPAL, *known.activity):
-        return (
-            f"{principal} made no request in {days:.0f} days and may be a quarterly job or a"
-            f" future service; required: {needed:g} days"
-        )
+    if principal not in known.activity:
+        made = f"{principal} made no request in {days:.0f} days and may be"
+        if principal == WILDCARD_PRINCIPAL:
+            made = f"{days:.0f} days may lack the requests of"
+        return f"{made} a quarterly job or a future service; required: {needed:g} days"
     operation, kind = grant.binding.entry.operation, grant.binding.pattern.resource_type
     if operation in _PER_REQUEST and kind in _ASKED_OFTEN:
         return ""
@@ -378,18 +378,11 @@ def _renamed(grant: Grant, known: Known) -> str:
 
 _NARROWING: Final = frozenset(
     {
-        "names",
-        "collector",
-        "history",
-        "doubt",
-        "unread",
-        "listing",
-        "brokers",
-        "requests",
-        "age",
-        "unknown-age",
+        *("names", "collector", "history", "doubt", "unread", "listing", "brokers", "requests"),
+        *("age", "unknown-age", "period", "deny-first", "refused"),
     }
 )
+"""The rules that hold for the unused part of a used grant: all but those about its own use."""
 
 RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
     ("host", Verdict.ASK, _host),

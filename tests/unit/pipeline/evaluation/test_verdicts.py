@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourcePattern, ResourceType
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.evaluation.unused import COVERED, NEVER_MATCHED, NEVER_USED
@@ -17,7 +17,7 @@ from doorkeeper_pipeline.evaluation.verdicts import (
     judge,
     seen_too_few,
 )
-from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, group, topic
+from testkit.acl import LITERAL, PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
 
 BEGIN = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 END = BEGIN + dt.timedelta(days=100)
@@ -150,7 +150,9 @@ def at(host: str) -> Grant:
         ),
         # A principal that makes no request may begin later, or once a quarter.
         (of("nobody")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
-        (of("*")._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
+        # So may one that uses a grant to all.
+        (of("*")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
+        (of("*")._replace(known_from=after(8)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
         (UNUSED, {"is_shut": lambda _: True}, "deny-first", "ASK"),
@@ -183,6 +185,28 @@ def test_used_grant_is_narrowed_only_with_evidence() -> None:
     assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
     assert doubt_about(USED, KNOWN._replace(logged=frozenset()))
     assert doubt_about(USED._replace(names="job-<uuid>"), KNOWN) == "job-<uuid>: keep the pattern"
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        allow("alice", AclOperation.CREATE, topic("t", PREFIXED)),
+        allow("alice", AclOperation.ALL, topic("t")),
+        allow("*", READ, topic("t")),
+    ],
+)
+def test_narrowing_requires_start_days(binding: AclBinding) -> None:
+    """What is asked for at a start, or once a quarter, may be in the part that would go."""
+    used = USED._replace(binding=binding)
+    assert not doubt_about(used._replace(known_from=after(8)), KNOWN)
+    assert "92" in doubt_about(used._replace(known_from=after(9)), KNOWN)
+    reader = USED._replace(binding=allow("alice", READ, topic("t", PREFIXED)))
+    assert not doubt_about(reader._replace(known_from=after(9)), KNOWN)
+
+
+def test_refused_principals_and_shut_grants_are_not_narrowed() -> None:
+    assert "denied" in doubt_about(USED._replace(binding=of("stuck").binding), KNOWN)
+    assert "DENY" in doubt_about(USED, KNOWN._replace(is_shut=lambda _: True))
 
 
 def test_reason_to_keep_a_pattern() -> None:
