@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
+from unicodedata import normalize
 
 from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import (
@@ -159,7 +160,7 @@ _REFUSED_SHARE: Final = 0.25
 _LISTING_MIN: Final = 10
 _SEEN_SHARE: Final = 0.5
 
-_PARTS: Final = re.compile(r"[^0-9a-z]+")
+_PARTS: Final = re.compile(r"[\W_]+")
 _NAME_END: Final = re.compile(r"[,@/]")
 _GENERIC: Final = frozenset({"user", "cn", "ou", "o", "l", "st", "c", "dc", "com", "org", "net"})
 
@@ -422,16 +423,21 @@ def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
 
 @lru_cache(1 << 16)
 def _words(principal: str) -> frozenset[str]:
-    """Return the words of a name that say who it is, in lower case."""
-    words = _PARTS.split(principal.lower())
+    """Return the words of a name that say who it is, as ``_folded`` has them."""
+    words = _PARTS.split(_folded(principal))
     return frozenset(each for each in words if each and each not in _GENERIC)
 
 
 @lru_cache(1 << 16)
 def _letters(principal: str) -> str:
     """Return the letters and digits of a name, without the other parts of a distinguished one."""
-    name = principal.partition(":")[2].lower().removeprefix("cn=")
+    name = _folded(principal).partition(":")[2].removeprefix("cn=")
     return _PARTS.sub("", _NAME_END.split(name)[0])
+
+
+def _folded(name: str) -> str:
+    """Return a name in which case, and forms of Unicode that look alike, make no difference."""
+    return normalize("NFKC", normalize("NFKC", name).casefold())
 
 
 def times(count: int) -> str:

@@ -209,6 +209,21 @@ def test_refused_principals_and_shut_grants_are_not_narrowed() -> None:
     assert "DENY" in doubt_about(USED, KNOWN._replace(is_shut=lambda _: True))
 
 
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("财务", "CN=财务,OU=x"),
+        ("Бухгалтерия", "CN=бухгалтерия,OU=x"),
+        ("STRASSE-1", "straße_1"),
+        ("buchha\u0308lter", "Buchh\u00e4lter"),
+        ("\uff4d\uff41\uff49\uff4c", "mail"),
+    ],
+)
+def test_renamed_principals_are_found_in_every_script(name: str, other: str) -> None:
+    found = judge(of(name), KNOWN._replace(activity={f"User:{other}": Activity(5, 0)}))
+    assert (found.rule, found.verdict.value) == ("renamed", "ASK"), found
+
+
 def test_reason_to_keep_a_pattern() -> None:
     found = judge(USED._replace(names="its names are generated"), KNOWN)
     assert found.why.endswith("; its names are generated: keep the pattern")
