@@ -461,7 +461,7 @@ def never_matches(host: str, *, networks: bool) -> str:
         return ""
     if "/" in host:
         if not networks:
-            return f"{host} is a network; before Kafka 4.4 hosts are compared as strings"
+            return f"{host} is a network; before Kafka 4.4 hosts are compared as strings (--kafka)"
         return "" if network_of(host) else f"{host} is not a valid network in Kafka"
     written = java_host(host)
     if written is None:
