@@ -13,6 +13,7 @@ import polars as pl
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.collection import collection_of
+from doorkeeper_pipeline.evaluation.decision_table import accesses
 from doorkeeper_pipeline.evaluation.evidence import (
     BrokerLog,
     Evidence,
@@ -82,9 +83,10 @@ def principals_of(asked: GoldInput) -> frozenset[str]:
 
 
 def activity_of(asked: GoldInput) -> dict[str, Activity]:
-    """Return how many decisions of each principal were allowed and denied."""
+    """Return how many accesses of each principal were allowed and denied."""
     found: dict[str, Activity] = defaultdict(Activity)
-    rows = ACTIVITY.of(asked).select("principal", "outcome", "count")
+    rows = ACTIVITY.of(asked)
+    rows = rows.filter(accesses(rows)).select("principal", "outcome", "count")
     for principal, outcome, count in rows.iter_rows():
         allowed, denied = found[principal]
         more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)

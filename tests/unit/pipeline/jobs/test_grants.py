@@ -11,6 +11,7 @@ from doorkeeper_pipeline.bindings import command_of, id_of, text_of
 from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
+from doorkeeper_pipeline.jobs.least_privilege import least_in
 from testkit.acl import PREFIXED, READ, WRITE, allow, topic
 from testkit.histories import BEGIN, Asking, asked_of
 
@@ -197,6 +198,34 @@ def test_controllers_without_a_log_are_reported(
     rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
 
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
+def test_allowed_probes_are_no_use(tmp_path: Path) -> None:
+    """A client that asks what it may do uses none of it; no other grant is kept for it."""
+    describes = ALICE._replace(operation=AclOperation.DESCRIBE)
+    history = [
+        *FETCHED[2:],
+        Asking(question=describes, api="Metadata"),
+        Asking(question=ALICE._replace(operation=AclOperation.DELETE), api="Metadata", probe=True),
+        Asking(question=DAN, api="Produce"),
+    ]
+    describing, deleting = (
+        allow("alice", each, topic("orders"))
+        for each in (AclOperation.DESCRIBE, AclOperation.DELETE)
+    )
+    bindings = tuple(sorted([describing, deleting, allow("bob", READ, topic("bills"))]))
+    asked = asked_of(tmp_path, history, bindings)
+
+    rows = {row["binding_id"]: row for row in grants(asked)["grant_usage"].to_dicts()}
+
+    assert (rows[id_of(describing)]["rule"], rows[id_of(deleting)]["rule"]) == ("used", "unneeded")
+    assert rows[id_of(deleting)]["operations"] == ["DESCRIBE"]  # which it allows too
+    left = tuple(each for each in bindings if each != deleting)
+    assert changes_by(asked, bindings, left).is_empty()
+    assert least_in(asked, bindings).principals == {"User:alice", "User:bob"}
+    assert "DELETE" not in least_in(asked, bindings).privileges["operation"].to_list()
+    recorded = replace(asked, bindings=asked.bindings.clear(), answers={})
+    assert "DELETE" not in least_in(recorded, ()).privileges["operation"].to_list()
 
 
 CREATED = Asking(
