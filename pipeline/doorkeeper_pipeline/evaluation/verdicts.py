@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 from unicodedata import normalize
 
@@ -101,8 +102,9 @@ class Known(NamedTuple):
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
     ``brokers_missing`` which logs are. ``controllers_seen``: the history has a request that
     controllers decide, or needs none. ``logged`` are those of ``LOGGED_BY`` whose requests the
-    history has. ``networks``: hosts may be networks. ``is_shut`` says whether a DENY refuses all
-    that an ALLOW allows.
+    history has. ``cluster_first`` are the principals that were allowed by an operation on the
+    cluster, so that resources of a type were not asked about. ``networks``: hosts may be networks.
+    ``is_shut`` says whether a DENY refuses all that an ALLOW allows.
     """
 
     begin: dt.datetime | None
@@ -117,6 +119,7 @@ class Known(NamedTuple):
     brokers_missing: str = ""
     controllers_seen: bool = True
     logged: frozenset[AclOperation] = frozenset(LOGGED_BY)
+    cluster_first: Mapping[tuple[AclOperation, ResourceType], frozenset[str]] = MappingProxyType({})
     super_users: frozenset[str] = frozenset()
     networks: bool = True
     is_shut: Callable[[AclBinding], bool] = lambda _: False
@@ -352,6 +355,20 @@ def _deny_first(grant: Grant, known: Known) -> str:
     return f"{refused}; check whether that DENY is permanent"
 
 
+def _cluster_first(grant: Grant, known: Known) -> str:
+    (resource_type, _, _), entry = grant.binding
+    for (operation, hidden), principals in known.cluster_first.items():
+        found = principals - known.super_users
+        if entry.principal != WILDCARD_PRINCIPAL:
+            found &= {entry.principal}
+        if found and hidden is resource_type and entry.operation in (operation, AclOperation.ALL):
+            return (
+                f"unused because {operation.name} on the cluster, which Kafka asks for first,"
+                f" allowed the requests of {min(found)}; check which of both should go"
+            )
+    return ""
+
+
 def _refused(grant: Grant, known: Known) -> str:
     principal = grant.binding.entry.principal
     activity = known.activity.get(principal, Activity())
@@ -380,7 +397,7 @@ def _renamed(grant: Grant, known: Known) -> str:
 _NARROWING: Final = frozenset(
     {
         *("names", "collector", "history", "doubt", "unread", "listing", "brokers", "requests"),
-        *("age", "unknown-age", "period", "deny-first", "refused"),
+        *("age", "unknown-age", "period", "deny-first", "cluster-first", "refused"),
     }
 )
 """The rules that hold for the unused part of a used grant: all but those about its own use."""
@@ -401,6 +418,7 @@ RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
     ("unknown-age", Verdict.ASK, _unknown_age),
     ("period", Verdict.NOT_ENOUGH_EVIDENCE, _period),
     ("deny-first", Verdict.ASK, _deny_first),
+    ("cluster-first", Verdict.ASK, _cluster_first),
     ("refused", Verdict.ASK, _refused),
     ("renamed", Verdict.ASK, _renamed),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ NAME = ("resource_type", "resource_name")
 
 ACTIVITY = Totals(("principal", "outcome", "probe"))
 NAMES = Totals(NAME)
+OF_CLUSTER = Totals(("principal", "operation", "resource_type", "api", "outcome", "probe"))
 BROKERS = Totals(("host", "operation", "api"))
 
 
@@ -160,6 +161,34 @@ def logged_in(asked: GoldInput) -> frozenset[AclOperation]:
         return found
     has_groups = any((AclOperation.READ.name, api) in pairs for api in _OF_GROUPS)
     return frozenset(LOGGED_BY) if found or has_groups else found
+
+
+_CLUSTER_FIRST: Final[Mapping[tuple[AclOperation, ResourceType], str]] = {
+    (AclOperation.CREATE, ResourceType.TOPIC): "",
+    (AclOperation.DESCRIBE, ResourceType.GROUP): "ListGroups",
+}
+"""What a broker asks of the cluster, and only where that is refused of each resource of a type: in
+any request, or in one.
+
+Source: ``ControllerApis.createTopics``, ``AutoTopicCreationManager``, ``KafkaApis``
+``.handleListGroupsRequest`` (4.3.1).
+"""
+
+
+def cluster_first(
+    asked: GoldInput,
+) -> dict[tuple[AclOperation, ResourceType], frozenset[str]]:
+    """Return the principals that an operation on the cluster let through, by what it hides."""
+    rows = OF_CLUSTER.of(asked)
+    rows = rows.filter(
+        accesses(rows), pl.col("outcome") == "ALLOWED", resource_type=ResourceType.CLUSTER.name
+    )
+    return {
+        (operation, hidden): frozenset(
+            rows.filter((pl.col("api") == api) | (api == ""), operation=operation.name)["principal"]
+        )
+        for (operation, hidden), api in _CLUSTER_FIRST.items()
+    }
 
 
 Row = dict[str, Any]

@@ -38,6 +38,7 @@ KNOWN = Known(BEGIN, END, DEFAULT_THRESHOLDS, ACTIVE)
 UNUSED = Grant(allow("alice", READ, topic("t")), BEGIN, False, 0, None, NEVER_MATCHED, True)
 USED = UNUSED._replace(uses=3, last=END, unused="", removable=False)
 COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
+GOES = ("unneeded", "REMOVE")
 CLUSTER = cluster("kafka-cluster")
 UNSEEN = {"controllers_seen": False}
 TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", LITERAL)
@@ -156,6 +157,23 @@ def at(host: str) -> Grant:
         (UNUSED._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
         (UNUSED, {"is_shut": lambda _: True}, "deny-first", "ASK"),
+        *(
+            (
+                UNUSED._replace(binding=allow(who, operation, topic("t", PREFIXED))),
+                {"cluster_first": {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}}}
+                | more,
+                *decided,
+            )
+            for who, operation, more, *decided in (
+                ("alice", AclOperation.CREATE, {}, "cluster-first", "ASK"),
+                ("alice", AclOperation.ALL, {}, "cluster-first", "ASK"),
+                ("*", AclOperation.CREATE, {}, "cluster-first", "ASK"),
+                ("alice", READ, {}, "unneeded", "REMOVE"),
+                ("billing", AclOperation.CREATE, {}, "unneeded", "REMOVE"),
+                # It would be allowed without either.
+                *[("alice", AclOperation.CREATE, {"super_users": {"User:alice"}}, *GOES)],
+            )
+        ),
         (of("shut"), {}, "refused", "ASK"),
         (of("stuck"), {}, "refused", "ASK"),
         (of("CN=billing,OU=pay,O=acme"), {}, "renamed", "ASK"),

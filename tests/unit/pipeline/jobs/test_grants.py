@@ -12,7 +12,7 @@ from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.jobs.least_privilege import least_in
-from testkit.acl import PREFIXED, READ, WRITE, allow, topic
+from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, group, topic
 from testkit.histories import BEGIN, Asking, asked_of
 
 TOPIC = ResourceType.TOPIC
@@ -226,6 +226,34 @@ def test_allowed_probes_are_no_use(tmp_path: Path) -> None:
     assert "DELETE" not in least_in(asked, bindings).privileges["operation"].to_list()
     recorded = replace(asked, bindings=asked.bindings.clear(), answers={})
     assert "DELETE" not in least_in(recorded, ()).privileges["operation"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("operation", "api", "rule"),
+    [
+        (AclOperation.CREATE, "CreateTopics", "cluster-first"),
+        (AclOperation.CREATE, "", "cluster-first"),
+        (AclOperation.DESCRIBE, "ListGroups", "cluster-first"),
+        (AclOperation.DESCRIBE, "DescribeCluster", "unneeded"),
+    ],
+)
+def test_wide_right_on_the_cluster_sends_no_narrow_grant_away(
+    tmp_path: Path, operation: AclOperation, api: str, rule: str
+) -> None:
+    """Kafka asks for the cluster first, and does not ask about names then."""
+    question = Question("User:ctl", "10.0.0.1", operation, ResourceType.CLUSTER, "kafka-cluster")
+    narrow = topic("ctl-", PREFIXED) if operation is AclOperation.CREATE else group("ctl")
+    granted = sorted(
+        allow("ctl", operation, pattern) for pattern in (cluster("kafka-cluster"), narrow)
+    )
+    asked = asked_of(tmp_path, [*HISTORY, Asking(question=question, api=api)], granted)
+
+    rows = grants(asked)["grant_usage"].to_dicts()
+
+    assert {row["resource_type"]: row["rule"] for row in rows} == {
+        "CLUSTER": "used",
+        narrow.resource_type.name: rule,
+    }
 
 
 CREATED = Asking(
