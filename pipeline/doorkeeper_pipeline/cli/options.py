@@ -18,7 +18,11 @@ from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.topics.addresses import is_topic
 
 RELEASES = {"4.3": False, "4.4": True}
-"""Whether hosts of ACLs may be networks, by the release of Kafka."""
+"""Whether hosts of ACLs may be networks, by the release of Kafka.
+
+The first is the default: where a network is a text the grants beside it stay, and where it is none
+they would be advised to go.
+"""
 
 STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
 """The schemes of object stores that may hold tables."""
@@ -194,7 +198,7 @@ def policy(*, is_run: bool) -> Callable[[Decorated], Decorated]:
             "--kafka",
             "release",
             type=click.Choice(list(RELEASES)),
-            default="4.4" if is_run else None,
+            default=next(iter(RELEASES)) if is_run else None,
             show_default=is_run,
             default_text=last,
         ),

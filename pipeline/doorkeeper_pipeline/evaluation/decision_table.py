@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from doorkeeper_pipeline.evaluation.deciding import Decisions, Matches, decisions, matches
 from doorkeeper_pipeline.evaluation.index import Index
@@ -59,9 +61,13 @@ class Evaluated:
         return decisions(self.index, self.questions)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the decisions in parts that can be matched at once."""
-        for begin in range(0, len(self.rows), BLOCK_ROWS):
-            span = slice(begin, begin + BLOCK_ROWS)
+        """Yield the accesses in parts that can be matched at once."""
+        which = accesses(self.rows)
+        numbers = None if which.all() else np.flatnonzero(which)
+        for begin in range(0, int(which.sum()), BLOCK_ROWS):
+            span: slice | NDArray[np.int64] = slice(begin, begin + BLOCK_ROWS)
+            if numbers is not None:
+                span = numbers[span]
             questions = self.questions.part(span)
             found = self._matches.get(begin)
             if found is None:
@@ -70,9 +76,21 @@ class Evaluated:
                 if self._pairs + pairs <= PAIRS_KEPT:
                     self._matches[begin] = found
                     self._pairs += pairs
-            yield Block(
-                self.rows.slice(begin, BLOCK_ROWS), questions, self.decisions.part(span), found
-            )
+            yield Block(self.rows[span], questions, self.decisions.part(span), found)
+
+
+def accesses(rows: pl.DataFrame) -> NDArray[np.bool_]:
+    """Return which decisions are accesses: all but probes that were allowed.
+
+    Such a probe asks which operations a client may use, and the client uses none of them. One that
+    was denied may hide a name in a list.
+
+    Source: KIP-430; ``AuthHelper.authorizedOperations`` has ``logIfAllowed = false``, at TRACE.
+    """
+    if "probe" not in rows.columns:
+        return np.ones(len(rows), np.bool_)
+    asked = pl.col("probe").fill_null(value=False) & (pl.col("outcome") == "ALLOWED")
+    return rows.select(~asked).to_series().to_numpy()
 
 
 class DecisionTable:

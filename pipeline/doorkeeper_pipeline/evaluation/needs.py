@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from doorkeeper.acls.decision import RuleKind
 from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper_pipeline.evaluation.deciding import RULES
-from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable, accesses
 from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.questions import COUNTS, SUMMED
 
@@ -53,7 +53,7 @@ def logged_needs(super_users: frozenset[str], table: DecisionTable) -> pl.DataFr
     ``*``.
     """
     is_super = pl.col("principal").is_in(sorted(super_users))
-    rows = table.rows.filter(pl.col("outcome") == "ALLOWED", ~is_super)
+    rows = table.rows.filter(accesses(table.rows)).filter(pl.col("outcome") == "ALLOWED", ~is_super)
     return rows.with_columns(host=pl.lit(WILDCARD)).select(list(NEEDS))
 
 

@@ -64,7 +64,7 @@ class Questions(NamedTuple):
     def size(self) -> int:
         return len(self.cells)
 
-    def part(self, span: slice) -> Questions:
+    def part(self, span: slice | NDArray[np.int64]) -> Questions:
         return Questions(
             {name: Texts(each.values, each.codes[span]) for name, each in self.texts.items()},
             self.principals[span],

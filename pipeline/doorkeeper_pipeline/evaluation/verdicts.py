@@ -14,7 +14,9 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
+from unicodedata import normalize
 
 from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import (
@@ -77,14 +79,32 @@ class Activity(NamedTuple):
     denied: int = 0
 
 
+LOGGED_BY: Final[Mapping[AclOperation, frozenset[str]]] = {
+    AclOperation.READ: frozenset({"", "Fetch", "FetchConsumer", "ShareFetch"}),
+    AclOperation.WRITE: frozenset({"", "Produce"}),
+    AclOperation.DESCRIBE: frozenset({"", "Metadata", "DescribeTopicPartitions"}),
+}
+"""Requests that clients make all the time; empty where lines name none.
+
+A history without any of them has none of their kind: controllers log none, and audit topics leave
+out kinds that their settings do not name (Confluent's produce, consume and describe events,
+Redpanda's ``audit_enabled_event_types``).
+"""
+
+
+_EXAMPLES: Final = "Fetch, Produce, Metadata"
+
+
 class Known(NamedTuple):
     """What is known for all grants.
 
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
     ``brokers_missing`` which logs are. ``controllers_seen``: the history has a request that
-    controllers decide, or needs none. ``networks``: hosts may be networks. ``is_shut`` says whether
-    a DENY refuses all that an ALLOW allows.
+    controllers decide, or needs none. ``logged`` are those of ``LOGGED_BY`` whose requests the
+    history has. ``cluster_first`` are the principals that were allowed by an operation on the
+    cluster, so that resources of a type were not asked about. ``networks``: hosts may be networks.
+    ``is_shut`` says whether a DENY refuses all that an ALLOW allows.
     """
 
     begin: dt.datetime | None
@@ -98,6 +118,8 @@ class Known(NamedTuple):
     lost_lines: str = ""
     brokers_missing: str = ""
     controllers_seen: bool = True
+    logged: frozenset[AclOperation] = frozenset(LOGGED_BY)
+    cluster_first: Mapping[tuple[AclOperation, ResourceType], frozenset[str]] = MappingProxyType({})
     super_users: frozenset[str] = frozenset()
     networks: bool = True
     is_shut: Callable[[AclBinding], bool] = lambda _: False
@@ -127,13 +149,21 @@ _FORWARDED: Final = frozenset(
     }
 )
 
+_LOGGED_WITH: Final = {
+    **{each: frozenset({each}) for each in LOGGED_BY},
+    AclOperation.IDEMPOTENT_WRITE: frozenset({AclOperation.WRITE}),
+    AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.DESCRIBE}),
+    AclOperation.ALL: frozenset(LOGGED_BY),
+}
+"""The operations whose requests are of the same kinds."""
+
 _REFUSED_SHARE: Final = 0.25
 """Of the requests of a principal: one that is refused does not come to its other ones."""
 
 _LISTING_MIN: Final = 10
 _SEEN_SHARE: Final = 0.5
 
-_PARTS: Final = re.compile(r"[^0-9a-z]+")
+_PARTS: Final = re.compile(r"[\W_]+")
 _NAME_END: Final = re.compile(r"[,@/]")
 _GENERIC: Final = frozenset({"user", "cn", "ou", "o", "l", "st", "c", "dc", "com", "org", "net"})
 
@@ -242,6 +272,19 @@ def _brokers(grant: Grant, known: Known) -> str:
     )
 
 
+def _requests(grant: Grant, known: Known) -> str:
+    missing = _LOGGED_WITH.get(grant.binding.entry.operation, frozenset()) - known.logged
+    if not (missing or known.logged or _is_decided_by_controllers(grant.binding)):
+        missing = frozenset(LOGGED_BY)
+    if not missing:
+        return ""
+    kinds = ", ".join(each.name for each in LOGGED_BY if each in missing)
+    return (
+        f"the history has no clients' requests that need {kinds} ({_EXAMPLES}); check that they"
+        " are logged"
+    )
+
+
 def _is_decided_by_controllers(binding: AclBinding) -> bool:
     """Say whether brokers forward what an ACL is for: changes, but those of groups.
 
@@ -288,11 +331,11 @@ def _period(grant: Grant, known: Known) -> str:
             f" of history are required to rely on it, {days:.0f} are observed"
         )
     principal = grant.binding.entry.principal
-    if principal not in (WILDCARD_PRINCIPAL, *known.activity):
-        return (
-            f"{principal} made no request in {days:.0f} days and may be a quarterly job or a"
-            f" future service; required: {needed:g} days"
-        )
+    if principal not in known.activity:
+        made = f"{principal} made no request in {days:.0f} days and may be"
+        if principal == WILDCARD_PRINCIPAL:
+            made = f"{days:.0f} days may lack the requests of"
+        return f"{made} a quarterly job or a future service; required: {needed:g} days"
     operation, kind = grant.binding.entry.operation, grant.binding.pattern.resource_type
     if operation in _PER_REQUEST and kind in _ASKED_OFTEN:
         return ""
@@ -310,6 +353,20 @@ def _deny_first(grant: Grant, known: Known) -> str:
     else:
         return ""
     return f"{refused}; check whether that DENY is permanent"
+
+
+def _cluster_first(grant: Grant, known: Known) -> str:
+    (resource_type, _, _), entry = grant.binding
+    for (operation, hidden), principals in known.cluster_first.items():
+        found = principals - known.super_users
+        if entry.principal != WILDCARD_PRINCIPAL:
+            found &= {entry.principal}
+        if found and hidden is resource_type and entry.operation in (operation, AclOperation.ALL):
+            return (
+                f"unused because {operation.name} on the cluster, which Kafka asks for first,"
+                f" allowed the requests of {min(found)}; check which of both should go"
+            )
+    return ""
 
 
 def _refused(grant: Grant, known: Known) -> str:
@@ -338,8 +395,12 @@ def _renamed(grant: Grant, known: Known) -> str:
 
 
 _NARROWING: Final = frozenset(
-    {"names", "collector", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
+    {
+        *("names", "collector", "history", "doubt", "unread", "listing", "brokers", "requests"),
+        *("age", "unknown-age", "period", "deny-first", "cluster-first", "refused"),
+    }
 )
+"""The rules that hold for the unused part of a used grant: all but those about its own use."""
 
 RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
     ("host", Verdict.ASK, _host),
@@ -352,10 +413,12 @@ RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
     ("unread", Verdict.NOT_ENOUGH_EVIDENCE, _unread),
     ("listing", Verdict.NOT_ENOUGH_EVIDENCE, lambda _, known: known.listing),
     ("brokers", Verdict.NOT_ENOUGH_EVIDENCE, _brokers),
+    ("requests", Verdict.NOT_ENOUGH_EVIDENCE, _requests),
     ("age", Verdict.NOT_ENOUGH_EVIDENCE, _age),
     ("unknown-age", Verdict.ASK, _unknown_age),
     ("period", Verdict.NOT_ENOUGH_EVIDENCE, _period),
     ("deny-first", Verdict.ASK, _deny_first),
+    ("cluster-first", Verdict.ASK, _cluster_first),
     ("refused", Verdict.ASK, _refused),
     ("renamed", Verdict.ASK, _renamed),
 )
@@ -378,16 +441,21 @@ def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
 
 @lru_cache(1 << 16)
 def _words(principal: str) -> frozenset[str]:
-    """Return the words of a name that say who it is, in lower case."""
-    words = _PARTS.split(principal.lower())
+    """Return the words of a name that say who it is, as ``_folded`` has them."""
+    words = _PARTS.split(_folded(principal))
     return frozenset(each for each in words if each and each not in _GENERIC)
 
 
 @lru_cache(1 << 16)
 def _letters(principal: str) -> str:
     """Return the letters and digits of a name, without the other parts of a distinguished one."""
-    name = principal.partition(":")[2].lower().removeprefix("cn=")
+    name = _folded(principal).partition(":")[2].removeprefix("cn=")
     return _PARTS.sub("", _NAME_END.split(name)[0])
+
+
+def _folded(name: str) -> str:
+    """Return a name in which case, and forms of Unicode that look alike, make no difference."""
+    return normalize("NFKC", normalize("NFKC", name).casefold())
 
 
 def times(count: int) -> str:
@@ -411,7 +479,7 @@ def never_matches(host: str, *, networks: bool) -> str:
         return ""
     if "/" in host:
         if not networks:
-            return f"{host} is a network; before Kafka 4.4 hosts are compared as strings"
+            return f"{host} is a network; before Kafka 4.4 hosts are compared as strings (--kafka)"
         return "" if network_of(host) else f"{host} is not a valid network in Kafka"
     written = java_host(host)
     if written is None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable, accesses
 from doorkeeper_pipeline.evaluation.index import Index, compile_index, distinct
 from doorkeeper_pipeline.evaluation.questions import COUNTS, QUESTION, SUMMED
 from doorkeeper_pipeline.jobs.asking import Question
@@ -73,7 +73,7 @@ def changed_decisions(sets: Sets, table: DecisionTable) -> pl.DataFrame:
     """Return the questions that the two sets answer differently, in the order of the table."""
     before = table.evaluate(sets.before).decisions
     after = table.evaluate(sets.after).decisions
-    which = np.flatnonzero(before.allowed != after.allowed)
+    which = np.flatnonzero((before.allowed != after.allowed) & accesses(table.rows))
     return _rows(table.rows, which, before.part(which).frame(), after.part(which).frame())
 
 
@@ -86,7 +86,8 @@ def turned_from_record(after: Index, table: DecisionTable) -> pl.DataFrame:
     was = table.rows.select(
         "rule", allowed=pl.col("outcome") == "ALLOWED", binding=pl.lit(None, pl.Int32)
     )
-    which = np.flatnonzero(was["allowed"].to_numpy() != found.allowed)
+    turned = was["allowed"].to_numpy() != found.allowed
+    which = np.flatnonzero(turned & accesses(table.rows))
     return _rows(table.rows, which, was[which], found.part(which).frame())
 
 

@@ -3,7 +3,7 @@
     action  cause        what is found
     SAFE    unused       a grant that no decision needed: verdict REMOVE
     SAFE    dormant      the same, of a principal that made no request at all
-    DECIDE  host, unknown-age, deny-first, refused, renamed
+    DECIDE  host, unknown-age, deny-first, cluster-first, refused, renamed
                          verdict ASK, by the rule of that name; host has DENYs too
     DECIDE  broad        a far-reaching grant that stays: severity CRITICAL or HIGH
     DECIDE  wide         another grant for which narrower ones would do
@@ -80,6 +80,12 @@ CAUSES: Final = {
     "refused": Cause(DECIDE, "{grants} unused, and often refused", "ask its owner", asks=True),
     "deny-first": Cause(
         DECIDE, "{grants} overridden by a DENY", "check whether the DENY is permanent", asks=True
+    ),
+    "cluster-first": Cause(
+        DECIDE,
+        "{grants} unused beside one on the cluster",
+        "keep the narrower one, if it is enough",
+        asks=True,
     ),
     "unknown-age": Cause(
         DECIDE,

@@ -173,6 +173,7 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 
 TOGETHER = (
     *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
+    "observed:OF_CLUSTER",
     *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
     *("denied:refusals", "least_privilege:needed"),
 )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import ResourceType
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.collection import collection_of
+from doorkeeper_pipeline.evaluation.decision_table import accesses
 from doorkeeper_pipeline.evaluation.evidence import (
     BrokerLog,
     Evidence,
@@ -21,7 +22,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     evidence_of,
 )
 from doorkeeper_pipeline.evaluation.overbroad import History
-from doorkeeper_pipeline.evaluation.verdicts import Activity
+from doorkeeper_pipeline.evaluation.verdicts import LOGGED_BY, Activity
 from doorkeeper_pipeline.jobs.asking import distinct
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
 from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
@@ -32,6 +33,7 @@ NAME = ("resource_type", "resource_name")
 
 ACTIVITY = Totals(("principal", "outcome", "probe"))
 NAMES = Totals(NAME)
+OF_CLUSTER = Totals(("principal", "operation", "resource_type", "api", "outcome", "probe"))
 BROKERS = Totals(("host", "operation", "api"))
 
 
@@ -82,9 +84,10 @@ def principals_of(asked: GoldInput) -> frozenset[str]:
 
 
 def activity_of(asked: GoldInput) -> dict[str, Activity]:
-    """Return how many decisions of each principal were allowed and denied."""
+    """Return how many accesses of each principal were allowed and denied."""
     found: dict[str, Activity] = defaultdict(Activity)
-    rows = ACTIVITY.of(asked).select("principal", "outcome", "count")
+    rows = ACTIVITY.of(asked)
+    rows = rows.filter(accesses(rows)).select("principal", "outcome", "count")
     for principal, outcome, count in rows.iter_rows():
         allowed, denied = found[principal]
         more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)
@@ -134,6 +137,58 @@ def brokers_in(asked: GoldInput) -> Brokers:
         "Fetch" in latest["api"],
         not {"", *_OF_CONTROLLERS}.isdisjoint(everything["api"].fill_null("").unique()),
     )
+
+
+_OF_GROUPS: Final = frozenset(
+    {
+        *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"),
+        *("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"),
+    }
+)
+
+
+def logged_in(asked: GoldInput) -> frozenset[AclOperation]:
+    """Return of which of ``LOGGED_BY`` a history has requests; see there.
+
+    A broker's log has all kinds if it has one of them; controllers have Fetch too, but for
+    CLUSTER_ACTION.
+    """
+    pairs = set(BROKERS.of(asked).select("operation", pl.col("api").fill_null("")).iter_rows())
+    found = frozenset(
+        each for each, apis in LOGGED_BY.items() if any((each.name, api) in pairs for api in apis)
+    )
+    if asked.brokers is None:
+        return found
+    has_groups = any((AclOperation.READ.name, api) in pairs for api in _OF_GROUPS)
+    return frozenset(LOGGED_BY) if found or has_groups else found
+
+
+_CLUSTER_FIRST: Final[Mapping[tuple[AclOperation, ResourceType], str]] = {
+    (AclOperation.CREATE, ResourceType.TOPIC): "",
+    (AclOperation.DESCRIBE, ResourceType.GROUP): "ListGroups",
+}
+"""What a broker asks of the cluster, and only where that is refused of each resource of a type: in
+any request, or in one.
+
+Source: ``ControllerApis.createTopics``, ``AutoTopicCreationManager``, ``KafkaApis``
+``.handleListGroupsRequest`` (4.3.1).
+"""
+
+
+def cluster_first(
+    asked: GoldInput,
+) -> dict[tuple[AclOperation, ResourceType], frozenset[str]]:
+    """Return the principals that an operation on the cluster let through, by what it hides."""
+    rows = OF_CLUSTER.of(asked)
+    rows = rows.filter(
+        accesses(rows), pl.col("outcome") == "ALLOWED", resource_type=ResourceType.CLUSTER.name
+    )
+    return {
+        (operation, hidden): frozenset(
+            rows.filter((pl.col("api") == api) | (api == ""), operation=operation.name)["principal"]
+        )
+        for (operation, hidden), api in _CLUSTER_FIRST.items()
+    }
 
 
 Row = dict[str, Any]

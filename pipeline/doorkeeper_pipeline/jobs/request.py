@@ -32,7 +32,7 @@ class RunOptions(NamedTuple):
     """
 
     policy: Policy = Policy()
-    networks: bool = True
+    networks: bool = False
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class RunRequest:
     sensitive: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     accepted: Mapping[str, dt.date] = field(default_factory=dict)
-    networks: bool = True
+    networks: bool = False
     cluster: str = ""
     different_servers: bool = False
     command_config: str = ""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from doorkeeper.acls.formats.authorizer_message import DECIDED
 from doorkeeper_pipeline.errors import PipelineError
 
 KAFKA = "[%d] %p %m (%c)%n"
@@ -174,10 +175,14 @@ def fitting(text: str, among: Iterable[Layout]) -> tuple[Layout, bool] | None:
 
 
 def is_authorizer(logger: str | None, message: str) -> bool:
-    """Say whether a record is one of the authorizer; a short name of the logger is its end."""
+    """Say whether a record is one of the authorizer: by its logger, or as it says a decision.
+
+    A short name of the logger is its end, or a letter for each part of it.
+    """
     if logger is None or logger == "":
         return message.startswith(MESSAGE_BEGIN)
-    return logger == LOGGER or (LOGGER.endswith(f".{logger}") and message.startswith(MESSAGE_BEGIN))
+    is_end = LOGGER.endswith(f".{logger}") and message.startswith(MESSAGE_BEGIN)
+    return logger == LOGGER or is_end or re.match(DECIDED, message) is not None
 
 
 def expression(layout: Layout) -> re.Pattern[str]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from doorkeeper.acls.formats.authorizer_message import DECIDED
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.envelopes import Envelope
@@ -203,9 +204,10 @@ def _json_rows(lines: list[tuple[int, str]]) -> pl.DataFrame:
 def _is_authorizer() -> pl.Expr:
     """Return the condition of ``layouts.is_authorizer``."""
     logger, begins = pl.col("logger"), pl.col("message").str.starts_with(layouts.MESSAGE_BEGIN)
+    is_decision = pl.col("message").str.contains(DECIDED)
     is_end = pl.lit(layouts.LOGGER).str.ends_with(pl.lit(".") + logger)
     return (
         pl.when(logger.is_null() | (logger == ""))
         .then(begins)
-        .otherwise((logger == layouts.LOGGER) | (is_end & begins))
+        .otherwise((logger == layouts.LOGGER) | (is_end & begins) | is_decision)
     )

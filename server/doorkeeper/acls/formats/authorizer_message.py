@@ -79,9 +79,14 @@ FOREIGN = r"\[(?:ALLOW|DENY)\] Auth request "
 """How messages of Aiven's authorizer begin, and of others made after it."""
 
 OTHER_RECORD = re.compile(
-    BEGIN.pattern + rf"(?!{FOREIGN}).* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z"
+    BEGIN.pattern + rf"(?!{FOREIGN})(.*) \(((?!kafka\.authorizer\.logger)[\w.$-]+)\)\Z"
 )
-"""A record of another logger that says no decision."""
+"""A record with the name of another logger: its message, and the name."""
+
+DECIDED = r"(?s)\APrincipal = .* is (?:Allowed|Denied) "
+"""How a decision begins, whatever the logger: layouts shorten names, and wrappers have theirs."""
+
+_DECIDED = re.compile(DECIDED)
 
 _FOREIGN_RECORD = re.compile(BEGIN.pattern + FOREIGN)
 _FOREIGN = (
@@ -119,7 +124,10 @@ NOTES = ("No acl found for resource ", "principal = ", "operation = ")
 
 def read_record(text: str) -> Record | Ignored | Bad:
     """Parse a record, which has several lines if a name in it has."""
-    if not text.strip() or OTHER_RECORD.match(text):
+    other = OTHER_RECORD.match(text)
+    if other is not None and _DECIDED.match(other[1]):
+        return Bad(f"a decision of the logger {other[2]}; expected: (kafka.authorizer.logger)")
+    if other is not None or not text.strip():
         return Ignored("a line of another logger")
     match = _RECORD.match(text)
     if _FOREIGN_RECORD.match(text):

@@ -160,6 +160,26 @@ def test_options_of_the_last_run_are_reused(tmp_path: Path) -> None:
     assert "add --super-user User:root" in str(other.exception)
 
 
+@pytest.mark.parametrize(("release", "counts"), [((), "2 -> 2"), (("--kafka", "4.4"), "2 -> 1")])
+def test_network_covers_a_grant_only_if_the_release_is_given(
+    tmp_path: Path, release: tuple[str, ...], counts: str
+) -> None:
+    """Before Kafka 4.4 it matches no address: the other grant is the only one that works."""
+    (tmp_path / "a.log").write_text(LINE.replace("host = h", "host = 10.0.0.7") * 3)
+    grant = "- {resourceType: TOPIC, name: t1, principal: 'User:a', operation: READ"
+    listing = f"version: 1\nacls:\n{grant}}}\n{grant}, host: 10.0.0.0/8}}\n"
+    (tmp_path / "acls.yaml").write_text(listing)
+    made = called(
+        *("run", "--log", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml"),
+        *("--tables", tmp_path / "out", "--min-days", 0, "--min-start-days", 0, *release),
+    )
+    assert made.exit_code == 0, made.output
+
+    done = called("propose", "--tables", tmp_path / "out", "--method", "unused")
+
+    assert done.stdout.startswith(f"{counts} ACLs"), done.output
+
+
 def test_short_history_is_rejected(out: Path, tmp_path: Path) -> None:
     script = tmp_path / "new.sh"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourcePattern, ResourceType
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.evaluation.unused import COVERED, NEVER_MATCHED, NEVER_USED
@@ -17,7 +17,7 @@ from doorkeeper_pipeline.evaluation.verdicts import (
     judge,
     seen_too_few,
 )
-from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, group, topic
+from testkit.acl import LITERAL, PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
 
 BEGIN = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 END = BEGIN + dt.timedelta(days=100)
@@ -38,6 +38,7 @@ KNOWN = Known(BEGIN, END, DEFAULT_THRESHOLDS, ACTIVE)
 UNUSED = Grant(allow("alice", READ, topic("t")), BEGIN, False, 0, None, NEVER_MATCHED, True)
 USED = UNUSED._replace(uses=3, last=END, unused="", removable=False)
 COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
+GOES = ("unneeded", "REMOVE")
 CLUSTER = cluster("kafka-cluster")
 UNSEEN = {"controllers_seen": False}
 TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", LITERAL)
@@ -104,6 +105,27 @@ def at(host: str) -> Grant:
                 (READ, topic("t"), "unneeded", "REMOVE"),
             )
         ),
+        *(
+            (
+                UNUSED._replace(binding=allow("alice", operation, on)),
+                {"logged": frozenset(logged)},
+                *decided,
+            )
+            for operation, on, logged, *decided in (
+                (READ, topic("t"), (WRITE,), "requests", "NOT_ENOUGH_EVIDENCE"),
+                (READ, topic("t"), (READ,), "unneeded", "REMOVE"),
+                (
+                    AclOperation.IDEMPOTENT_WRITE,
+                    CLUSTER,
+                    (READ,),
+                    "requests",
+                    "NOT_ENOUGH_EVIDENCE",
+                ),
+                (AclOperation.ALL, topic("t"), (READ, WRITE), "requests", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.DELETE, topic("t"), (), "unneeded", "REMOVE"),
+                (AclOperation.DELETE, group("g"), (), "requests", "NOT_ENOUGH_EVIDENCE"),
+            )
+        ),
         # 35 days of the history are needed, since the grant was given.
         (UNUSED._replace(known_from=after(65), given=True), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(65.1), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
@@ -129,10 +151,29 @@ def at(host: str) -> Grant:
         ),
         # A principal that makes no request may begin later, or once a quarter.
         (of("nobody")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
-        (of("*")._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
+        # So may one that uses a grant to all.
+        (of("*")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
+        (of("*")._replace(known_from=after(8)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
         (UNUSED, {"is_shut": lambda _: True}, "deny-first", "ASK"),
+        *(
+            (
+                UNUSED._replace(binding=allow(who, operation, topic("t", PREFIXED))),
+                {"cluster_first": {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}}}
+                | more,
+                *decided,
+            )
+            for who, operation, more, *decided in (
+                ("alice", AclOperation.CREATE, {}, "cluster-first", "ASK"),
+                ("alice", AclOperation.ALL, {}, "cluster-first", "ASK"),
+                ("*", AclOperation.CREATE, {}, "cluster-first", "ASK"),
+                ("alice", READ, {}, "unneeded", "REMOVE"),
+                ("billing", AclOperation.CREATE, {}, "unneeded", "REMOVE"),
+                # It would be allowed without either.
+                *[("alice", AclOperation.CREATE, {"super_users": {"User:alice"}}, *GOES)],
+            )
+        ),
         (of("shut"), {}, "refused", "ASK"),
         (of("stuck"), {}, "refused", "ASK"),
         (of("CN=billing,OU=pay,O=acme"), {}, "renamed", "ASK"),
@@ -160,7 +201,45 @@ def test_used_grant_is_narrowed_only_with_evidence() -> None:
     assert not doubt_about(USED, KNOWN)
     assert doubt_about(USED._replace(known_from=after(90), given=True), KNOWN)
     assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
+    assert doubt_about(USED, KNOWN._replace(logged=frozenset()))
     assert doubt_about(USED._replace(names="job-<uuid>"), KNOWN) == "job-<uuid>: keep the pattern"
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        allow("alice", AclOperation.CREATE, topic("t", PREFIXED)),
+        allow("alice", AclOperation.ALL, topic("t")),
+        allow("*", READ, topic("t")),
+    ],
+)
+def test_narrowing_requires_start_days(binding: AclBinding) -> None:
+    """What is asked for at a start, or once a quarter, may be in the part that would go."""
+    used = USED._replace(binding=binding)
+    assert not doubt_about(used._replace(known_from=after(8)), KNOWN)
+    assert "92" in doubt_about(used._replace(known_from=after(9)), KNOWN)
+    reader = USED._replace(binding=allow("alice", READ, topic("t", PREFIXED)))
+    assert not doubt_about(reader._replace(known_from=after(9)), KNOWN)
+
+
+def test_refused_principals_and_shut_grants_are_not_narrowed() -> None:
+    assert "denied" in doubt_about(USED._replace(binding=of("stuck").binding), KNOWN)
+    assert "DENY" in doubt_about(USED, KNOWN._replace(is_shut=lambda _: True))
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("财务", "CN=财务,OU=x"),
+        ("Бухгалтерия", "CN=бухгалтерия,OU=x"),
+        ("STRASSE-1", "straße_1"),
+        ("buchha\u0308lter", "Buchh\u00e4lter"),
+        ("\uff4d\uff41\uff49\uff4c", "mail"),
+    ],
+)
+def test_renamed_principals_are_found_in_every_script(name: str, other: str) -> None:
+    found = judge(of(name), KNOWN._replace(activity={f"User:{other}": Activity(5, 0)}))
+    assert (found.rule, found.verdict.value) == ("renamed", "ASK"), found
 
 
 def test_reason_to_keep_a_pattern() -> None:

@@ -11,13 +11,21 @@ from doorkeeper_pipeline.bindings import command_of, id_of, text_of
 from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
-from testkit.acl import PREFIXED, READ, WRITE, allow, topic
+from doorkeeper_pipeline.jobs.least_privilege import least_in
+from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, group, topic
 from testkit.histories import BEGIN, Asking, asked_of
 
 TOPIC = ResourceType.TOPIC
 ALICE = Question("User:alice", "10.0.0.1", READ, TOPIC, "orders")
 BOB = Question("User:bob", "10.0.0.1", READ, TOPIC, "bills")
-HISTORY = [Asking(question=ALICE, count=5), Asking(question=ALICE, day=2), Asking(question=BOB)]
+DAN = Question("User:dan", "10.0.0.1", WRITE, TOPIC, "orders")
+FETCHED = [Asking(question=ALICE, count=5), Asking(question=ALICE, day=2), Asking(question=BOB)]
+OTHER_KINDS = [
+    Asking(question=DAN, api="Produce"),
+    Asking(question=DAN._replace(operation=AclOperation.DESCRIBE), api="Metadata"),
+]
+"""Requests of the other kinds: without any of a kind it would count as not logged."""
+HISTORY = [*FETCHED, *OTHER_KINDS]
 WIDE = allow("alice", READ, topic("*"))
 SAME = allow("alice", READ, topic("orders"))
 IDLE = allow("carol", AclOperation.ALL, topic("orders"))
@@ -119,7 +127,7 @@ def test_narrowest_of_overlapping_grants_is_kept(tmp_path: Path) -> None:
         allow("alice", AclOperation.ALL, topic("pay.in"), "10.0.0.1"),
         *(allow("alice", READ, topic(name, PREFIXED)) for name in ("pay", "pay.", "pay.in")),
     ]
-    history = [Asking(question=ALICE._replace(name="pay.in"))]
+    history = [Asking(question=ALICE._replace(name="pay.in")), *OTHER_KINDS]
 
     rows = grants(asked_of(tmp_path, history, sorted([narrow, *others])))["unused_grants"]
 
@@ -190,6 +198,100 @@ def test_controllers_without_a_log_are_reported(
     rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
 
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
+def test_allowed_probes_are_no_use(tmp_path: Path) -> None:
+    """A client that asks what it may do uses none of it; no other grant is kept for it."""
+    describes = ALICE._replace(operation=AclOperation.DESCRIBE)
+    history = [
+        *FETCHED[2:],
+        Asking(question=describes, api="Metadata"),
+        Asking(question=ALICE._replace(operation=AclOperation.DELETE), api="Metadata", probe=True),
+        Asking(question=DAN, api="Produce"),
+    ]
+    describing, deleting = (
+        allow("alice", each, topic("orders"))
+        for each in (AclOperation.DESCRIBE, AclOperation.DELETE)
+    )
+    bindings = tuple(sorted([describing, deleting, allow("bob", READ, topic("bills"))]))
+    asked = asked_of(tmp_path, history, bindings)
+
+    rows = {row["binding_id"]: row for row in grants(asked)["grant_usage"].to_dicts()}
+
+    assert (rows[id_of(describing)]["rule"], rows[id_of(deleting)]["rule"]) == ("used", "unneeded")
+    assert rows[id_of(deleting)]["operations"] == ["DESCRIBE"]  # which it allows too
+    left = tuple(each for each in bindings if each != deleting)
+    assert changes_by(asked, bindings, left).is_empty()
+    assert least_in(asked, bindings).principals == {"User:alice", "User:bob"}
+    assert "DELETE" not in least_in(asked, bindings).privileges["operation"].to_list()
+    recorded = replace(asked, bindings=asked.bindings.clear(), answers={})
+    assert "DELETE" not in least_in(recorded, ()).privileges["operation"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("operation", "api", "rule"),
+    [
+        (AclOperation.CREATE, "CreateTopics", "cluster-first"),
+        (AclOperation.CREATE, "", "cluster-first"),
+        (AclOperation.DESCRIBE, "ListGroups", "cluster-first"),
+        (AclOperation.DESCRIBE, "DescribeCluster", "unneeded"),
+    ],
+)
+def test_wide_right_on_the_cluster_sends_no_narrow_grant_away(
+    tmp_path: Path, operation: AclOperation, api: str, rule: str
+) -> None:
+    """Kafka asks for the cluster first, and does not ask about names then."""
+    question = Question("User:ctl", "10.0.0.1", operation, ResourceType.CLUSTER, "kafka-cluster")
+    narrow = topic("ctl-", PREFIXED) if operation is AclOperation.CREATE else group("ctl")
+    granted = sorted(
+        allow("ctl", operation, pattern) for pattern in (cluster("kafka-cluster"), narrow)
+    )
+    asked = asked_of(tmp_path, [*HISTORY, Asking(question=question, api=api)], granted)
+
+    rows = grants(asked)["grant_usage"].to_dicts()
+
+    assert {row["resource_type"]: row["rule"] for row in rows} == {
+        "CLUSTER": "used",
+        narrow.resource_type.name: rule,
+    }
+
+
+CREATED = Asking(
+    question=Question("User:admin", "", AclOperation.CREATE, TOPIC, "new"), api="CreateTopics"
+)
+QUORUM = Asking(
+    question=Question(
+        "User:kafka", "", AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster"
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("history", "logs", "held"),
+    [
+        ([CREATED], None, ("READ", "WRITE", "DESCRIBE", "ALL")),
+        ([CREATED, *FETCHED], None, ("WRITE", "DESCRIBE", "ALL")),
+        ([CREATED, *HISTORY], None, ()),
+        # Controllers fetch from each other, for which they need CLUSTER_ACTION.
+        ([CREATED, QUORUM], 2, ("READ", "WRITE", "DESCRIBE", "ALL")),
+        ([CREATED, replace(FETCHED[0], api="JoinGroup")], 1, ()),
+        ([CREATED, replace(FETCHED[0], api="")], 1, ()),
+    ],
+)
+def test_requests_that_are_not_logged_hold_their_grants(
+    tmp_path: Path, history: list[Asking], logs: int | None, held: tuple[str, ...]
+) -> None:
+    """Audit topics leave out kinds of requests, and controllers have none of clients."""
+    idle = {
+        each.name: allow("admin", each, topic("idle"))
+        for each in (READ, WRITE, AclOperation.DESCRIBE, AclOperation.ALL, AclOperation.DELETE)
+    }
+    asked = asked_of(tmp_path, history, sorted(idle.values()))
+
+    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
+
+    rules = {row["operation"]: row["rule"] for row in rows}
+    assert tuple(each for each in idle if rules[each] == "requests") == held
 
 
 def test_listing_without_known_principals_is_reported(tmp_path: Path) -> None:

@@ -146,6 +146,16 @@ def test_invalid_utf_8_is_quarantined(tmp_path: Path) -> None:
     assert found.quarantine["reason"].to_list() == ["invalid UTF-8"]
 
 
+@pytest.mark.parametrize("logger", ["k.a.logger", "logger", "com.acme.AuditedAuthorizer"])
+def test_decision_of_another_logger_is_not_skipped(tmp_path: Path, logger: str) -> None:
+    """It may be one of a broker whose layout shortens names; a use must not vanish."""
+    found = parsed(
+        tmp_path, f"{record('a').replace('kafka.authorizer.logger', logger)}\n{record('b')}\n"
+    )
+    assert (names(found), found.ignored, found.quarantined) == (["b"], 0, 1)
+    assert f"of the logger {logger}" in found.quarantine["reason"][0]
+
+
 def test_other_loggers_are_skipped(tmp_path: Path) -> None:
     other = "[2024-10-25 10:11:12,345] INFO Started (kafka.server.KafkaServer)"
     found = parsed(tmp_path, f"{other}\n{record('a')}\n{other}\n{other}\n{record('b')}\n")

@@ -167,6 +167,21 @@ def test_every_layout_is_read(tmp_path: Path, line: Callable[[str], str]) -> Non
     assert found.quarantine.is_empty()
 
 
+@pytest.mark.parametrize("logger", ["k.a.logger", "com.acme.AuditedAuthorizer"])
+@pytest.mark.parametrize(
+    ("line", "pattern"),
+    [(strimzi, ""), (log4j, ""), (as_json, ""), (docker, ""), (kafka, "[%d] %p %m (%c)%n")],
+)
+def test_decisions_of_any_logger_are_read(
+    tmp_path: Path, line: Callable[..., str], pattern: str, logger: str
+) -> None:
+    lines = [line(message("orders"), logger), line("Principal = x is here", logger)]
+
+    found = parsed(tmp_path, lines, pattern)
+
+    assert found.decisions["resource_name"].to_list() == ["orders"]
+
+
 @pytest.mark.parametrize("name", [*PREFIXED, *ENVELOPED])
 def test_every_envelope_is_read(tmp_path: Path, name: str) -> None:
     line = {**PREFIXED, **ENVELOPED}[name]
