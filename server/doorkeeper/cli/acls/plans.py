@@ -231,10 +231,7 @@ def apply_plan(
             plan = _new_plan(make_plan, known, entities, shows=shows)
             if not plan and not entities:
                 return plan, entities, None
-            cluster = await session.live_cluster(frozenset(known), plan)
-            scram = await session.own_credential() if entities.removals else None
-            say_host_notes(plan, networks=cluster.matches_networks)
-            verdict = judge(acceptance, cluster, known, plan, entities, scram)
+            verdict = await _verdict_in(session, known, plan, entities, acceptance)
             verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
@@ -396,19 +393,28 @@ async def verdict_of(
     Raises:
         RepositoryError: it cannot be asked.
     """
-    scram = None
     if repository.address.is_live:
         async with repository.change() as session:
-            present = frozenset(contents.bindings)
-            cluster = await session.live_cluster(present, plan) if plan else LiveCluster()
-            scram = await session.own_credential() if entities.removals else None
-    elif repository.address.is_store:
-        policy = contents.policy if contents.authorizer is None else None
-        cluster = live_cluster_of(networks=contents.networks, policy=policy)
-    else:
+            return await _verdict_in(session, contents.bindings, plan, entities, acceptance)
+    if not repository.address.is_store:
         return Verdict(Rules())
+    policy = contents.policy if contents.authorizer is None else None
+    cluster = live_cluster_of(networks=contents.networks, policy=policy)
     say_host_notes(plan, networks=cluster.matches_networks)
-    return judge(acceptance, cluster, contents.bindings, plan, entities, scram)
+    return judge(acceptance, cluster, contents.bindings, plan, entities)
+
+
+async def _verdict_in(
+    session: ClusterSession,
+    present: Sequence[AclBinding],
+    plan: Plan,
+    entities: EntityPlan,
+    acceptance: Acceptance,
+) -> Verdict:
+    cluster = await session.live_cluster(frozenset(present), plan) if plan else LiveCluster()
+    scram = await session.own_credential() if entities.removals else None
+    say_host_notes(plan, networks=cluster.matches_networks)
+    return judge(acceptance, cluster, present, plan, entities, scram)
 
 
 def _new_plan(

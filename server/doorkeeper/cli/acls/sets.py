@@ -84,7 +84,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
     from doorkeeper.acls.live_changes import Rule
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
+    from doorkeeper.cli.acls.change_rules import Verdict
+    from doorkeeper.cli.acls.plans import Side
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
@@ -293,9 +296,7 @@ def plan(
         acl_plans.verdict_of(location.repository(), present, changes, entities, acceptance)
     )
     # Before it is shown: a reader of the output may close the pipe, and the file must exist.
-    if out_file is not None:
-        write_text(out_file, text_of(changes, *sides, entities, verdict.held))
-        say(f"wrote the plan to {out_file}")
+    _write_plan(out_file, changes, sides, entities, verdict)
     rest = set(present.bindings).difference(changes.removed)
     failures = options["failures"]
     compares = effective or "widening" in failures
@@ -324,6 +325,18 @@ def plan(
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
     exit_with_status(report, failures, refusals=verdict.refusals)
+
+
+def _write_plan(
+    out_file: Path | None,
+    changes: Plan,
+    sides: tuple[Side, Side],
+    entities: EntityPlan,
+    verdict: Verdict,
+) -> None:
+    if out_file is not None:
+        write_text(out_file, text_of(changes, *sides, entities, verdict.held))
+        say(f"wrote the plan to {out_file}")
 
 
 @click.command(
