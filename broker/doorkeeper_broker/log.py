@@ -15,7 +15,7 @@ from msgspec import Struct
 from doorkeeper.server.api.records import TimedOffset
 from doorkeeper_broker.batches import NO_PRODUCER, place
 from doorkeeper_broker.contents import Inspection, find_record
-from doorkeeper_broker.producers import AbortedTransaction, Producers
+from doorkeeper_broker.producers import PRODUCER_OVERHEAD, AbortedTransaction, Producers
 from doorkeeper_wire.record_batches import RecordBatch
 
 SEGMENT_BYTES_MAX: Final = 1_048_576
@@ -54,7 +54,10 @@ class Memory:
 class Segment:
     """Batches that are dropped together."""
 
-    __slots__ = ("base_offset", "base_offsets", "batches", "is_dropped", "next_offset", "size")
+    __slots__ = (
+        *("base_offset", "base_offsets", "batches", "is_dropped", "next_offset", "overhead"),
+        "size",
+    )
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
@@ -62,6 +65,8 @@ class Segment:
         self.batches: list[RecordBatch] = []
         self.base_offsets: list[int] = []
         self.size = 0
+        """Bytes of the batches with ``overhead``, those of the objects around them."""
+        self.overhead = 0
         self.is_dropped = False
 
 
@@ -101,7 +106,7 @@ class PartitionLog:
     @property
     def size(self) -> int:
         """Return the bytes of the batches that are kept."""
-        return sum(each.size - BATCH_OVERHEAD * len(each.batches) for each in self.segments)
+        return sum(each.size - each.overhead for each in self.segments)
 
     # --- appending
 
@@ -119,11 +124,11 @@ class PartitionLog:
         if duplicate is not None:
             return duplicate
         self.producers.check(batch)
-        self.producers.append(batch, self.end_offset)
-        return self._append_and_notify(batch)
+        is_new = self.producers.append(batch, self.end_offset)
+        return self._append_and_notify(batch, PRODUCER_OVERHEAD if is_new else 0)
 
-    def _append_and_notify(self, batch: RecordBatch) -> int:
-        offset = self._append(batch)
+    def _append_and_notify(self, batch: RecordBatch, overhead: int = 0) -> int:
+        offset = self._append(batch, overhead)
         self.notify()
         return offset
 
@@ -135,7 +140,7 @@ class PartitionLog:
         )
         self.notify()
 
-    def _append(self, batch: RecordBatch) -> int:
+    def _append(self, batch: RecordBatch, overhead: int = 0) -> int:
         memory, offset = self._memory, self.end_offset
         segment = self.segments[-1] if self.segments else None
         if segment is None or segment.size >= memory.segment_bytes:
@@ -144,8 +149,10 @@ class PartitionLog:
             memory.add(self, segment)
         segment.batches.append(batch._replace(data=place(batch, offset)))
         segment.base_offsets.append(offset)
-        size = len(batch.data) + BATCH_OVERHEAD
+        overhead += BATCH_OVERHEAD
+        size = len(batch.data) + overhead
         segment.size += size
+        segment.overhead += overhead
         memory.used += size
         self.end_offset = segment.next_offset = offset + batch.last_offset_delta + 1
         if memory.used > memory.bytes_max:
@@ -232,7 +239,8 @@ class PartitionLog:
             segment = self.segments.pop(0)
             segment.is_dropped = True
             self._memory.used -= segment.size
-        self.producers.forget_before(self.start_offset)
+        kept = self.segments[0].base_offset if self.segments else self.end_offset
+        self.producers.forget_before(kept)
 
     def delete(self) -> None:
         """Delete all records, with the topic."""

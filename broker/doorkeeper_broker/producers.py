@@ -15,6 +15,13 @@ KEPT_BATCHES: Final = 5
 """The batches of a producer in which duplicates are found, as many as one may have in flight."""
 
 
+PRODUCERS_MAX: Final = 10_000
+"""Producers of one partition that are remembered: a client may give each batch another id."""
+
+PRODUCER_OVERHEAD: Final = 1_000
+"""The bytes that a producer takes, counted with its first batch."""
+
+
 class AppendedBatch(NamedTuple):
     """Sequence numbers and base offset of an appended batch."""
 
@@ -32,10 +39,11 @@ class AbortedTransaction(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("batches", "epoch", "transaction_offset")
+    __slots__ = ("batches", "epoch", "last_offset", "transaction_offset")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
+        self.last_offset = -1
         self.batches: deque[AppendedBatch] = deque(maxlen=KEPT_BATCHES)
         self.transaction_offset: int | None = None
 
@@ -45,6 +53,7 @@ class Producers:
 
     def __init__(self) -> None:
         self._producers: dict[int, _Producer] = {}
+        """By id, those that have appended last at the end."""
         self.aborted: list[AbortedTransaction] = []
         """Aborted transactions, in the order of their markers."""
 
@@ -82,28 +91,43 @@ class Producers:
         if not batch.is_transactional and found.transaction_offset is not None:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)
 
-    def append(self, batch: RecordBatch, offset: int) -> None:
-        """Record a batch at its offset."""
-        found = self._producers.get(batch.producer_id)
-        if found is None:
-            found = self._producers[batch.producer_id] = _Producer(batch.producer_epoch)
-        elif found.epoch != batch.producer_epoch:
-            found.epoch = batch.producer_epoch
-            found.batches.clear()
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def append(self, batch: RecordBatch, offset: int) -> bool:
+        """Record a batch at its offset; return whether its producer was not known."""
+        found, is_new = self._used(batch.producer_id, batch.producer_epoch, offset)
         found.batches.append(AppendedBatch(batch.base_sequence, batch.last_sequence, offset))
         if batch.is_transactional and found.transaction_offset is None:
             found.transaction_offset = offset
+        return is_new
+
+    def _used(self, producer_id: int, epoch: int, offset: int) -> tuple[_Producer, bool]:
+        """Return a producer that appends now, in this epoch, and whether it is new."""
+        found = self._producers.pop(producer_id, None)
+        is_new = found is None
+        if found is None:
+            found = _Producer(epoch)
+            if len(self._producers) >= PRODUCERS_MAX:
+                self._forget_oldest()
+        elif found.epoch != epoch:
+            found.epoch = epoch
+            found.batches.clear()
+        found.last_offset = offset
+        self._producers[producer_id] = found
+        return found, is_new
+
+    def _forget_oldest(self) -> None:
+        for producer_id, producer in self._producers.items():
+            if producer.transaction_offset is None:
+                del self._producers[producer_id]
+                return
 
     def end_transaction(
         self, producer_id: int, epoch: int, marker_offset: int, *, commits: bool
     ) -> None:
         """Record a marker; it fences older epochs."""
-        found = self._producers.get(producer_id)
-        if found is None:
-            found = self._producers[producer_id] = _Producer(epoch)
-        if found.epoch != epoch:
-            found.epoch = epoch
-            found.batches.clear()
+        found, _ = self._used(producer_id, epoch, marker_offset)
         first, found.transaction_offset = found.transaction_offset, None
         if first is not None and not commits:
             self.aborted.append(AbortedTransaction(producer_id, first, marker_offset))
@@ -125,5 +149,14 @@ class Producers:
         ]
 
     def forget_before(self, offset: int) -> None:
-        """Forget aborted transactions whose records are deleted."""
+        """Forget aborted transactions and producers whose records are deleted.
+
+        A producer with an open transaction stays. To a partition that does not know it, it may
+        come with any sequence number, as on a broker.
+        """
         self.aborted = [each for each in self.aborted if each.last_offset >= offset]
+        self._producers = {
+            producer_id: producer
+            for producer_id, producer in self._producers.items()
+            if producer.last_offset >= offset or producer.transaction_offset is not None
+        }

@@ -5,6 +5,7 @@ config_errors       the error of a configuration; key, entry, values: its keys, 
 properties          Java's .properties files
 jaas                JAAS configurations; jaas_tokens splits them
 encodings           bytes that are not UTF-8
+secret_files        files with passwords and tokens
 credentials         SCRAM credentials
 distinguished_name  the name of a certificate's subject, as Java prints it
 tls                 keys, key stores and trust stores of TLS

@@ -10,8 +10,10 @@ from msgspec.structs import astuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper_broker import producers
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.log import Memory, PartitionLog
+from doorkeeper_broker.producers import PRODUCER_OVERHEAD
 from doorkeeper_broker.transactions import EPOCH_MAX, Ending, Producer, Transactions
 from testkit.batches import base_offsets, batch
 
@@ -147,6 +149,44 @@ def test_oldest_segments_of_all_logs_are_dropped() -> None:
     assert first.start_offset == first.end_offset == 40
     assert 0 < second.start_offset < second.end_offset == 60
     assert read(second, second.start_offset)[0] == second.start_offset
+
+
+def test_producers_are_forgotten_with_their_last_segment() -> None:
+    """Each batch may have another id: nothing else would bound them."""
+    memory = Memory(64 * 1000)
+    log = PartitionLog(memory)
+    log.append(batch(b"a", producer=(0, 0, 0), attributes=TRANSACTIONAL))
+    for number in range(1, 2_000):
+        log.append(batch(b"a", producer=(number, 0, 0)))
+
+    assert memory.used <= memory.bytes_max
+    assert len(log.producers) <= memory.bytes_max // PRODUCER_OVERHEAD + 1
+    assert log.producers.first_open_offset == 0
+    assert log.size < memory.used
+
+    log.append_marker(marker(0, 0, 1000, commits=True), commits=True)
+    log.delete_before(log.end_offset)
+
+    assert len(log.producers) == 0
+    assert memory.used == 0
+    assert log.append(batch(b"a", producer=(1_999, 0, 7))) == 2_001
+
+
+def test_number_of_producers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that has not appended for longest goes, unless it has an open transaction."""
+    monkeypatch.setattr(producers, "PRODUCERS_MAX", 3)
+    log = a_log()
+    log.append(batch(b"a", producer=(0, 0, 0), attributes=TRANSACTIONAL))
+    for number in (1, 2):
+        log.append(batch(b"a", producer=(number, 0, 0)))
+    log.append(batch(b"b", producer=(1, 0, 1)))
+
+    log.append(batch(b"a", producer=(3, 0, 0)))
+
+    assert len(log.producers) == 3
+    assert code_of(log, producer=(1, 0, 7)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.append(batch(b"c", producer=(2, 0, 7))) == 5
+    assert log.producers.first_open_offset == 0
 
 
 TIMEOUT_MS = 60_000

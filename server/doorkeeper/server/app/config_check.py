@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.base.entry import Entry
-from doorkeeper.base.key import Key
 from doorkeeper.server.app.authorizer import check_authorizer, locate
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.config_rules.checking import check
@@ -174,20 +173,20 @@ def check_paths(settings: Settings) -> list[str]:
 
     Permissions are not compared: the server may be another user.
     """
-    problems: list[tuple[Key[object], str]] = []
+    problems: list[tuple[str, str]] = []
     # A shared store keeps its identity in the folder of data.
-    for key in (DATA_DIR, AUDIT_DIR):
-        folder = settings[key]
+    folders = {DATA_DIR.name: settings[DATA_DIR], AUDIT_DIR.name: settings[AUDIT_DIR]}
+    for name, folder in folders.items():
         if folder is not None and (text := _folder_problem(folder)):
-            problems.append((key, text))
+            problems.append((name, text))
     log = settings[AUTHORIZER_LOG_FILE]
     if log is not None:
         if log.is_dir():
-            problems.append((AUTHORIZER_LOG_FILE, f"{log} is a folder; expected: a file"))
+            problems.append((AUTHORIZER_LOG_FILE.name, f"{log} is a folder; expected: a file"))
         elif not log.parent.is_dir():
-            problems.append((AUTHORIZER_LOG_FILE, f"there is no folder {log.parent}"))
+            problems.append((AUTHORIZER_LOG_FILE.name, f"there is no folder {log.parent}"))
     return [
-        locate(settings.entries, ValueError(f"{key.name}: {problem}")) for key, problem in problems
+        locate(settings.entries, ValueError(f"{name}: {problem}")) for name, problem in problems
     ]
 
 

@@ -175,7 +175,9 @@ def _is_ipv6(host: str) -> bool:
 
 def check_apart(raw: RawConfig, listeners: Sequence[Listener], http: HttpSettings | None) -> None:
     """Record a problem if the operations port has the port of a listener on the same address."""
-    for listener in listeners if http is not None and http.port else ():
+    if http is None or not http.port:
+        return
+    for listener in listeners:
         if listener.port == http.port and _meet(listener.host, http.host):
             raw.problem(HTTP_LISTENER, f"port {http.port} is used by listener {listener.name}")
 
