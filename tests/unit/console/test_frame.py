@@ -139,6 +139,20 @@ def test_a_changed_file_is_read_again(console: TestClient, acls: Path) -> None:
     assert "cannot be read" in broken.text
 
 
+def test_a_file_that_is_replaced_by_one_of_its_time_and_size_is_read_again(
+    console: TestClient, acls: Path
+) -> None:
+    """As tools that copy do, which set the time of modification."""
+    before = acls.stat()
+    acls.write_text(acls.read_text("utf-8").replace("orders", "ordera"), encoding="utf-8")
+    os.utime(acls, ns=(before.st_atime_ns, before.st_mtime_ns))
+    console.get("/who-can")
+    who = console.get("/who-can.json", params={"name": "ordera"}).json()["who"]
+
+    assert acls.stat().st_size == before.st_size
+    assert "User:alice" in [row["principal"] for row in who]
+
+
 def test_unread_sets_show_progress(acls: Path) -> None:
     """Until a set is read its pages load again by themselves."""
     sets = sets_at(acls)
