@@ -11,11 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.readings import Reading, read_anew
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
@@ -181,7 +183,10 @@ def _files_of(address: Address) -> list[Path]:
         case AddressKind.STORE:
             return _of_store(path)
         case AddressKind.CONFIG:
-            return [path, *_of_store(_data_dir(address))]
+            # A fault in the file is told by whoever reads the set.
+            with suppress(ConfigError):
+                return [path, *_of_store(_data_dir(address))]
+            return [path]
         case _:
             return []
 
