@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ def console_over(
 ) -> Iterator[TestClient]:
     """Open a console over sets, and return a client of it when they have been read."""
     sets.start()
-    sets.wait()
+    wait_for(sets)
     console = Console(sets, settings or Settings())
     exposure = exposure or exposure_of(options())
     origin = exposure.url
@@ -56,7 +57,7 @@ def console_over(
         with TestClient(console.app(exposure), base_url=origin, headers=headers) as client:
             yield client
     finally:
-        console.close()
+        sets.close()
 
 
 @contextmanager
@@ -66,7 +67,7 @@ def served_over(sets: Sets, settings: Settings | None = None, *words: str) -> It
         opened.bind(("127.0.0.1", 0))
         exposure = exposure_of(options(f"--port={opened.getsockname()[1]}", *words))
         sets.start()
-        sets.wait()
+        wait_for(sets)
         console = Console(sets, settings or Settings())
         config = uvicorn.Config(console.app(exposure), log_level="warning", lifespan="off")
         config.load()
@@ -79,7 +80,13 @@ def served_over(sets: Sets, settings: Settings | None = None, *words: str) -> It
         finally:
             server.should_exit = True
             thread.join()
-            console.close()
+            sets.close()
+
+
+def wait_for(sets: Sets) -> None:
+    """Return when no set is being read."""
+    while any(state.is_reading for state in sets.states.values()):
+        time.sleep(0.01)
 
 
 def sets_at(*addresses: Path | str) -> Sets:

@@ -17,6 +17,7 @@ from doorkeeper.acls.model import AclPermissionType
 from doorkeeper.acls.operations import IMPLIED_OPERATIONS
 from doorkeeper.console.rendering import row_of_record
 from doorkeeper.console.runs import Answer, Command
+from doorkeeper.server.runtime.reloaded_files import Stamp, stamp_of
 
 TABLES: Final = ("grant_usage", "unused_grants", "overbroad_grants")
 _DECISIONS: Final = "decisions.jsonl"
@@ -39,7 +40,7 @@ class Advice:
         self.folder = folder
         self.findings = findings
         self._lock = threading.Lock()
-        self._version: tuple[int, ...] = ()
+        self._version: tuple[Stamp, ...] = ()
         self._grants: list[dict[str, Any]] = []
         self.days: list[str] = []  # those of the decisions
 
@@ -67,7 +68,7 @@ class Advice:
         files = [decisions, *(self.folder / f"{name}.jsonl" for name in TABLES)]
         files += [] if self.findings is None else [self.findings]
         with self._lock:
-            version = tuple(file.stat().st_mtime_ns for file in files if file.exists())
+            version = tuple(map(stamp_of, files))
             if version != self._version or not self._grants:
                 rows = _rows(decisions) if decisions.exists() else ()
                 self.days = sorted({str(row["day"])[:10] for row in rows})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from sys import maxsize
 from typing import Any
 
 from starlette.applications import Starlette
@@ -26,7 +27,7 @@ from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, S
 from doorkeeper.console.pages import PAGES
 from doorkeeper.console.pages.change import target_of
 from doorkeeper.console.rendering import FOLDER, environment, link
-from doorkeeper.console.runs import Answer, Command, run
+from doorkeeper.console.runs import Answer, run
 from doorkeeper.console.sets import Sets, SetState
 from doorkeeper.console.texts import TEXT_BYTES_MAX, Texts
 
@@ -57,10 +58,6 @@ class Console:
         )
         self._pages = {page.name: page for page in PAGES}
 
-    def close(self) -> None:
-        """Stop reading."""
-        self.sets.close()
-
     def app(self, exposure: Exposure) -> Starlette:
         """Return the application for an address."""
         everybody = None if exposure.has_login else local_session(local_user())
@@ -83,7 +80,7 @@ class Console:
                 Middleware(Guard, hosts=exposure.hosts, scheme=exposure.scheme),
                 Middleware(Door, sessions=sessions),
             ],
-            exception_handlers={404: self._not_found},
+            exception_handlers={404: self._not_found, OSError: _failed},
         )
 
     # --- pages
@@ -107,11 +104,11 @@ class Console:
                     waits = state.is_reading
                     values = {"page": page, "asked": asked, "state": state, "waits": waits}
                     return self._html("unread.html", 200 if waits else 502, **values)
-                answers = self._answers(page, asked, page.format)
+                answers = self._answers(page, asked, "json")
             except Wrong as error:
-                return self._question(page, asked, [], problem=error)
+                return self._question(page, asked, [], problem=str(error))
             except KeyError:
-                return self._question(page, asked.without(page.long), [], problem=Wrong(NOT_KEPT))
+                return self._question(page, asked.without(page.long), [], problem=NOT_KEPT)
             return self._question(page, asked, answers, state=state)
 
     def _question(
@@ -121,13 +118,13 @@ class Console:
         answers: Sequence[Answer],
         *,
         state: SetState | None = None,
-        problem: Wrong | None = None,
+        problem: str | None = None,
     ) -> Response:
         failure = next((answer for answer in answers if answer.failed), None)
         values = page.show(asked, [] if failure else answers)
         return self._html(
             f"{page.name}.html",
-            200 if problem is None else problem.status,
+            200 if problem is None else 400,
             page=page,
             asked=asked,
             answers=answers,
@@ -148,32 +145,28 @@ class Console:
         answer = self._part(request, page.markdown if page and page.markdown else "text")
         if isinstance(answer, Response):
             return answer
-        text = answer.text if page and page.markdown else _block([answer.text], "text")
-        return PlainTextResponse(
-            f"{_block([f'$ {answer.command.line}'], 'sh')}\n\n{text}\n",
-            media_type="text/markdown",
-        )
+        command = code_block([f"$ {answer.command.line}"], "sh")
+        text = [answer.text] if page and page.markdown else code_block([answer.text], "text")
+        return PlainTextResponse("\n".join([*command, "", *text, ""]), media_type="text/markdown")
 
     def _part(self, request: Request, output: str) -> Answer | Response:
         page = self._pages.get(request.path_params["page"])
         if page is None:
             return self._not_found(request, None)
         with self._asked(request) as asked:
+            part = asked.get("part", "0")
+            number = int(part) if part.isdecimal() and len(part) < 8 else maxsize
             try:
-                answers = None if page.answers is None else page.answers(asked)
-                commands = page.commands(asked) if answers is None else ()
+                answers = self._answers(page, asked, output, slice(number, number + 1))
             except Wrong as error:
-                return PlainTextResponse(f"{error}\n", error.status)
+                return PlainTextResponse(f"{error}\n", 400)
             except KeyError:
                 return PlainTextResponse(f"{NOT_KEPT}\n", 410)
-            part = asked.get("part", "0")
-            if not part.isdecimal() or int(part) >= len(commands if answers is None else answers):
+            if not answers:
                 return PlainTextResponse("the question is incomplete\n", 400)
-            number = int(part)
-            answer = self._run(commands[number], output) if answers is None else answers[number]
-        if answer.failed:
-            return PlainTextResponse("".join(f"{text}\n" for text in answer.messages), 400)
-        return answer
+            if answers[0].failed:
+                return PlainTextResponse("".join(f"{one}\n" for one in answers[0].messages), 400)
+            return answers[0]
 
     # --- what pages need
 
@@ -186,13 +179,13 @@ class Console:
             fields["set"] = [name for name, state in states if page.prefers(state)][:1]
         return Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
 
-    def _answers(self, page: Page, asked: Asked, output: str) -> Sequence[Answer]:
+    def _answers(
+        self, page: Page, asked: Asked, output: str, part: slice = slice(None)
+    ) -> Sequence[Answer]:
         if page.answers is not None:
-            return page.answers(asked)
-        return [self._run(command, output) for command in page.commands(asked)]
-
-    def _run(self, command: Command, output: str) -> Answer:
-        return run(command, self.sets.reading_of, "--output", output)
+            return page.answers(asked)[part]
+        commands = page.commands(asked)[part]
+        return [run(one, self.sets.reading_of, "--output", output) for one in commands]
 
     def _html(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         values.setdefault("waits", False)
@@ -270,5 +263,6 @@ class Console:
         return endpoint
 
 
-def _block(lines: Sequence[str], language: str) -> str:
-    return "\n".join(code_block(lines, language))
+def _failed(_request: Request, error: Exception) -> Response:
+    say(text := f"there is no answer: {error}")
+    return PlainTextResponse(f"{text}\n", 500)

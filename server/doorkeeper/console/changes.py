@@ -19,7 +19,8 @@ from doorkeeper.cli.acls.readings import Reading
 from doorkeeper.cli.files import write_whole
 from doorkeeper.console.login.sessions import Session
 from doorkeeper.console.page import Asked, Settings
-from doorkeeper.console.pages.change import commands, digest_of, number_of, target_of
+from doorkeeper.console.pages.change import commands, digest_of, target_of
+from doorkeeper.console.rendering import signed
 from doorkeeper.console.runs import Answer, Command, run
 
 _WRITING: Final = threading.Lock()
@@ -59,7 +60,7 @@ def apply(asked: Asked, read: Callable[..., Reading]) -> Answer:
         raise NotChanged("; ".join(plan.messages))
     if digest_of(plan.record) != asked.get("digest"):
         raise NotChanged("the plan has changed since it was shown; review it again")
-    if asked.get("typed") != (number := str(number_of(plan.record))):
+    if asked.get("typed") != (number := str(len(signed(plan.record)))):
         raise NotChanged(f"not confirmed; to confirm, type the number of changes: {number}")
     path = asked.written(json.dumps(plan.record, ensure_ascii=False), "changes.plan")
     words = ["acls", "apply", path, asked.address_word(target), "--plan", "--yes"]

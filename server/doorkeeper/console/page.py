@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -53,20 +54,9 @@ class Settings(Struct, frozen=True):
 class Wrong(Exception):
     """A question that cannot be asked, with the reason."""
 
-    status = 400
 
-
-class NotWritten(Wrong):
-    """A text that cannot be given to a command."""
-
-    status = 500
-
-
-class Asked:
-    """The question in a request: the fields of the form, and the set that it is about.
-
-    It is a context: its end removes the files of its texts.
-    """
+class Asked(ExitStack):
+    """The question in a request: fields, and the set; as a context it removes its files."""
 
     def __init__(
         self,
@@ -78,6 +68,7 @@ class Asked:
         session: Session | None = None,
     ) -> None:
         """Take the fields of the query with their values."""
+        super().__init__()
         self._fields = fields
         self.sets = sets
         self.settings = settings
@@ -85,14 +76,6 @@ class Asked:
         self.advice = advice
         self.session = session
         self._replaced: list[tuple[str, str]] = []
-        self._folder: TemporaryDirectory[str] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
 
     def get(self, name: str, default: str = "") -> str:
         """Return the value of a field, stripped of blanks at its ends."""
@@ -197,17 +180,11 @@ class Asked:
         """Return the path of a new file with a text, in a folder that only this user reads.
 
         Raises:
-            NotWritten: the disk is full, or the folder of temporary files is not writable.
+            OSError: the disk is full, or the folder of temporary files is not writable.
         """
-        try:
-            if self._folder is None:
-                self._folder = TemporaryDirectory(
-                    prefix="doorkeeper-console-", ignore_cleanup_errors=True
-                )
-            path = Path(self._folder.name, name)
-            path.write_bytes(text.encode("utf-8", "replace"))
-        except OSError as error:
-            raise NotWritten(f"cannot write a temporary file: {error.strerror}") from error
+        folder = TemporaryDirectory(prefix="doorkeeper-console-", ignore_cleanup_errors=True)
+        path = Path(self.enter_context(folder), name)
+        path.write_bytes(text.encode("utf-8", "replace"))
         return str(path)
 
     def command(self, *words: str) -> Command:
@@ -236,7 +213,5 @@ class Page(Struct, frozen=True):
     """Says of which sets the first one is asked about unless another is named."""
     long: tuple[str, ...] = ()
     is_secret: bool = False
-    format: str = "json"
-    """The output of which the page is made; of commands without JSON, ``text``."""
     markdown: str = ""
     """The option of the Markdown that a command writes itself; without it its text is taken."""

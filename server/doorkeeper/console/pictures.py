@@ -25,13 +25,8 @@ class Bars(Struct, frozen=True):
     rows: tuple[tuple[str, int], ...]
 
 
-def timeline(revisions: Sequence[dict[str, Any]]) -> Bars | None:
-    """Return the changes of a history by day; None without any."""
-    return bars(Counter(one["time"][:10] for one in revisions), "Changes by day")
-
-
 def bars(numbers: Counter[str], title: str) -> Bars | None:
-    """Return numbers by day as bars, the days without any too; the newest of very many days."""
+    """Return the newest numbers by day as bars, the days without any too; None without numbers."""
     if not numbers:
         return None
     first, last = (date.fromisoformat(day) for day in (min(numbers), max(numbers)))

@@ -56,7 +56,7 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
         server.run(sockets)
     finally:
         reading.cancel()
-        console.close()
+        sets.close()
 
 
 def _sockets(host: str, port: int) -> Iterator[socket.socket]:

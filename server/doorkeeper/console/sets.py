@@ -7,22 +7,23 @@ change: people read it again with a button.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.readings import Reading, read_anew
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.files import SUFFIXES
+from doorkeeper.server.runtime.reloaded_files import Stamp, stamp_of
 
 QUICK_S: Final = 0.3
 """A set that took no longer is read again before the answer."""
@@ -32,7 +33,7 @@ PAST_MAX: Final = 4
 
 READERS: Final = 2
 
-Version = tuple[tuple[str, int, int], ...]
+Version = tuple[tuple[Path, Stamp], ...]
 
 
 class SetState(Struct):
@@ -93,15 +94,11 @@ class Sets:
         self._pool = ThreadPoolExecutor(READERS, "doorkeeper-console")
         self._lock = threading.Lock()
         self._past: dict[str, Reading] = {}
-        self._readings: list[Future[None]] = []
 
     def start(self) -> None:
         """Read all sets in threads."""
-        self._readings = [self._pool.submit(self._load, state) for state in self.states.values()]
-
-    def wait(self) -> None:
-        """Return when all readings that have begun have ended."""
-        wait(self._readings)
+        for state in self.states.values():
+            self._pool.submit(self._load, state)
 
     def close(self) -> None:
         """Stop reading; threads that are busy end with the process."""
@@ -127,9 +124,7 @@ class Sets:
             self._load(state)
             return
         state.is_changed = not state.is_live
-        with self._lock:
-            self._readings = [one for one in self._readings if not one.done()]
-            self._readings.append(self._pool.submit(self._load, state))
+        self._pool.submit(self._load, state)
 
     def reading_of(self, location: Location) -> Reading:
         """Return the ACLs at a location; those of other addresses are read anew.
@@ -175,17 +170,7 @@ class Sets:
 
 def _version_of(address: Address) -> Version:
     """Return what changes with the files of a set; nothing where no file tells."""
-    return tuple(
-        (str(path), status.st_mtime_ns, status.st_size)
-        for path in _files_of(address)
-        if (status := _status_of(path)) is not None
-    )
-
-
-def _status_of(path: Path) -> os.stat_result | None:
-    with suppress(OSError):
-        return path.stat()
-    return None
+    return tuple((path, stamp_of(path)) for path in _files_of(address))
 
 
 def _files_of(address: Address) -> list[Path]:
@@ -198,7 +183,10 @@ def _files_of(address: Address) -> list[Path]:
         case AddressKind.STORE:
             return _of_store(path)
         case AddressKind.CONFIG:
-            return [path, *_of_store(_data_dir(address))]
+            # A fault in the file is told by whoever reads the set.
+            with suppress(ConfigError):
+                return [path, *_of_store(_data_dir(address))]
+            return [path]
         case _:
             return []
 

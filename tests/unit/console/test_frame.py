@@ -148,6 +148,40 @@ def test_a_changed_file_is_read_again(console: TestClient, acls: Path) -> None:
     assert "cannot be read" in broken.text
 
 
+def test_a_file_that_is_replaced_by_one_of_its_time_and_size_is_read_again(
+    console: TestClient, acls: Path
+) -> None:
+    """As tools that copy do, which set the time of modification."""
+    before = acls.stat()
+    acls.write_text(acls.read_text("utf-8").replace("orders", "ordera"), encoding="utf-8")
+    os.utime(acls, ns=(before.st_atime_ns, before.st_mtime_ns))
+    console.get("/who-can")
+    who = console.get("/who-can.json", params={"name": "ordera"}).json()["who"]
+
+    assert acls.stat().st_size == before.st_size
+    assert "User:alice" in [row["principal"] for row in who]
+
+
+@pytest.mark.parametrize("text", [None, "doorkeeper.no.such=1\n"])
+def test_a_fault_in_a_configuration_is_shown(
+    start: Start, tmp_path: Path, acls: Path, text: str | None
+) -> None:
+    """A file that is removed or broken while the console runs; all other pages go on."""
+    file = tmp_path / "server.properties"
+    file.write_text(f"doorkeeper.data.dir={tmp_path / 'data'}\n", encoding="utf-8")
+    console = start(acls, f"config:{file}")
+    file.unlink()
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    pages = [console.get("/") for _ in range(2)]
+    broken = console.get("/who-can", params={"name": "orders", "set": f"config:{file}"})
+
+    assert [page.status_code for page in pages] == [200, 200]
+    assert broken.status_code == 502
+    assert "cannot be read" in broken.text
+    assert console.get("/who-can", params={"name": "orders"}).status_code == 200
+
+
 def test_unread_sets_show_progress(acls: Path) -> None:
     """Until a set is read its pages load again by themselves."""
     sets = sets_at(acls)

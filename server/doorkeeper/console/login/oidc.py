@@ -15,7 +15,7 @@ import base64
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urlencode, urlsplit
@@ -35,6 +35,9 @@ PENDING_S: Final = 600.0
 """How long a person may take at the provider."""
 
 PENDING_MAX: Final = 1_000
+PENDING_OF_PEER_MAX: Final = 100
+"""Then its oldest gives way: one peer does not end the logins of others."""
+
 ANSWER_BYTES_MAX: Final = 1 << 20
 TIMEOUT_S: Final = 10.0
 DISCOVERY: Final = "/.well-known/openid-configuration"
@@ -79,27 +82,20 @@ class _Pending(Struct, frozen=True):
     verifier: str
     browser: str
     next: str
+    peer: str
     ends_s: float
 
 
 class Oidc:
     """The logins that have begun, and the provider."""
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        now_s: Callable[[], float] = time.monotonic,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-    ) -> None:
-        """Take the client; ``now_ms`` is the wall clock, ``now_s`` the clock of time-outs."""
+    def __init__(self, client: Client) -> None:
+        """Take the client."""
         self._client = client
-        self._now_s = now_s
-        self._now_ms = now_ms
         self._pending: dict[str, _Pending] = {}
         self._provider: dict[str, str] | None = None
 
-    async def begin(self, next_path: str) -> tuple[str, str]:
+    async def begin(self, next_path: str, peer: str) -> tuple[str, str]:
         """Return the provider's page, and what the cookie of this browser has.
 
         Raises:
@@ -107,8 +103,11 @@ class Oidc:
         """
         provider = await self.provider()
         state, browser, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(4))
-        ends_s = self._now_s() + PENDING_S
-        self._pending[state] = _Pending(nonce, verifier, browser, next_path, ends_s)
+        earlier = [key for key, one in self._pending.items() if one.peer == peer]
+        for key in earlier[: 1 - PENDING_OF_PEER_MAX]:
+            del self._pending[key]
+        ends_s = time.monotonic() + PENDING_S
+        self._pending[state] = _Pending(nonce, verifier, browser, next_path, peer, ends_s)
         while len(self._pending) > PENDING_MAX:
             del self._pending[next(iter(self._pending))]
         digest = hashlib.sha256(verifier.encode()).digest()
@@ -133,7 +132,7 @@ class Oidc:
         """
         # Taken out: whatever comes of it, a state counts once.
         pending = self._pending.pop(fields.get("state", ""), None)
-        if pending is None or pending.ends_s <= self._now_s():
+        if pending is None or pending.ends_s <= time.monotonic():
             raise Refused("the login was not begun here, or too long ago; begin again")
         if not secrets.compare_digest(pending.browser.encode(), browser.encode("utf-8", "replace")):
             raise Refused("the login was begun in another browser; begin again")
@@ -198,7 +197,7 @@ class Oidc:
             raise Refused(f"{keys_url}: {error}") from error
         rules = ClaimRules(audiences=frozenset({self._client.id}), issuer=self._client.issuer)
         try:
-            valid = SignedTokens(_Fetched(keys), rules, self._now_ms)(token)
+            valid = SignedTokens(_Fetched(keys), rules, lambda: time.time_ns() // 1_000_000)(token)
         except TokenRefused as error:
             raise Refused(f"the ID token is refused: {error}") from error
         assert isinstance(valid, ValidatedToken), "there are no newer keys to wait for"

@@ -17,8 +17,7 @@ from starlette.routing import Route
 from doorkeeper.cli.terminal import say
 from doorkeeper.console.login.exposure import CALLBACK, Exposure
 from doorkeeper.console.login.oidc import PENDING_S, Oidc, Refused
-from doorkeeper.console.login.sessions import Session, Sessions, session_of
-from doorkeeper.console.login.users import Attempts, TooManyLogins
+from doorkeeper.console.login.sessions import Session, Sessions, peer_of, session_of
 
 FIELDS_MAX: Final = 2_000
 FORM_BYTES_MAX: Final = 10_000
@@ -37,7 +36,6 @@ class LoginPages:
     def __init__(self, exposure: Exposure, sessions: Sessions, page: Page) -> None:
         """``page`` renders a template: name, status, session, values."""
         self._users = exposure.users
-        self._attempts = None if self._users is None else Attempts(self._users)
         self._oidc = None if exposure.oidc is None else Oidc(exposure.oidc)
         self._sessions = sessions
         self._page = page
@@ -65,23 +63,23 @@ class LoginPages:
             session=None,
             next=next_path,
             problem=problem,
-            has_users=self._attempts is not None,
+            has_users=self._users is not None,
             has_provider=self._oidc is not None,
         )
 
     async def _log_in(self, request: Request) -> Response:
         fields = await fields_of(request)
         next_path, name = local_path(fields.get("next", "")), fields.get("name", "")
-        if self._users is None or self._attempts is None:
+        if self._users is None:
             return self._answer(next_path, "there are no users with passwords", 404)
-        host = request.client.host if request.client is not None else ""
         try:
-            user = await self._attempts.user(host, name, fields.get("password", ""))
-        except TooManyLogins as error:
+            password = fields.get("password", "")
+            user = await self._users.log_in(peer_of(request), name, password)
+        except Refused as error:
             return self._answer(next_path, str(error), 429)
         if user is None:
             await asyncio.sleep(FAILED_S)
-            say(f"wrong name or password from {host}")
+            say(f"wrong name or password from {request.client.host if request.client else ''}")
             return self._answer(next_path, "wrong name or password", 401)
         answer = RedirectResponse(next_path, 303)
         self._sessions.begin(name, user.role, answer, partial(self._users.has, name, user))
@@ -92,7 +90,7 @@ class LoginPages:
         if self._oidc is None:
             return self._answer(next_path, "there is no provider", 404)
         try:
-            page, browser = await self._oidc.begin(next_path)
+            page, browser = await self._oidc.begin(next_path, peer_of(request))
         except Refused as error:
             say(str(error))
             return self._answer(next_path, str(error), 502)
@@ -110,7 +108,7 @@ class LoginPages:
             say(str(error))
             return self._answer("/", str(error), 403)
         answer = RedirectResponse(next_path, 303)
-        self._sessions.begin(user, role, answer)
+        self._sessions.begin(user, role, answer, lambda: True)
         self._sessions.set_cookie(answer, self._browser_cookie, "", 0)
         return answer
 

@@ -7,7 +7,9 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
+from ipaddress import IPv6Network
 from math import inf
 from typing import Final
 from urllib.parse import urlencode
@@ -95,13 +97,7 @@ class Sessions:
             return None
         return session
 
-    def begin(
-        self,
-        user: str,
-        role: Role,
-        answer: Response,
-        is_valid: Callable[[], bool] = lambda: True,
-    ) -> None:
+    def begin(self, user: str, role: Role, answer: Response, is_valid: Callable[[], bool]) -> None:
         """Begin a session, which ends when it is not valid; its cookie is that of the answer."""
         token, csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(24)
         earlier = [digest for digest, one in self._sessions.items() if one.user == user]
@@ -148,6 +144,14 @@ def session_of(request: Request) -> Session | None:
     """Return the session of a request that has passed the door; None on the page of the login."""
     session: Session | None = request.state.session
     return session
+
+
+def peer_of(request: Request) -> str:
+    """Return the address by which logins are counted; of IPv6 the /64 network."""
+    host = request.client.host if request.client is not None else ""
+    with suppress(ValueError):
+        return str(IPv6Network((host.partition("%")[0], 64), strict=False))
+    return host
 
 
 def _to_login(request: Request) -> Response:

@@ -59,7 +59,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         "effects": Rows(plan["effective"], asked.number),
         "allowed": sum(one["allowed"] for one in plan["effective"]),
         "digest": digest_of(plan),
-        "number": number_of(plan),
+        "number": len(signed(plan)),
         "refused": answers[0].status == 1,
         "can_be_changed": can_be_changed,
         "may": asked.settings.allow_changes and session is not None and session.may_change,
@@ -70,11 +70,6 @@ def digest_of(plan: Mapping[str, Any]) -> str:
     """Return what only plans with the same changes at the same address have."""
     parts = [plan[word] for word in ("place", "cluster", "added", "removed")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def number_of(plan: Mapping[str, Any]) -> int:
-    """Return the number of changes."""
-    return len(plan["added"]) + len(plan["removed"])
 
 
 PAGE = Page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -10,7 +11,7 @@ from typing import Any, Final
 from doorkeeper.acls.filters import covers
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.console.page import Asked, Page
-from doorkeeper.console.pictures import timeline
+from doorkeeper.console.pictures import bars
 from doorkeeper.console.rendering import Rows
 from doorkeeper.console.runs import Answer, Command, run
 
@@ -81,7 +82,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         values |= {
             "revisions": Rows(revisions, asked.number, 20),
             "older": page["before"],
-            "picture": timeline(revisions),
+            "picture": bars(Counter(one["time"][:10] for one in revisions), "Changes by day"),
         }
         if len(answers) > 1:
             values["then"] = answers[0].record

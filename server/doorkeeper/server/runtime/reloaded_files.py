@@ -36,7 +36,7 @@ class ReloadedFiles(Generic[T]):
         self._logger = logger
         self._paths = paths
         # Before the files are read: a write during that counts as a change.
-        self._stamps = tuple(map(_stamp_of, paths))
+        self._stamps = tuple(map(stamp_of, paths))
         self.value = self._made()
 
     def refresh(self) -> None:
@@ -44,7 +44,7 @@ class ReloadedFiles(Generic[T]):
 
         With a fault in the new files the value stays.
         """
-        stamps = tuple(map(_stamp_of, self._paths))
+        stamps = tuple(map(stamp_of, self._paths))
         if stamps == self._stamps:
             return
         self._stamps = stamps
@@ -73,7 +73,8 @@ class ReloadedFiles(Generic[T]):
             raise ValueError(f"{named}{error.strerror or error}") from None
 
 
-def _stamp_of(path: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
+    """Return what changes with a file."""
     try:
         status = path.stat()
     except OSError:

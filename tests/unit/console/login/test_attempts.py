@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from collections.abc import Callable
 
-import pytest
+from starlette.requests import Request
 
-from doorkeeper.console.login.sessions import Role
+from doorkeeper.console.login.oidc import Refused
+from doorkeeper.console.login.sessions import Role, peer_of
 from doorkeeper.console.login.users import (
     CHECKS_MAX,
     FAILURES_MAX,
     FAILURES_S,
-    Attempts,
-    TooManyLogins,
     User,
     UsersLogin,
-    peer_of,
 )
 from doorkeeper.server.runtime.logger import NO_LOG
 
@@ -25,16 +24,16 @@ from doorkeeper.server.runtime.logger import NO_LOG
 class Users(UsersLogin):
     """Users with one password, whose checks wait until ``opened`` is set, and are counted."""
 
-    def __init__(self, *, is_open: bool = False) -> None:
+    def __init__(self, now_s: Callable[[], float] = lambda: 0.0, *, is_open: bool = False) -> None:
         """Begin without checks."""
-        super().__init__({}, NO_LOG)
+        super().__init__({}, NO_LOG, now_s)
         self.opened = threading.Event()
         if is_open:
             self.opened.set()
         self.running: list[int] = []
         self.most: list[int] = []
 
-    def user(self, name: str, password: str) -> User | None:
+    def user_of(self, name: str, password: str) -> User | None:
         """Wait, and compare."""
         self.running.append(0)
         self.most.append(len(self.running))
@@ -43,11 +42,11 @@ class Users(UsersLogin):
         return User(Role.VIEWER, None) if password == "right" else None
 
 
-async def tried(attempts: Attempts, host: str, password: str = "wrong") -> str:
+async def tried(users: UsersLogin, host: str, password: str = "wrong") -> str:
     try:
-        user = await attempts.user(host, "vera", password)
+        user = await users.log_in(host, "vera", password)
         return str(user and user.role)
-    except TooManyLogins as error:
+    except Refused as error:
         return str(error)
 
 
@@ -60,8 +59,7 @@ async def begun(known: Users) -> None:
 async def test_a_burst_does_not_pass_the_limit() -> None:
     """Of requests at once as many are checked as of requests in turn, a few at a time."""
     known = Users()
-    attempts = Attempts(known)
-    burst = [asyncio.create_task(tried(attempts, "192.0.2.1")) for _ in range(60)]
+    burst = [asyncio.create_task(tried(known, "192.0.2.1")) for _ in range(60)]
     await begun(known)
     known.opened.set()
 
@@ -75,11 +73,10 @@ async def test_a_burst_does_not_pass_the_limit() -> None:
 async def test_other_peers_have_their_turn_during_a_burst() -> None:
     """One login waits for a check that runs, not for the whole burst."""
     known = Users()
-    attempts = Attempts(known)
     ended: list[str] = []
 
     async def one(host: str, password: str) -> None:
-        ended.append(await tried(attempts, host, password))
+        ended.append(await tried(known, host, password))
 
     burst = [asyncio.create_task(one("192.0.2.1", "wrong")) for _ in range(60)]
     await begun(known)
@@ -94,35 +91,24 @@ async def test_other_peers_have_their_turn_during_a_burst() -> None:
 async def test_right_passwords_are_not_counted() -> None:
     """Of many people behind one address nobody waits; a minute later failures are forgotten."""
     now_s = [0.0]
-    attempts = Attempts(Users(is_open=True), lambda: now_s[0])
+    known = Users(lambda: now_s[0], is_open=True)
 
-    right = [await tried(attempts, "192.0.2.1", "right") for _ in range(FAILURES_MAX + 1)]
-    wrong = [await tried(attempts, "192.0.2.1") for _ in range(FAILURES_MAX + 1)]
+    right = [await tried(known, "192.0.2.1", "right") for _ in range(FAILURES_MAX + 1)]
+    wrong = [await tried(known, "192.0.2.1") for _ in range(FAILURES_MAX + 1)]
     now_s[0] = FAILURES_S
-    later = await tried(attempts, "192.0.2.1", "right")
+    later = await tried(known, "192.0.2.1", "right")
 
     assert set(right) == {"Role.VIEWER"}
     assert wrong == ["None"] * FAILURES_MAX + ["too many wrong passwords; wait a minute"]
     assert later == "Role.VIEWER"
 
 
-async def test_a_login_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where checks do not end in time it is refused, and says why."""
-    monkeypatch.setattr("doorkeeper.console.login.users.TURN_S", 0.01)
-    known = Users()
-    attempts = Attempts(known)
-    running = [asyncio.create_task(tried(attempts, f"192.0.2.{one}")) for one in range(CHECKS_MAX)]
-    await begun(known)
-
-    late = await tried(attempts, "192.0.2.99", "right")
-    known.opened.set()
-    await asyncio.gather(*running)
-
-    assert late == "too many logins at once; try again in a minute"
-
-
 def test_the_addresses_of_a_network_of_ipv6_are_one_peer() -> None:
     """A peer has all 2^64 of them; addresses of IPv4 stand for themselves."""
-    assert peer_of("2001:db8::1") == peer_of("2001:db8::ffff:1") != peer_of("2001:db8:0:1::1")
-    assert peer_of("fe80::1%eth0") == peer_of("fe80::2%eth1")
-    assert peer_of("192.0.2.1") == "192.0.2.1" != peer_of("192.0.2.2")
+
+    def peer(host: str) -> str:
+        return peer_of(Request({"type": "http", "client": (host, 1)}))
+
+    assert peer("2001:db8::1") == peer("2001:db8::ffff:1") != peer("2001:db8:0:1::1")
+    assert peer("fe80::1%eth0") == peer("fe80::2%eth1")
+    assert peer("192.0.2.1") == "192.0.2.1" != peer("192.0.2.2")

@@ -195,7 +195,7 @@ def test_sessions_end() -> None:
     now_s = [0.0]
     sessions = Sessions(is_secure=True, now_s=lambda: now_s[0])
     answer = Response()
-    sessions.begin("vera", Role.VIEWER, answer)
+    sessions.begin("vera", Role.VIEWER, answer, lambda: True)
     cookie = answer.headers["set-cookie"].split(";")[0].encode()
     request = Request({"type": "http", "headers": [(b"cookie", cookie)]})
 
@@ -211,7 +211,7 @@ def test_the_higher_role_counts(tmp_path: Path) -> None:
 
     roles = []
     for files in ({Role.VIEWER: file}, dict.fromkeys(Role, file)):
-        user = UsersLogin(files, NO_LOG).user("olga", "x")
+        user = UsersLogin(files, NO_LOG).user_of("olga", "x")
         roles.append(user and user.role)
 
     assert roles == [Role.VIEWER, Role.OPERATOR]
@@ -258,7 +258,7 @@ def test_one_user_does_not_log_out_others() -> None:
 
     def begun(user: str) -> Request:
         answer = Response()
-        sessions.begin(user, Role.VIEWER, answer)
+        sessions.begin(user, Role.VIEWER, answer, lambda: True)
         cookie = answer.headers["set-cookie"].split(";")[0].encode()
         return Request({"type": "http", "headers": [(b"cookie", cookie)]})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from joserfc.jwk import ECKey
 from starlette.testclient import TestClient
 
 from doorkeeper.console.login.exposure import exposure_of
+from doorkeeper.console.login.oidc import PENDING_OF_PEER_MAX, Client, Oidc, Refused
 from testkit.consoles import console_over, options, sets_at
 from testkit.oidc_provider import CLIENT, SECRET, Provider, provider
 
@@ -100,6 +102,24 @@ def test_a_token_of_another_key_is_refused(console: TestClient, one: Provider) -
     one.signs_with = ECKey.generate_key("P-256")
 
     assert "the signature is wrong" in come_back(console, one).text
+
+
+def test_a_peer_does_not_end_the_logins_of_others(one: Provider) -> None:
+    """It may begin as many as it likes: its own oldest ends."""
+    oidc = Oidc(Client(one.issuer, CLIENT, "http://localhost/login/callback", ()))
+
+    async def ends() -> list[bool]:
+        first = await oidc.begin("/", "192.0.2.1")
+        mine = [await oidc.begin("/", "192.0.2.2") for _ in range(PENDING_OF_PEER_MAX + 1)]
+        ended = []
+        for page, browser in (first, mine[0], mine[1]):
+            state = parse_qs(urlsplit(page).query)["state"][0]
+            with pytest.raises(Refused) as refused:
+                await oidc.finish({"state": state}, browser)
+            ended.append("not begun here" in str(refused.value))
+        return ended
+
+    assert asyncio.run(ends()) == [False, True, False]
 
 
 def test_a_state_counts_once_and_in_its_browser(console: TestClient, one: Provider) -> None:

@@ -19,7 +19,7 @@ from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.testing import DoorkeeperServer
 from testkit.acl import READ, WRITE, allow, topic
-from testkit.consoles import HEAD, console_over, sets_at
+from testkit.consoles import HEAD, console_over, sets_at, wait_for
 from testkit.stores import fill
 from testkit.synchronized import cluster, target
 
@@ -124,13 +124,13 @@ def test_live_clusters_are_read_again_at_a_click(
     query = {"name": "pay-in", "set": address}
     before = live.get("/who-can.json", params=query).json()["who"]
     live.post("/read-again", data={"set": address})
-    sets.wait()
+    wait_for(sets)
     after = live.get("/who-can.json", params=query).json()["who"]
     # Other tests have the same cluster.
     kafka.clear()
     kafka.add_acls([BOB])
     live.post("/read-again", data={"set": address})
-    sets.wait()
+    wait_for(sets)
 
     assert [row["principal"] for row in before] == []
     assert [row["principal"] for row in after] == ["User:alice"]
