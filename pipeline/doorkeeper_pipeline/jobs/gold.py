@@ -173,7 +173,7 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 
 TOGETHER = (
     *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
-    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
+    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches"),
     *("denied:refusals", "least_privilege:needed"),
 )
 """The questions of all jobs that do not depend on an answer."""

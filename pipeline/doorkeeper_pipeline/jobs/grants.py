@@ -10,12 +10,7 @@ import polars as pl
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
-from doorkeeper_pipeline.evaluation.generated import (
-    PATTERN_NAMES,
-    generated,
-    names_in,
-    patterns,
-)
+from doorkeeper_pipeline.evaluation.generated import generated
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
 from doorkeeper_pipeline.evaluation.severity import ClusterContext, Opening, opening_of
@@ -176,12 +171,6 @@ def touches(asked: GoldInput) -> Question:
     return Question(touches_of, wide(asked.index(bindings), bindings), TOUCHES)
 
 
-def names(asked: GoldInput) -> Question:
-    """Ask for the names that were used through patterns."""
-    bindings = asked.acls.bindings
-    return Question(names_in, patterns(asked.index(bindings), bindings), PATTERN_NAMES)
-
-
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
     shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
@@ -202,7 +191,7 @@ def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
 def generated_in(asked: GoldInput) -> dict[int, str]:
     """Return for each grant, by number, why the names that it was used for cannot be listed."""
     observed = span(asked)
-    return generated(asked.answer(names), observed.first, observed.last)
+    return generated(asked.acls.bindings, asked.answer(touches), observed.first, observed.last)
 
 
 def _usage_rows(
