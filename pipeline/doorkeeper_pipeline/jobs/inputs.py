@@ -81,8 +81,7 @@ class Inputs:
         new = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
-            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged) + len(work.moved)}"
-            " unchanged"
+            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged)} unchanged"
         )
         return replace(
             work,
@@ -220,7 +219,7 @@ class Inputs:
         self, work: manifest.Work, results: dict[str, ReadResult]
     ) -> dict[str, dict[str, Any]]:
         """Return the new rows of the table files, by id."""
-        files = {row["file_id"]: row for row in (*work.unchanged, *work.moved, *work.gone)}
+        files = {row["file_id"]: row for row in (*work.unchanged, *work.gone)}
         for file_id, file in work.read:
             files[file_id] = self._file_row(file, results[file_id])
         return files

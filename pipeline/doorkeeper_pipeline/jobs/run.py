@@ -284,7 +284,7 @@ class _Run:
             "started": self._started,
             "finished": self._around.now(),
             "files_read": len(work.read),
-            "files_unchanged": len(work.unchanged) + len(work.moved),
+            "files_unchanged": len(work.unchanged),
             "lines": sum(result.lines for result in every),
             "decisions": sum(result.decisions for result in every),
             "copied": self._copied,
