@@ -148,6 +148,11 @@ class Evidence(NamedTuple):
     lost_lines: str = ""
     unchecked: str = ""
 
+    @property
+    def brokers(self) -> int | None:
+        """Return the number of brokers' logs; None where the decisions are not of such logs."""
+        return None if self.observed.logs is None else len(self.observed.logs)
+
     def summary(self) -> str:
         """Return the time, the coverage and the agreement in a line."""
         observed = self.observed
@@ -157,12 +162,18 @@ class Evidence(NamedTuple):
             if self.agreement is None
             else f"{_percent(self.agreement)} agree with the ACLs"
         )
-        logs = len(observed.logs or ())
+        logs = self.brokers
         where = f", in {logs:,} {'log' if logs == 1 else 'logs'}" if logs else ""
         return (
             f"{observed.decisions:,} decisions in {duration(observed.span_days)},"
             f" on {days:,} of {all_days:,} days{where}; {agree}"
         )
+
+
+NO_DOUBT = Evidence(
+    Observed(0, 0, None, None, frozenset(), has_acls=True), None, (), (), contradicts=False
+)
+"""Evidence that holds back nothing."""
 
 
 def evidence_of(

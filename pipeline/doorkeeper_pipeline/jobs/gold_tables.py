@@ -103,18 +103,15 @@ class GoldTables:
             doubtful=sorted(proof.doubtful),
             lost_lines=proof.lost_lines,
             unread=sorted(unread.principals),
-            brokers=None if logs is None else len(logs),
+            brokers=proof.brokers,
         )
         for_gold = cache(
             lambda: replace(
                 for_basis(),
                 known_days=found["days"],
                 undated=(),
-                lacking=proof.lacking,
-                doubtful=proof.doubtful,
-                lost_lines=proof.lost_lines,
+                proof=proof,
                 unread=unread,
-                brokers=None if logs is None else len(logs),
                 thresholds=request.thresholds,
                 sensitive=request.sensitive,
             )

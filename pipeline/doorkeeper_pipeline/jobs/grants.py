@@ -120,18 +120,19 @@ def known_in(asked: GoldInput) -> Known:
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
     # Without logs of brokers they are one server's, which decides everything itself.
-    brokers = None if asked.brokers is None else brokers_in(asked)
+    proof, logs = asked.proof, asked.proof.brokers
+    brokers = None if logs is None else brokers_in(asked)
     return Known(
         begin=found.first,
         end=found.last,
         thresholds=asked.thresholds,
         activity=activity,
-        lacking=asked.lacking,
-        contradicted=asked.doubtful,
+        lacking=proof.lacking,
+        contradicted=proof.doubtful,
         unread=asked.unread,
         listing=seen_too_few(principals - asked.policy.super_users, activity),
-        lost_lines=asked.lost_lines,
-        brokers_missing=_missing_brokers(asked.brokers, brokers),
+        lost_lines=proof.lost_lines,
+        brokers_missing=_missing_brokers(logs, brokers),
         controllers_seen=brokers is None or brokers.controllers_seen,
         super_users=asked.policy.super_users,
         networks=asked.networks,
