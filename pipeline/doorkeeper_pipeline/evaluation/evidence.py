@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from doorkeeper.acls.decision import Policy, RuleKind
 from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
+from doorkeeper_pipeline.evaluation.unread import nothing_proposed
 
 LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)
@@ -219,16 +220,9 @@ def _agreeing(row: Row) -> int:
     return count
 
 
-def describe_doubt(principals: Iterable[str]) -> str:
-    """Return a line that names doubtful principals; empty if there are none."""
-    names = sorted(principals)
-    if not names:
-        return ""
-    more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
-    listed = ", ".join(names[:LISTED_MAX])
-    return (
-        f"nothing is proposed for {listed}{more} and User:*, because decisions contradict the ACLs"
-    )
+def describe_doubt(principals: Iterable[str]) -> Iterator[str]:
+    """Yield a line that names doubtful principals; nothing if there are none."""
+    return nothing_proposed(principals, "decisions contradict the ACLs")
 
 
 def duration(days: float) -> str:

@@ -191,10 +191,10 @@ class GoldTables:
     def _write_gold(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
         rows = {}
         for table, found in tables.items():
-            frame = contents.as_frame(table, found).with_columns(cluster=pl.lit(self._cluster.name))
+            frame = self._cluster.named(contents.as_frame(table, found))
             self.warnings.update(contents.check(table, frame))
             rows[table] = len(frame)
             if self._cluster.ids:
-                frame = pl.concat([self._cluster.others(self._change.read(table)), frame])
+                frame = self._cluster.replaced(self._change.read(table), frame)
             self._change.replace(table, frame)
         return rows
