@@ -26,7 +26,7 @@ class SourceFile:
         how: How it is compressed: gz, zst or nothing.
         size: Bytes.
         mtime_ns: When it was changed last.
-        inode: Its number in the file system.
+        inode: Its number in the file system, or NO_INODE.
         beginning: Its first IDENTITY_BYTES, uncompressed.
         records: The range of a topic that it is; None for a file.
         topic_id: What names the topic; empty for a file.
@@ -47,6 +47,9 @@ class SourceFile:
         """Return the digest of the beginning, or of its first bytes."""
         return hashlib.sha256(self.beginning[:size]).hexdigest()
 
+
+NO_INODE = 0
+"""The number of a file at an address, and of a range of a topic."""
 
 ID_LENGTH = 16
 ID_BYTES = 128
