@@ -25,7 +25,7 @@ from doorkeeper_pipeline.evaluation.questions import COUNTS, QUESTION, SUMMED
 from doorkeeper_pipeline.jobs.asking import Part, Question, ask
 from doorkeeper_pipeline.jobs.clients import clients
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.observed import Basis, days, evidence_in
+from doorkeeper_pipeline.jobs.observed import days, evidence_in
 from doorkeeper_pipeline.tables import contents
 
 SKEW = dt.timedelta(minutes=1)
@@ -125,14 +125,14 @@ def evidence(
     Decisions later than ``now`` make it worthless; None if times are not to be checked. ``logs``
     are those of brokers, where there are such.
     """
-    basis = Basis(
-        days(asked)["days"].to_dicts(),
-        clients(asked)["clients"].to_dicts(),
-        agreement(asked)["agreement"].to_dicts(),
-        asked.bindings["valid_to"].null_count() > 0,
-        logs,
+    return evidence_in(
+        {**days(asked), **clients(asked), **agreement(asked)},
+        asked.policy,
+        thresholds,
+        has_acls=asked.bindings["valid_to"].null_count() > 0,
+        logs=logs,
+        now=now,
     )
-    return evidence_in(basis, asked.policy, thresholds, now)
 
 
 def _times(bindings: pl.DataFrame) -> list[dt.datetime]:
