@@ -77,7 +77,7 @@ def test_releases_give_equal_tables(
         inputs=(str(tmp_path / "first"),),
         acls=(str(write_acls(world, tmp_path)["yaml"]),),
         policy=world.policy,
-        # A log of a kilobyte is read in slices too.
+        # A small log is read in slices too.
         slice_bytes=None if seed <= LARGE else 20_000,
     )
     both = replace(first, inputs=(*first.inputs, str(tmp_path / "second")))
