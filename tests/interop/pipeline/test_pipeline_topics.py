@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -236,29 +236,21 @@ def test_killed_followers(
     usual_s = 0.0
     for number in range(pytestconfig.getoption("--spark-kills")):
         there = len(delta.Tables(tmp_path).read("runs"))
-        with (tmp_path / "stderr").open("ab") as told:
-            process = subprocess.Popen(
-                [*words, *SPARK, "--follow", "0.5"],
-                start_new_session=True,
-                stderr=told,
-                stdout=told,
-            )
-        name = f"followed-{number}"
-        site.transaction([line(name, each) for each in range(50)], TO_FOLLOW)
-        wanted[name] = 50
-        if number % 4 < 2:
-            usual_s = wait_for_run(process, tmp_path, there)
-            site.transaction([line(name, each) for each in range(50, 100)], TO_FOLLOW)
-            wanted[name] = 100
-            time.sleep(drawn.uniform(0, 2))
-        else:
-            time.sleep(drawn.uniform(0, usual_s))
-        assert process.poll() is None, (tmp_path / "stderr").read_text()[-3000:]
-        if number % 2:
-            process.kill()
-            process.wait(scaled(30))
-        else:
-            kill_session(process)
+        with following([*words, *SPARK], tmp_path / "stderr") as process:
+            name = f"followed-{number}"
+            site.transaction([line(name, each) for each in range(50)], TO_FOLLOW)
+            wanted[name] = 50
+            if number % 4 < 2:
+                usual_s = wait_for_run(process, tmp_path, there)
+                site.transaction([line(name, each) for each in range(50, 100)], TO_FOLLOW)
+                wanted[name] = 100
+                time.sleep(drawn.uniform(0, 2))
+            else:
+                time.sleep(drawn.uniform(0, usual_s))
+            assert process.poll() is None, (tmp_path / "stderr").read_text()[-3000:]
+            if number % 2:
+                process.kill()
+                process.wait(scaled(30))
         died["after" if len(delta.Tables(tmp_path).read("runs")) > there else "before"] += 1
         # The tables can be read, and nothing is in them twice.
         assert counts(tmp_path) <= wanted
@@ -278,6 +270,20 @@ def test_killed_followers(
         killed = ", ".join(f"{count} {moment}" for moment, count in died.items())
         sys.stdout.write(f"\nfollowers killed {killed} a run of theirs\n")
     assert died["after"] > 0
+
+
+@contextmanager
+def following(words: list[str], stderr: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Follow the topic; at the end kill the driver with its JVM, if it was not killed before."""
+    with stderr.open("ab") as told:
+        process = subprocess.Popen(
+            [*words, "--follow", "0.5"], start_new_session=True, stderr=told, stdout=told
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            kill_session(process)
 
 
 def wait_for_run(process: subprocess.Popen[bytes], out: Path, there: int) -> float:
