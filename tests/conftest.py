@@ -56,10 +56,11 @@ def young_heap() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the sizes of the longest tests: of clusters under fire, and of Spark that is killed."""
+    """Add the sizes of the longest tests: of clusters under fire, and of Spark."""
     parser.addoption("--cluster-rounds", type=int, default=50, help="rounds of faults")
     parser.addoption("--cluster-acls", type=int, default=100_000, help="ACLs on each cluster")
     parser.addoption("--spark-kills", type=int, default=20, help="kills of each part of Spark")
+    parser.addoption("--pipeline-seeds", default="1-100", help="seeds of the worlds of Spark")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Mapping
 
 from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acls.formats.names import binding_of
 from doorkeeper.acls.model import AclBinding, AclPermissionType
 
 FIELDS = (
@@ -46,24 +44,6 @@ def row_of(binding: AclBinding, binding_id: str | None = None) -> dict[str, str]
         "operation": entry.operation.name,
         "permission_type": entry.permission_type.name,
     }
-
-
-def binding_of_row(row: Mapping[str, str]) -> AclBinding:
-    """Return the binding of a row's columns.
-
-    Raises:
-        FormatError: one of the words is not Kafka's.
-
-    """
-    return binding_of(
-        resource=row["resource_type"],
-        name=row["resource_name"],
-        pattern=row["pattern_type"],
-        principal=row["principal"],
-        host=row["host"],
-        does=row["operation"],
-        permission=row["permission_type"],
-    )
 
 
 def id_of(binding: AclBinding) -> str:

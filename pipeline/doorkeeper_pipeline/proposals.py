@@ -100,7 +100,7 @@ def summary_of(proposal: Proposal) -> list[str]:
         *_patterns(proposal),
         *_wider(proposal),
         *_covered_names(proposal),
-        *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
+        *(ascii(each)[1:-1] for each in describe_doubt(proposal.doubtful)),
         *(ascii(each)[1:-1] for each in describe_unread(proposal.unread)),
         *_risks(proposal),
     ]

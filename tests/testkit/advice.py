@@ -7,6 +7,7 @@ judged by ``synthetic.scoring``, which knows the truth and nothing of the produc
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +16,7 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.cli.propose import KINDS, limited
+from doorkeeper_pipeline.cli.propose import KINDS
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
@@ -105,7 +106,7 @@ def _asked(cluster: Cluster, out: Path) -> GoldInput | None:
     given = last_options(out)
     asked = history(out, LocalEngine(), given.policy, networks=given.networks)
     proof = evidence(asked, given.thresholds, _now(cluster), logs_of(out))
-    return None if proof.lacking else limited(asked, proof, given)
+    return None if proof.lacking else replace(asked, proof=proof, thresholds=given.thresholds)
 
 
 def _options(cluster: Cluster) -> Iterator[ProposalOptions]:

@@ -162,23 +162,24 @@ def excluded(*, is_run: bool) -> Callable[[Decorated], Decorated]:
 
 
 def evidence(*, is_run: bool) -> Callable[[Decorated], Decorated]:
-    """Add the limits; without them those of the last run count, but for a run."""
+    """Add the fields of ``Thresholds``; without them those of the last run, but for a run."""
     percent, positive = click.FloatRange(0, 100), click.FloatRange(0)
     return with_options(
         *(
             named_option(
                 name,
+                field,
                 type=kind,
-                default=default if is_run else None,
+                default=getattr(DEFAULT_THRESHOLDS, field) if is_run else None,
                 show_default=is_run,
                 default_text=None if is_run else LAST,
             )
-            for name, kind, default in (
-                ("--min-days", positive, DEFAULT_THRESHOLDS.days),
-                ("--min-start-days", positive, DEFAULT_THRESHOLDS.start_days),
-                ("--min-agreement", percent, DEFAULT_THRESHOLDS.agreement),
-                ("--min-coverage", percent, DEFAULT_THRESHOLDS.coverage),
-                ("--brokers", click.IntRange(0), DEFAULT_THRESHOLDS.brokers),
+            for name, field, kind in (
+                ("--min-days", "days", positive),
+                ("--min-start-days", "start_days", positive),
+                ("--min-agreement", "agreement", percent),
+                ("--min-coverage", "coverage", percent),
+                ("--brokers", "brokers", click.IntRange(0)),
             )
         )
     )

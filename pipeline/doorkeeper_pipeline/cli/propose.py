@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
-    from doorkeeper_pipeline.jobs.gold import GoldInput
     from doorkeeper_pipeline.jobs.propose import Proposal
-    from doorkeeper_pipeline.jobs.request import RunOptions
 
 LEAST_PRIVILEGE = "least-privilege"
 KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
@@ -106,7 +104,7 @@ def command(
         super_users,
         allow_everyone=allow_everyone,
         release=release,
-        limits=starting.limits(limits),
+        limits=limits,
         cluster=cluster,
     )
     with chosen.started() as (shown, engine):
@@ -118,7 +116,7 @@ def command(
         asked = (
             replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
             if accept_lost_access
-            else limited(asked, proof, given)
+            else replace(asked, proof=proof, thresholds=given.thresholds)
         )
         wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
@@ -146,19 +144,6 @@ def record_of(proposal: Proposal) -> Mapping[str, Any]:
         "wider": [region_words(region) for region in proposal.wider],
         "risks": list(proposal.risks),
     }
-
-
-def limited(asked: GoldInput, proof: Evidence, given: RunOptions) -> GoldInput:
-    """Return the input of a proposal with what its grants are judged by."""
-    logs = proof.observed.logs
-    return replace(
-        asked,
-        lacking=proof.lacking,
-        doubtful=proof.doubtful,
-        lost_lines=proof.lost_lines,
-        brokers=None if logs is None else len(logs),
-        thresholds=given.thresholds,
-    )
 
 
 def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_access: bool) -> None:

@@ -111,7 +111,7 @@ def command(
         cluster=cluster,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone),
-        thresholds=Thresholds(*starting.limits(given)),
+        thresholds=Thresholds(**{name: given.pop(name) for name in Thresholds._fields}),
         accepted=starting.accepted_findings(findings, cluster),
         networks=options.RELEASES[release],
         **given,

@@ -5,22 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.cli import options
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.jobs.request import RunOptions, Surroundings, last_options
-
-_LIMITS = ("min_days", "min_agreement", "min_coverage", "brokers", "min_start_days")
-
-
-def limits(given: dict[str, Any]) -> tuple[Any, ...]:
-    """Take the values of the options of evidence out, in the order of ``Thresholds``."""
-    return tuple(given.pop(name) for name in _LIMITS)
 
 
 def run_options(
@@ -29,17 +21,16 @@ def run_options(
     *,
     allow_everyone: bool | None,
     release: str | None,
-    limits: tuple[float | int | None, ...] = (None,) * len(Thresholds._fields),
+    limits: Mapping[str, Any] = {},
     cluster: str = "",
 ) -> RunOptions:
     """Return the options of the last run into a folder, and in place of them those that are given.
 
-    ``limits`` are the thresholds: days, agreement, coverage, brokers, days of starts.
+    ``limits`` are the values of ``options.evidence``.
     """
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
-    named = zip(Thresholds._fields, limits, strict=True)
-    given: dict[str, Any] = {name: limit for name, limit in named if limit is not None}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
     return RunOptions(
         Policy(
             super_users=frozenset(super_users) or last.policy.super_users, allow_everyone=everyone

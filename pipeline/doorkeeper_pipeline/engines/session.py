@@ -2,9 +2,7 @@
 
 Settings: no web page and no progress bar (it corrupts the output). The user's own settings, of
 ``--conf``, ``PYSPARK_SUBMIT_ARGS`` or spark-defaults.conf, go before ours; no table depends on one,
-for tasks read and write tables themselves. ``DOORKEEPER_SPARK_CDS``
-may name an archive of Java's class-data sharing; it is made when it is not there and takes a third
-off every later start.
+for tasks read and write tables themselves.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-ARCHIVE_VARIABLE = "DOORKEEPER_SPARK_CDS"
-QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options of a JVM on this machine: it only hands tasks to Python, and its best code would take a
 quarter of the processor time of a run of 1,000,000 lines to make."""
 
@@ -102,17 +99,10 @@ def settings(master: str, environment: Mapping[str, str] = os.environ) -> dict[s
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    java: list[str] = []
     if master.startswith("local"):
         found["spark.driver.bindAddress"] = "127.0.0.1"
         found["spark.driver.host"] = "127.0.0.1"
-        java += QUICK_JAVA
-    archive = environment.get(ARCHIVE_VARIABLE)
-    if archive:
-        flag = "SharedArchiveFile" if Path(archive).exists() else "ArchiveClassesAtExit"
-        java.append(f"-XX:{flag}={archive}")
-    if java:
-        found["spark.driver.extraJavaOptions"] = " ".join(java)
+        found["spark.driver.extraJavaOptions"] = QUICK_JAVA
     users = users_settings(environment)
     return {name: value for name, value in found.items() if name not in users}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 import polars as pl
@@ -31,9 +31,6 @@ class AclSet(NamedTuple):
     @property
     def ids(self) -> list[str]:
         return self.rows["binding_id"].to_list()
-
-    def rows_of(self, numbers: Sequence[int]) -> pl.DataFrame:
-        return self.rows[pl.Series(numbers, dtype=pl.UInt32)]
 
     def with_ids(self, values: Mapping[str, V]) -> dict[AclBinding, V]:
         """Return the bindings whose ids have a value, each with its value."""

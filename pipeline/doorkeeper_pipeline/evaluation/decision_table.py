@@ -5,7 +5,7 @@ Jobs ask the same decisions about the same set of ACLs: its answers are computed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -119,3 +119,13 @@ class DecisionTable:
             self._evaluated.remove(found)
         self._evaluated = [*self._evaluated[1 - SETS_KEPT :], found]
         return found
+
+    def find(
+        self,
+        index: Index,
+        function: Callable[[Block], pl.DataFrame],
+        schema: Mapping[str, pl.DataType],
+    ) -> pl.DataFrame:
+        """Return what a function finds in each block, in the columns of a schema, not added."""
+        found = [function(block).select(list(schema)) for block in self.evaluate(index).blocks()]
+        return pl.concat([pl.DataFrame(schema=schema), *found])

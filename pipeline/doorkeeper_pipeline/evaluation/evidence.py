@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from doorkeeper.acls.decision import Policy, RuleKind
 from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
+from doorkeeper_pipeline.evaluation.unread import nothing_proposed
 
 LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)
@@ -148,6 +149,11 @@ class Evidence(NamedTuple):
     lost_lines: str = ""
     unchecked: str = ""
 
+    @property
+    def brokers(self) -> int | None:
+        """Return the number of brokers' logs; None where the decisions are not of such logs."""
+        return None if self.observed.logs is None else len(self.observed.logs)
+
     def summary(self) -> str:
         """Return the time, the coverage and the agreement in a line."""
         observed = self.observed
@@ -157,12 +163,18 @@ class Evidence(NamedTuple):
             if self.agreement is None
             else f"{_percent(self.agreement)} agree with the ACLs"
         )
-        logs = len(observed.logs or ())
+        logs = self.brokers
         where = f", in {logs:,} {'log' if logs == 1 else 'logs'}" if logs else ""
         return (
             f"{observed.decisions:,} decisions in {duration(observed.span_days)},"
             f" on {days:,} of {all_days:,} days{where}; {agree}"
         )
+
+
+NO_DOUBT = Evidence(
+    Observed(0, 0, None, None, frozenset(), has_acls=True), None, (), (), contradicts=False
+)
+"""Evidence that holds back nothing."""
 
 
 def evidence_of(
@@ -208,16 +220,9 @@ def _agreeing(row: Row) -> int:
     return count
 
 
-def describe_doubt(principals: Iterable[str]) -> str:
-    """Return a line that names doubtful principals; empty if there are none."""
-    names = sorted(principals)
-    if not names:
-        return ""
-    more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
-    listed = ", ".join(names[:LISTED_MAX])
-    return (
-        f"nothing is proposed for {listed}{more} and User:*, because decisions contradict the ACLs"
-    )
+def describe_doubt(principals: Iterable[str]) -> Iterator[str]:
+    """Yield a line that names doubtful principals; nothing if there are none."""
+    return nothing_proposed(principals, "decisions contradict the ACLs")
 
 
 def duration(days: float) -> str:

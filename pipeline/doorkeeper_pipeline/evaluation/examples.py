@@ -49,10 +49,7 @@ class Sought(NamedTuple):
 
 def examples_in(sought: Sought, table: DecisionTable) -> pl.DataFrame:
     """Return the last examples in distinct questions, not yet chosen among all."""
-    found = [_examples(sought, block) for block in table.evaluate(sought.acls).blocks()]
-    return pl.concat(
-        [pl.DataFrame(schema=EXAMPLES), *(each.select(list(EXAMPLES)) for each in found)]
-    )
+    return table.find(sought.acls, lambda block: _examples(sought, block), EXAMPLES)
 
 
 def _examples(sought: Sought, block: Block) -> pl.DataFrame:

@@ -17,14 +17,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-import numpy as np
 import polars as pl
 
-from doorkeeper.acls.model import WILDCARD, AclBinding, AclPermissionType, PatternType
-from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
-from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.overbroad import Wide
-from doorkeeper_pipeline.evaluation.questions import TIME
+from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType
 
 NAMES_MAX: Final = 1_000
 """A principal with more names of a pattern gets no list of them; so many are looked at."""
@@ -42,15 +37,6 @@ TURNOVER_SHARE: Final = 0.25
 _CERTAIN = ("<uuid>", "<time>", "<hash>", "<index>", "<pod>")
 _FOUND = ("uuid", "time", "index", "pod")
 _LETTERS = "<letters>"
-
-PATTERN_NAMES = {
-    "binding": pl.Int32(),
-    "principal": pl.String(),
-    "resource_name": pl.String(),
-    "first_ts": TIME,
-    "last_ts": TIME,
-}
-"""A name that a principal used through a pattern, with the first and the last time."""
 
 _TOKEN = re.compile(
     r"(?P<uuid>[0-9a-fA-F]{8}(?P<dash>-?)[0-9a-fA-F]{4}(?:(?P=dash)[0-9a-fA-F]{4}){2}(?P=dash)"
@@ -71,29 +57,23 @@ _SERIES = re.compile(r"<\w+>(?:[-_]<\w+>)+")
 _SWITCHES_MIN = 2
 
 
-def patterns(index: Index, bindings: Sequence[AclBinding]) -> Wide:
-    """Return the bindings that allow more names than one."""
-    return Wide(index, np.array([_is_pattern(each) for each in bindings], np.bool_))
-
-
-def names_in(shared: Wide, table: DecisionTable) -> pl.DataFrame:
-    """Return the names that principals used through patterns in distinct questions."""
-    found = [_names(shared, block) for block in table.evaluate(shared.acls).blocks()]
-    return pl.concat([pl.DataFrame(schema=PATTERN_NAMES), *found])
-
-
 def generated(
-    names: pl.DataFrame, begin: dt.datetime | None, end: dt.datetime | None
+    bindings: Sequence[AclBinding],
+    touches: pl.DataFrame,
+    begin: dt.datetime | None,
+    end: dt.datetime | None,
 ) -> dict[int, str]:
     """Return for each binding, by number, why its names cannot be listed; none where they can.
 
-    The history lasts from ``begin`` to ``end``.
+    ``touches`` are as of ``overbroad``. The history lasts from ``begin`` to ``end``.
     """
     if begin is None or end is None:
         return {}
     middle = begin + (end - begin) / 2
+    patterns = [number for number, each in enumerate(bindings) if _is_pattern(each)]
     names_of = (
-        names.group_by("binding", "principal", "resource_name")
+        touches.filter(pl.col("binding").is_in(patterns))
+        .group_by("binding", "principal", "resource_name")
         .agg(pl.col("first_ts").min(), pl.col("last_ts").max())
         .sort("binding", "principal", "resource_name")
         .group_by("binding", "principal", maintain_order=True)
@@ -124,18 +104,8 @@ def shape_of(name: str) -> str:
 
 
 def _is_pattern(binding: AclBinding) -> bool:
-    (_, name, pattern_type), entry = binding
-    return entry.permission_type is AclPermissionType.ALLOW and (
-        pattern_type is PatternType.PREFIXED or name == WILDCARD
-    )
-
-
-def _names(shared: Wide, block: Block) -> pl.DataFrame:
-    found = block.matches
-    which = np.flatnonzero(found.used & shared.candidates[found.bindings])
-    rows = block.rows[found.questions[which]]
-    bindings = pl.Series("binding", found.bindings[which], pl.Int32)
-    return rows.select(bindings, *(name for name in PATTERN_NAMES if name != "binding"))
+    _, name, pattern_type = binding.pattern
+    return pattern_type is PatternType.PREFIXED or name == WILDCARD
 
 
 def _reason(count: int, late: int, gone: int, shapes: Sequence[str]) -> str:

@@ -41,9 +41,7 @@ def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
 
 def needs_of(grants: Grants, table: DecisionTable) -> pl.DataFrame:
     """Return the needs of distinct questions under a set of ACLs, not yet added."""
-    blocks = table.evaluate(grants.acls).blocks()
-    found = [_needs_in(grants.any_host, block) for block in blocks]
-    return pl.concat([pl.DataFrame(schema=NEEDS), *found])
+    return table.find(grants.acls, lambda block: _needs_in(grants.any_host, block), NEEDS)
 
 
 def logged_needs(super_users: frozenset[str], table: DecisionTable) -> pl.DataFrame:
@@ -79,4 +77,4 @@ def _needs_in(any_host: NDArray[np.bool_], block: Block) -> pl.DataFrame:
     everywhere = decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW)
     everywhere[found.questions[found.used & any_host[found.bindings]]] = True
     host = pl.when(pl.Series(everywhere)).then(pl.lit(WILDCARD)).otherwise("host").alias("host")
-    return block.rows.with_columns(host).filter(pl.Series(needing)).select(list(NEEDS))
+    return block.rows.with_columns(host).filter(pl.Series(needing))

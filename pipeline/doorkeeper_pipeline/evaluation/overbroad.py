@@ -118,9 +118,7 @@ def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
 
 def touches_of(shared: Wide, table: DecisionTable) -> pl.DataFrame:
     """Return the accesses through bindings that may be too wide, not added."""
-    blocks = table.evaluate(shared.acls).blocks()
-    found = [_touches_in(shared.candidates, block) for block in blocks]
-    return pl.concat([pl.DataFrame(schema=TOUCHES), *found])
+    return table.find(shared.acls, lambda block: _touches_in(shared.candidates, block), TOUCHES)
 
 
 def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: History) -> Excess:
@@ -204,4 +202,4 @@ def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pl.DataFrame:
     found = block.matches
     which = np.flatnonzero(found.used & candidates[found.bindings])
     rows = block.rows[found.questions[which]]
-    return rows.select(pl.Series("binding", found.bindings[which], pl.Int32), *NEEDS)
+    return rows.with_columns(pl.Series("binding", found.bindings[which], pl.Int32))

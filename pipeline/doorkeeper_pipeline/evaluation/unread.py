@@ -42,15 +42,20 @@ def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadL
     )
 
 
-def describe_unread(unread: UnreadLines) -> Iterator[str]:
-    """Yield what lines that were not read mean for proposals."""
-    names = sorted(unread.principals)
+def nothing_proposed(principals: Iterable[str], reason: str) -> Iterator[str]:
+    """Yield a line that names principals without a proposal; nothing if there are none."""
+    names = sorted(principals)
     if names:
         more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
-        yield (
-            f"nothing is proposed for {', '.join(names[:LISTED_MAX])}{more} and User:*, because"
-            " ambiguous lines may belong to them (table quarantine)"
-        )
+        listed = ", ".join(names[:LISTED_MAX])
+        yield f"nothing is proposed for {listed}{more} and User:*, because {reason}"
+
+
+def describe_unread(unread: UnreadLines) -> Iterator[str]:
+    """Yield what lines that were not read mean for proposals."""
+    yield from nothing_proposed(
+        unread.principals, "ambiguous lines may belong to them (table quarantine)"
+    )
     if unread.nameless:
         lines = "line names" if unread.nameless == 1 else "lines name"
         yield (

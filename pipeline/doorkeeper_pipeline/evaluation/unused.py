@@ -85,8 +85,7 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
 
 def keepers_of(shared: Ranked, table: DecisionTable) -> pl.DataFrame:
     """Return which bindings are kept for distinct questions, and the ones that they cover."""
-    found = [_keepers_in(shared, block) for block in table.evaluate(shared.acls).blocks()]
-    return pl.concat([pl.DataFrame(schema=KEPT), *found])
+    return table.find(shared.acls, lambda block: _keepers_in(shared, block), KEPT)
 
 
 def unused_bindings(

@@ -48,8 +48,7 @@ PARTS = {
 
 def parts_of(index: Index, table: DecisionTable) -> pl.DataFrame:
     """Return the uses of distinct questions, as parts, not yet added."""
-    found = [_part(index, block) for block in table.evaluate(index).blocks()]
-    return pl.concat([pl.DataFrame(schema=PARTS), *found])
+    return table.find(index, lambda block: _part(index, block), PARTS)
 
 
 def sum_uses(parts: pl.DataFrame) -> pl.DataFrame:
@@ -98,7 +97,7 @@ def _part(index: Index, block: Block) -> pl.DataFrame:
     for about in DETAILS:
         texts = block.questions.texts[about]
         rows.append(_details(about, bindings, texts, texts.codes[asking]))
-    return pl.concat(rows, how="diagonal").select(list(PARTS))
+    return pl.concat(rows, how="diagonal")
 
 
 def _totals(index: Index, rows: pl.DataFrame, found: Matches) -> pl.DataFrame:

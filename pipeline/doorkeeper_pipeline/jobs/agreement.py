@@ -16,16 +16,15 @@ import polars as pl
 
 from doorkeeper.acls.decision import RuleKind
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
-from doorkeeper_pipeline.bindings import binding_of_row
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
 from doorkeeper_pipeline.evaluation.index import Index, compile_index
-from doorkeeper_pipeline.evaluation.literals import text
+from doorkeeper_pipeline.evaluation.literals import bindings_of, text
 from doorkeeper_pipeline.evaluation.questions import COUNTS, QUESTION, SUMMED
 from doorkeeper_pipeline.jobs.asking import Part, Question, ask
 from doorkeeper_pipeline.jobs.clients import clients
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.observed import Basis, days, evidence_in
+from doorkeeper_pipeline.jobs.observed import days, evidence_in
 from doorkeeper_pipeline.tables import contents
 
 SKEW = dt.timedelta(minutes=1)
@@ -125,14 +124,14 @@ def evidence(
     Decisions later than ``now`` make it worthless; None if times are not to be checked. ``logs``
     are those of brokers, where there are such.
     """
-    basis = Basis(
-        days(asked)["days"].to_dicts(),
-        clients(asked)["clients"].to_dicts(),
-        agreement(asked)["agreement"].to_dicts(),
-        asked.bindings["valid_to"].null_count() > 0,
-        logs,
+    return evidence_in(
+        {**days(asked), **clients(asked), **agreement(asked)},
+        asked.policy,
+        thresholds,
+        has_acls=asked.bindings["valid_to"].null_count() > 0,
+        logs=logs,
+        now=now,
     )
-    return evidence_in(basis, asked.policy, thresholds, now)
 
 
 def _times(bindings: pl.DataFrame) -> list[dt.datetime]:
@@ -144,12 +143,10 @@ def _agreeing_then(asked: GoldInput, left: pl.DataFrame) -> pl.DataFrame:
     """Return the decisions of a table like DISAGREEING that agree with the ACLs of their time."""
     times = _times(asked.bindings)
     principals = {*left["principal"].to_list(), WILDCARD_PRINCIPAL}
-    rows = [
-        (row["valid_from"], row["valid_to"], binding_of_row(row))
-        for row in asked.bindings.to_dicts()
-        # Without an ACL on a resource, allow.everyone decides: then ACLs of others matter too.
-        if asked.policy.allow_everyone or row["principal"] in principals
-    ]
+    # Without an ACL on a resource, allow.everyone decides: then ACLs of others matter too.
+    matters = pl.lit(asked.policy.allow_everyone) | pl.col("principal").is_in(sorted(principals))
+    of_them = asked.bindings.filter(matters)
+    rows = list(zip(of_them["valid_from"], of_them["valid_to"], bindings_of(of_them), strict=True))
     epochs: dict[int, list[int]] = {}
     for number, (first, last) in enumerate(left.select("first_ts", "last_ts").iter_rows()):
         for epoch in {bisect_right(times, at) for at in (first - SKEW, first, last, last + SKEW)}:

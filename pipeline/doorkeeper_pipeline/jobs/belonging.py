@@ -79,10 +79,14 @@ class Cluster(NamedTuple):
         """Return the rows of a table that are about the cluster."""
         return rows.filter(self._names() == self.name)
 
-    def others(self, rows: Rows) -> Rows:
-        """Return the rows of a table that stay when those about the cluster are replaced."""
+    def named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(cluster=pl.lit(self.name))
+
+    def replaced(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return a table with these rows in place of those about the cluster."""
         names = self._names()
-        return rows.filter((names != self.name) & names.is_in(self.ids)).with_columns(cluster=names)
+        others = table.filter((names != self.name) & names.is_in(self.ids))
+        return pl.concat([others.with_columns(cluster=names), self.named(rows)])
 
     def _names(self) -> pl.Expr:
         cluster = pl.col("cluster").fill_null("")

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.bindings import binding_of_row, text_of
 from doorkeeper_pipeline.evaluation import refusals
+from doorkeeper_pipeline.evaluation.literals import text
 from doorkeeper_pipeline.evaluation.severity import SEVERITIES
 from doorkeeper_pipeline.evaluation.verdicts import times
 from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, amount, subject_of
@@ -214,9 +214,7 @@ def _listed(texts: Sequence[str]) -> str:
 def effects_of_removal(usage: pl.DataFrame) -> dict[str, int]:
     """Return for each DENY how many decisions it alone decided: without it they are allowed."""
     denies = usage.filter(pl.col("permission_type") == "DENY")
-    return {
-        text_of(binding_of_row(row)): row["decisive_uses"] for row in denies.iter_rows(named=True)
-    }
+    return dict(denies.select(text(), "decisive_uses").iter_rows())
 
 
 def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple[str, int]]:

@@ -17,7 +17,12 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.evaluation.evidence import (
+    DEFAULT_THRESHOLDS,
+    NO_DOUBT,
+    Evidence,
+    Thresholds,
+)
 from doorkeeper_pipeline.evaluation.index import Index, compile_index
 from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
@@ -43,11 +48,8 @@ class GoldInput:
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         since: The begin of the window of drift and new_access; None for the last day of the
             history.
-        lacking: Why the evidence is not enough to recommend a removal; empty where it is.
-        doubtful: The principals with decisions that contradict the ACLs.
+        proof: The evidence by which grants are judged.
         unread: The lines that could not be read for certain, which may be uses.
-        lost_lines: What says that lines of the log are missing; empty where nothing does.
-        brokers: How many logs of brokers were read; None where the decisions are not of such logs.
         thresholds: The evidence that a recommendation needs.
         sensitive: The beginnings of the names of sensitive topics.
         together: The questions to the distinct decisions that are answered in one pass, as soon as
@@ -68,11 +70,8 @@ class GoldInput:
     policy: Policy
     networks: bool = True
     since: dt.datetime | None = None
-    lacking: tuple[str, ...] = ()
-    doubtful: frozenset[str] = frozenset()
+    proof: Evidence = NO_DOUBT
     unread: UnreadLines = NOTHING_UNREAD
-    lost_lines: str = ""
-    brokers: int | None = None
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
@@ -141,8 +140,8 @@ class GoldJob(NamedTuple):
 
     The tables are about one cluster, the input's.
 
-    Inputs are named as in ``GoldInput`` and ``RunOptions.values``. The function, module:name, is
-    imported when it is called, so that the start of a command is quick.
+    Inputs are named as in ``GoldInput``, ``Evidence`` and ``RunOptions.values``. The function,
+    module:name, is imported when it is called, so that the start of a command is quick.
     """
 
     function: str
@@ -174,7 +173,7 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 TOGETHER = (
     *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
     "observed:OF_CLUSTER",
-    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
+    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches"),
     *("denied:refusals", "least_privilege:needed"),
 )
 """The questions of all jobs that do not depend on an answer."""

@@ -19,7 +19,7 @@ from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.jobs import gold, sums
 from doorkeeper_pipeline.jobs.belonging import Cluster
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
-from doorkeeper_pipeline.jobs.observed import Basis, evidence_in
+from doorkeeper_pipeline.jobs.observed import BASIS, evidence_in
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, DataFile
@@ -28,7 +28,6 @@ EMPTY_SET = (
     "the given set of ACLs is empty, perhaps a failed listing; omit --acls if the cluster has no"
     " ACLs"
 )
-_BASIS = ("days", "clients", "agreement")
 
 
 class GoldTables:
@@ -89,12 +88,16 @@ class GoldTables:
         for job in gold.BASIS_JOBS:
             rows.update(self._make(job, for_basis, values))
         found = {
-            name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name) for name in _BASIS
+            name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name) for name in BASIS
         }
-        has_acls = bindings["valid_to"].null_count() > 0
-        days, clients, agreement = (found[name].to_dicts() for name in _BASIS)
-        basis = Basis(days, clients, agreement, has_acls, logs)
-        proof = evidence_in(basis, request.policy, request.thresholds, self._started)
+        proof = evidence_in(
+            found,
+            request.policy,
+            request.thresholds,
+            has_acls=bindings["valid_to"].null_count() > 0,
+            logs=logs,
+            now=self._started,
+        )
         if empty_set:
             # As a listing is that failed: then nothing is known about grants.
             proof = proof._replace(causes=(EMPTY_SET, *proof.causes), contradicts=True)
@@ -103,18 +106,15 @@ class GoldTables:
             doubtful=sorted(proof.doubtful),
             lost_lines=proof.lost_lines,
             unread=sorted(unread.principals),
-            brokers=None if logs is None else len(logs),
+            brokers=proof.brokers,
         )
         for_gold = cache(
             lambda: replace(
                 for_basis(),
                 known_days=found["days"],
                 undated=(),
-                lacking=proof.lacking,
-                doubtful=proof.doubtful,
-                lost_lines=proof.lost_lines,
+                proof=proof,
                 unread=unread,
-                brokers=None if logs is None else len(logs),
                 thresholds=request.thresholds,
                 sensitive=request.sensitive,
             )
@@ -194,10 +194,10 @@ class GoldTables:
     def _write_gold(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
         rows = {}
         for table, found in tables.items():
-            frame = contents.as_frame(table, found).with_columns(cluster=pl.lit(self._cluster.name))
+            frame = self._cluster.named(contents.as_frame(table, found))
             self.warnings.update(contents.check(table, frame))
             rows[table] = len(frame)
             if self._cluster.ids:
-                frame = pl.concat([self._cluster.others(self._change.read(table)), frame])
+                frame = self._cluster.replaced(self._change.read(table), frame)
             self._change.replace(table, frame)
         return rows

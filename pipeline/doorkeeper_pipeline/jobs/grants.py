@@ -10,12 +10,7 @@ import polars as pl
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
-from doorkeeper_pipeline.evaluation.generated import (
-    PATTERN_NAMES,
-    generated,
-    names_in,
-    patterns,
-)
+from doorkeeper_pipeline.evaluation.generated import generated
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
 from doorkeeper_pipeline.evaluation.severity import ClusterContext, Opening, opening_of
@@ -127,18 +122,19 @@ def known_in(asked: GoldInput) -> Known:
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
     # Without logs of brokers they are one server's, which decides everything itself.
-    brokers = None if asked.brokers is None else brokers_in(asked)
+    proof, logs = asked.proof, asked.proof.brokers
+    brokers = None if logs is None else brokers_in(asked)
     return Known(
         begin=found.first,
         end=found.last,
         thresholds=asked.thresholds,
         activity=activity,
-        lacking=asked.lacking,
-        contradicted=asked.doubtful,
+        lacking=proof.lacking,
+        contradicted=proof.doubtful,
         unread=asked.unread,
         listing=seen_too_few(principals - asked.policy.super_users, activity),
-        lost_lines=asked.lost_lines,
-        brokers_missing=_missing_brokers(asked.brokers, brokers),
+        lost_lines=proof.lost_lines,
+        brokers_missing=_missing_brokers(logs, brokers),
         controllers_seen=brokers is None or brokers.controllers_seen,
         logged=logged_in(asked),
         cluster_first=cluster_first(asked),
@@ -180,12 +176,6 @@ def touches(asked: GoldInput) -> Question:
     return Question(touches_of, wide(asked.index(bindings), bindings), TOUCHES)
 
 
-def names(asked: GoldInput) -> Question:
-    """Ask for the names that were used through patterns."""
-    bindings = asked.acls.bindings
-    return Question(names_in, patterns(asked.index(bindings), bindings), PATTERN_NAMES)
-
-
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
     shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
@@ -206,7 +196,7 @@ def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
 def generated_in(asked: GoldInput) -> dict[int, str]:
     """Return for each grant, by number, why the names that it was used for cannot be listed."""
     observed = span(asked)
-    return generated(asked.answer(names), observed.first, observed.last)
+    return generated(asked.acls.bindings, asked.answer(touches), observed.first, observed.last)
 
 
 def _usage_rows(

@@ -85,7 +85,5 @@ def keep(out: Path | str, tables: Mapping[str, pl.DataFrame], cluster: str = "")
         change = Change(Tables(out))
         chosen = cluster_in(change.tables, cluster)
         for name, frame in frames.items():
-            others = chosen.others(change.tables.read(name))
-            named = frame.with_columns(cluster=pl.lit(chosen.name))
-            change.replace(name, pl.concat([others, named]))
+            change.replace(name, chosen.replaced(change.tables.read(name), frame))
         change.commit()

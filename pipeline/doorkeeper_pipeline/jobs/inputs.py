@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
 from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
 from doorkeeper_pipeline.tables import manifest, places
+from doorkeeper_pipeline.tables.manifest import NO_INODE
 from doorkeeper_pipeline.topics.addresses import is_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
     from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.delta import Change
     from doorkeeper_pipeline.tables.manifest import SourceFile
+
+File = TypeVar("File")
 
 FAILURES_TOLD = 10
 FILES_A_TASK = 16
@@ -64,10 +66,14 @@ class Inputs:
         ranges = self._compare_topics(topics)
         failures += ranges.failures
         here = [place for place in self._request.inputs if place not in addresses]
-        known_here, new_here = self._split_known(list_files(here))
+        paths = {state_of(path): path for path in list_files(here)}
+        known_here, new = self._split_known(paths)
         known += known_here
+        tasks = [
+            tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
+        ]
         how = (self._request.source, self._request.pattern)
-        for each in self._around.engine.map(identify_all, new_here, how):
+        for each in self._around.engine.map(identify_all, tasks, how):
             found += each.files
             failures += each.failures
         _refuse(failures)
@@ -78,11 +84,10 @@ class Inputs:
         work = manifest.compare(
             others, found, self._request.reading(), rebuild=self._request.rebuild, taken=claimed
         )
-        new = sum(file.size for _, file in work.read)
+        size = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
-            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged) + len(work.moved)}"
-            " unchanged"
+            f" ({size / 1e6:,.1f} MB), {len(known) + len(work.unchanged)} unchanged"
         )
         return replace(
             work,
@@ -92,25 +97,23 @@ class Inputs:
         )
 
     def _split_known(
-        self, paths: list[Path]
-    ) -> tuple[list[dict[str, Any]], list[tuple[Path, ...]]]:
-        """Return the rows of files that are as they were read, and tasks that look at the others.
+        self, files: Mapping[tuple[str, int, int, int], File]
+    ) -> tuple[list[dict[str, Any]], list[File]]:
+        """Return the rows of files that are as they were read, by their states, and the others.
 
-        To look at the beginnings of all files would take longer than the news.
+        To look at the beginnings of all files, or to fetch them, would take longer than the news.
         """
         rows = {
             (row["path"], row["size"], row["mtime_ns"], row["inode"]): row for row in self._known
         }
         known, new = [], []
-        for path in paths:
-            row = rows.get(state_of(path))
+        for state, file in files.items():
+            row = rows.get(state)
             if row is not None and self._request.is_read(row):
                 known.append(row)
             else:
-                new.append(path)
-        return known, [
-            tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
-        ]
+                new.append(file)
+        return known, new
 
     def _compare_topics(self, addresses: list[str]) -> TopicWork:
         known = [row for row in self._known if row["topic_id"] is not None]
@@ -122,23 +125,15 @@ class Inputs:
     def _compare_remote(
         self, addresses: list[str]
     ) -> tuple[list[dict[str, Any]], list[SourceFile], list[str]]:
-        """Return the rows of known files at addresses, the other files there, and failures.
-
-        A file is known by address, size and time: to look at its beginning is to fetch it.
-        """
+        """Return the rows of known files at addresses, the other files there, and failures."""
         if not addresses:
             return [], [], []
         from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy
 
         engine, request = self._around.engine, self._request
-        rows = {(row["path"], row["size"], row["mtime_ns"]): row for row in self._known}
-        known, asked = [], {}
-        for file in engine.list_remote(addresses):
-            row = rows.get((file.address, file.size, file.mtime_ns))
-            if row is not None and self._request.is_read(row):
-                known.append(row)
-            else:
-                asked[file.address] = RemoteAsk(file, request.source, request.pattern)
+        files = {(*file, NO_INODE): file for file in engine.list_remote(addresses)}
+        known, new = self._split_known(files)
+        asked = {each.address: RemoteAsk(each, request.source, request.pattern) for each in new}
         found: list[SourceFile] = []
         failures = []
         for each in engine.over_files(identify_copy, asked):
@@ -220,7 +215,7 @@ class Inputs:
         self, work: manifest.Work, results: dict[str, ReadResult]
     ) -> dict[str, dict[str, Any]]:
         """Return the new rows of the table files, by id."""
-        files = {row["file_id"]: row for row in (*work.unchanged, *work.moved, *work.gone)}
+        files = {row["file_id"]: row for row in (*work.unchanged, *work.gone)}
         for file_id, file in work.read:
             files[file_id] = self._file_row(file, results[file_id])
         return files

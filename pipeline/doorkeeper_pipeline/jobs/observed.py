@@ -208,16 +208,6 @@ class Span(NamedTuple):
         return len(self.dates)
 
 
-class Basis(NamedTuple):
-    """The tables, as rows, whether any ACL is in force, and brokers' logs."""
-
-    days: Sequence[Row]
-    clients: Sequence[Row]
-    agreement: Sequence[Row]
-    has_acls: bool
-    logs: tuple[BrokerLog, ...] | None = None
-
-
 def span_of(rows: Sequence[Row]) -> Span:
     """Return how long a history is, by its table days."""
     return Span(
@@ -229,16 +219,27 @@ def span_of(rows: Sequence[Row]) -> Span:
     )
 
 
+BASIS: Final = ("days", "clients", "agreement")
+"""The tables that are the evidence in a history."""
+
+
 def evidence_in(
-    basis: Basis, policy: Policy, thresholds: Thresholds, now: dt.datetime | None = None
+    tables: Mapping[str, pl.DataFrame],
+    policy: Policy,
+    thresholds: Thresholds,
+    *,
+    has_acls: bool,
+    logs: tuple[BrokerLog, ...] | None = None,
+    now: dt.datetime | None = None,
 ) -> Evidence:
-    """Return the evidence in a history.
+    """Return the evidence in a history; ``tables`` are those of ``BASIS``.
 
     Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
     begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
     """
-    found = span_of(basis.days)
-    allowed = span_of([row for row in basis.days if row["outcome"] == "ALLOWED"])
+    days, clients, agreement = (tables[name].to_dicts() for name in BASIS)
+    found = span_of(days)
+    allowed = span_of([row for row in days if row["outcome"] == "ALLOWED"])
     begin = allowed if allowed.first else found
     earlier = min(found.dates, default=None) != min(begin.dates, default=None)
     observed = Observed(
@@ -248,12 +249,12 @@ def evidence_in(
         last=found.last,
         days=begin.dates,
         refused_from=found.first if earlier else None,
-        has_acls=basis.has_acls,
+        has_acls=has_acls,
         now=now,
-        logs=basis.logs,
-        collection=collection_of(basis.days, basis.clients),
+        logs=logs,
+        collection=collection_of(days, clients),
     )
-    return evidence_of(observed, basis.agreement, policy, thresholds)
+    return evidence_of(observed, agreement, policy, thresholds)
 
 
 COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")

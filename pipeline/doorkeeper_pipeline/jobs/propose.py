@@ -144,7 +144,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         removed=removed,
         least_privilege=table_of(privileges, table),
         backtest=table,
-        doubtful=tuple(sorted(asked.doubtful)),
+        doubtful=tuple(sorted(asked.proof.doubtful)),
         unread=asked.unread,
         wider=tuple(wider),
         accepted=tuple(sorted(wanted.accepted.items())),
@@ -215,7 +215,7 @@ def _chosen(
     is_open = open_to_all(present, asked.policy)
     return [
         _is_for(wanted, each)
-        and each.entry.principal not in asked.doubtful
+        and each.entry.principal not in asked.proof.doubtful
         and not (wanted.principals and is_open(each.pattern))
         for each in bindings
     ]

@@ -35,7 +35,7 @@ from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
-from doorkeeper_pipeline.tables.manifest import SourceFile
+from doorkeeper_pipeline.tables.manifest import NO_INODE, SourceFile
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import RecordRange
 from doorkeeper_pipeline.topics.lines import RecordLines
@@ -250,7 +250,7 @@ def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
         return str(error).replace(str(copy), file.address)
     if found is None:
         return None
-    return replace(found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=0)
+    return replace(found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE)
 
 
 def parse(task: ReadTask) -> Parsed:

@@ -196,10 +196,10 @@ class _Run:
         """Return the table findings after this run; write it where it is another one."""
         before = self._tables.read("findings")
         own = self._cluster.own(before)
-        now = self._with_name(causes.follow(own, causes.search(tables), self._started))
+        now = self._cluster.named(causes.follow(own, causes.search(tables), self._started))
         if not now.equals(own):
             contents.check("findings", now)
-            self._change.replace("findings", pl.concat([self._cluster.others(before), now]))
+            self._change.replace("findings", self._cluster.replaced(before, now))
         return now
 
     def _unread(self, work: manifest.Work) -> tuple[tuple[str, int], ...]:
@@ -254,18 +254,13 @@ class _Run:
     def _write_bindings(self, bindings: pl.DataFrame) -> None:
         """Write the bindings of the cluster if they are others, or have another name."""
         before = self._tables.read("bindings")
-        now = pl.concat([self._cluster.others(before), self._with_name(bindings)])
+        now = self._cluster.replaced(before, bindings)
         if not now.equals(before):
             self._change.replace("bindings", now)
 
-    def _with_name(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of a table with the name of the cluster."""
-        return rows.with_columns(cluster=pl.lit(self._cluster.name))
-
     def _warn_of_evidence(self, proof: Evidence) -> None:
         self._texts += proof.causes
-        if doubt := describe_doubt(proof.doubtful):
-            self._texts.append(doubt)
+        self._texts += describe_doubt(proof.doubtful)
         self._texts += describe_unread(self._unread_lines)
         self._texts += (f"RISK: {each}" for each in self._request.thresholds.lowered())
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
@@ -284,7 +279,7 @@ class _Run:
             "started": self._started,
             "finished": self._around.now(),
             "files_read": len(work.read),
-            "files_unchanged": len(work.unchanged) + len(work.moved),
+            "files_unchanged": len(work.unchanged),
             "lines": sum(result.lines for result in every),
             "decisions": sum(result.decisions for result in every),
             "copied": self._copied,

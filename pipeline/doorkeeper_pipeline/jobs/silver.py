@@ -50,8 +50,6 @@ class SpanTask:
     """A span of a day: the ``number``-th of ``spans``.
 
     ``parts`` are the bronze files that may have rows of it, ``out`` is the output folder.
-    ``clusters`` has pairs of an input file and its only cluster: lines of releases that did not
-    know clusters have none.
     """
 
     day: str
@@ -59,7 +57,6 @@ class SpanTask:
     spans: int
     parts: tuple[str, ...]
     out: str
-    clusters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +84,6 @@ def changed_spans(
             changed.setdefault(day, []).append(Times(row["first_ts"], row["last_ts"]))
     before = {places.day_of(each.path): each.path for each in change.tables.parts("decisions")}
     of_days = _files_of_days(change, files, changed.keys())
-    clusters = tuple(
-        (file_id, row["clusters"][0])
-        for file_id, row in files.items()
-        if len(row["clusters"] or ()) == 1
-    )
     for day, times in sorted(changed.items()):
         cut = places.spans_of(before[day]) if day in before else 0
         spans = _spans_for(sum(each.lines for each in of_days[day]), cut)
@@ -109,7 +101,6 @@ def changed_spans(
                 spans=spans,
                 parts=tuple(parts),
                 out=change.tables.root,
-                clusters=clusters,
             )
 
 
@@ -148,13 +139,6 @@ def build_span(_: None, task: SpanTask) -> SpanResult:
     lines = (
         contents.scan("lines", task.parts)
         .filter(pl.col("minute").is_between(begin, end, closed="left"))
-        .with_columns(
-            pl.col("cluster").fill_null(
-                pl.col("file_id").replace_strict(
-                    dict(task.clusters), default="", return_dtype=pl.String
-                )
-            )
-        )
         .collect()
     )
     rows, copied = sum_files(lines)

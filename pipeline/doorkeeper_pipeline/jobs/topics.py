@@ -16,7 +16,7 @@ from doorkeeper.client.topics import PartitionOffsets
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
-from doorkeeper_pipeline.tables.manifest import SourceFile
+from doorkeeper_pipeline.tables.manifest import NO_INODE, SourceFile
 from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, parse_topic, range_id
 from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
@@ -156,7 +156,7 @@ class _Topic:
             how="",
             size=0,
             mtime_ns=0,
-            inode=0,
+            inode=NO_INODE,
             beginning=b"",
             records=wanted,
             topic_id=log,

@@ -36,7 +36,7 @@ from doorkeeper_pipeline.evaluation.verdicts import Activity, namesake
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.jobs.observed import Basis, activity_of, evidence_in
+from doorkeeper_pipeline.jobs.observed import BASIS, activity_of, evidence_in
 from doorkeeper_pipeline.sources.possible_principals import principals_of
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables
@@ -185,14 +185,12 @@ def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[A
 
 def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
     chosen = cluster_in(tables, cluster)
-    usage, unused, days, clients, agreement = (
-        chosen.own(tables.read(name)).to_dicts()
-        for name in ("grant_usage", "unused_grants", "days", "clients", "agreement")
-    )
-    proof = evidence_in(Basis(days, clients, agreement, has_acls=True), asked.policy, NO_THRESHOLDS)
+    names = ("grant_usage", "unused_grants", *BASIS)
+    own = {name: chosen.own(tables.read(name)) for name in names}
+    proof = evidence_in(own, asked.policy, NO_THRESHOLDS, has_acls=True)
     return _Known(
-        {row["binding_id"]: row for row in usage},
-        {row["binding_id"]: row for row in unused},
+        {row["binding_id"]: row for row in own["grant_usage"].to_dicts()},
+        {row["binding_id"]: row for row in own["unused_grants"].to_dicts()},
         tuple(tables.files("quarantine")),
         activity_of(asked),
         proof.doubtful,

@@ -190,9 +190,6 @@ class Change:
         new = [part for part in self._added.get(table, {}).values() if part.path.startswith(prefix)]
         return sorted((*stay, *new), key=lambda part: part.path)
 
-    def files(self, table: str, prefix: str = "") -> list[str]:
-        return [self.tables.place_of(part) for part in self.parts(table, prefix)]
-
     def read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return a table, or some columns of it, as it will be.
 
@@ -200,7 +197,8 @@ class Change:
             Unreadable: a file of it is damaged.
 
         """
-        return contents.read_files(self.tables.root, table, self.files(table), columns)
+        files = [self.tables.place_of(part) for part in self.parts(table)]
+        return contents.read_files(self.tables.root, table, files, columns)
 
     def commit(self, checkpoint: Callable[[str], None] = lambda _: None) -> None:
         """Make the change; ``checkpoint`` is told each step, for tests that stop there.

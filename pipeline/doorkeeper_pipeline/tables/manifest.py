@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ class SourceFile:
         how: How it is compressed: gz, zst or nothing.
         size: Bytes.
         mtime_ns: When it was changed last.
-        inode: Its number in the file system.
+        inode: Its number in the file system, or NO_INODE.
         beginning: Its first IDENTITY_BYTES, uncompressed.
         records: The range of a topic that it is; None for a file.
         topic_id: What names the topic; empty for a file.
@@ -47,6 +48,9 @@ class SourceFile:
         return hashlib.sha256(self.beginning[:size]).hexdigest()
 
 
+NO_INODE = 0
+"""The number of a file at an address, and of a range of a topic."""
+
 ID_LENGTH = 16
 ID_BYTES = 128
 """Of the beginning as much as any file has that says anything: a file that grows keeps its id even
@@ -59,14 +63,12 @@ class Work:
 
     Attributes:
         read: Files to be read, with the id that they have or get.
-        moved: Rows of files that only have another path now.
-        unchanged: Rows of files that are as they were.
+        unchanged: Rows of files that are as they were, perhaps under another path.
         gone: Rows of files that have disappeared; their decisions stay.
 
     """
 
     read: tuple[tuple[str, SourceFile], ...]
-    moved: tuple[dict[str, Any], ...]
     unchanged: tuple[dict[str, Any], ...]
     gone: tuple[dict[str, Any], ...]
 
@@ -85,60 +87,53 @@ def compare(
     """
     rows = [dict(row) for row in known]
     by_path = {row["path"]: row for row in rows}
-    claimed: dict[str, dict[str, Any]] = {}
+    claimed: set[str] = set()
     read: list[tuple[str, SourceFile]] = []
-    moved, unchanged = [], []
-    waiting: list[SourceFile] = []
-    for file in found:
+    unchanged = []
+
+    def place(file: SourceFile) -> tuple[bool, str]:
+        # Files that go on under their names come first: a copy of one must not take its place.
         row = by_path.get(file.path)
-        if row is not None and _is_renamed(row, file, options):
-            claimed[row["file_id"]] = row
-            if rebuild:
-                read.append((row["file_id"], file))
-            else:
-                unchanged.append(row)
-        else:
-            waiting.append(file)
-    # Names that were known go first: a copy of a file must not take its place.
-    for file in sorted(waiting, key=lambda each: (each.path not in by_path, each.path)):
+        return row is None or not _continues(row, file), file.path
+
+    for file in sorted(found, key=place):
         row = _find_continued(rows, claimed, file)
         if row is None:
             others = {each["file_id"] for each in rows} | {i for i, _ in read}
             file_id = _new_id(file, taken | others)
             read.append((file_id, file))
             continue
-        claimed[row["file_id"]] = row
-        if not rebuild and _is_renamed(row, file, options):
-            moved.append({**row, "path": file.path})
+        claimed.add(row["file_id"])
+        if not rebuild and _is_as_read(row, file, options):
+            unchanged.append({**row, "path": file.path})
         else:
             read.append((row["file_id"], file))
     gone = tuple(row for row in rows if row["file_id"] not in claimed)
-    return Work(read=tuple(read), moved=tuple(moved), unchanged=tuple(unchanged), gone=gone)
+    return Work(read=tuple(read), unchanged=tuple(unchanged), gone=gone)
 
 
-def _is_renamed(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
-    """Return whether a file is as it was read, under any path."""
+def _is_as_read(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
+    """Return whether a file that continues a row is as it was read, under any path."""
     return bool(
         row["size"] == file.size
         and row["mtime_ns"] == file.mtime_ns
         and row["inode"] == file.inode
         and row["options"] == options
         and row["source"] == file.source
-        and row["head_sha256"] == file.digest(row["head_bytes"])
     )
 
 
+def _continues(row: Mapping[str, Any], file: SourceFile) -> bool:
+    """Return whether a file begins as the one of a row did."""
+    size = row["head_bytes"]
+    return bool(size <= len(file.beginning) and row["head_sha256"] == file.digest(size))
+
+
 def _find_continued(
-    rows: list[dict[str, Any]], claimed: Mapping[str, object], file: SourceFile
+    rows: list[dict[str, Any]], claimed: AbstractSet[str], file: SourceFile
 ) -> dict[str, Any] | None:
     """Return the row whose file begins as this one does, and that no other file has taken."""
-    fitting = [
-        row
-        for row in rows
-        if row["file_id"] not in claimed
-        and row["head_bytes"] <= len(file.beginning)
-        and row["head_sha256"] == file.digest(row["head_bytes"])
-    ]
+    fitting = [row for row in rows if row["file_id"] not in claimed and _continues(row, file)]
     same_path = [row for row in fitting if row["path"] == file.path]
     return next(iter(same_path or fitting), None)
 

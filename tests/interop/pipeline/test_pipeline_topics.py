@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -224,7 +224,8 @@ def test_killed_followers(
     """``run --follow`` is killed while records come in; then the engines take turns.
 
     Every other time the driver alone is killed, whose JVM lives on for a while. Of both every other
-    one is killed at any moment, the others while they run, or shortly before or after.
+    one is killed before its first run has ended, the others in the next one, or shortly before or
+    after.
     """
     drawn = random.Random(21)
     address = site.address.replace(TOPIC, TO_FOLLOW)
@@ -232,31 +233,24 @@ def test_killed_followers(
     words += ["--command-config", str(site.config), "--tables", str(tmp_path)]
     wanted: Counter[str] = Counter()
     died = {"before": 0, "after": 0}
+    usual_s = 0.0
     for number in range(pytestconfig.getoption("--spark-kills")):
         there = len(delta.Tables(tmp_path).read("runs"))
-        with (tmp_path / "stderr").open("ab") as told:
-            process = subprocess.Popen(
-                [*words, *SPARK, "--follow", "0.5"],
-                start_new_session=True,
-                stderr=told,
-                stdout=told,
-            )
-        name = f"followed-{number}"
-        site.transaction([line(name, each) for each in range(50)], TO_FOLLOW)
-        wanted[name] = 50
-        if number % 4 < 2:
-            wait_for_run(process, tmp_path, there)
-            site.transaction([line(name, each) for each in range(50, 100)], TO_FOLLOW)
-            wanted[name] = 100
-            time.sleep(drawn.uniform(0, 2))
-        else:
-            time.sleep(drawn.uniform(2, 20))
-        assert process.poll() is None, (tmp_path / "stderr").read_text()[-3000:]
-        if number % 2:
-            process.kill()
-            process.wait(scaled(30))
-        else:
-            kill_session(process)
+        with following([*words, *SPARK], tmp_path / "stderr") as process:
+            name = f"followed-{number}"
+            site.transaction([line(name, each) for each in range(50)], TO_FOLLOW)
+            wanted[name] = 50
+            if number % 4 < 2:
+                usual_s = wait_for_run(process, tmp_path, there)
+                site.transaction([line(name, each) for each in range(50, 100)], TO_FOLLOW)
+                wanted[name] = 100
+                time.sleep(drawn.uniform(0, 2))
+            else:
+                time.sleep(drawn.uniform(0, usual_s))
+            assert process.poll() is None, (tmp_path / "stderr").read_text()[-3000:]
+            if number % 2:
+                process.kill()
+                process.wait(scaled(30))
         died["after" if len(delta.Tables(tmp_path).read("runs")) > there else "before"] += 1
         # The tables can be read, and nothing is in them twice.
         assert counts(tmp_path) <= wanted
@@ -278,9 +272,25 @@ def test_killed_followers(
     assert died["after"] > 0
 
 
-def wait_for_run(process: subprocess.Popen[bytes], out: Path, there: int) -> None:
-    """Wait until there are more runs than there were, or the process has ended."""
-    deadline_s = time.monotonic() + scaled(PATIENCE_S)
+@contextmanager
+def following(words: list[str], stderr: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Follow the topic; at the end kill the driver with its JVM, if it was not killed before."""
+    with stderr.open("ab") as told:
+        process = subprocess.Popen(
+            [*words, "--follow", "0.5"], start_new_session=True, stderr=told, stdout=told
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            kill_session(process)
+
+
+def wait_for_run(process: subprocess.Popen[bytes], out: Path, there: int) -> float:
+    """Wait until there are more runs than there were, or the process has ended; return the time."""
+    begin_s = time.monotonic()
+    deadline_s = begin_s + scaled(PATIENCE_S)
     while process.poll() is None and len(delta.Tables(out).read("runs")) <= there:
         assert time.monotonic() < deadline_s, "the follower stands still"
         time.sleep(0.05)
+    return time.monotonic() - begin_s

@@ -40,11 +40,9 @@ def test_user_settings_override_defaults(tmp_path: Path) -> None:
     assert "spark.log.level" not in found
     assert "spark.driver.host" not in found
     assert "spark.driver.extraJavaOptions" not in found
-    here = session.settings("local[2]", variables | {session.ARCHIVE_VARIABLE: "/no/a.jsa"})
+    here = session.settings("local[2]", variables)
     assert here["spark.driver.host"] == "127.0.0.1"
-    assert here["spark.driver.extraJavaOptions"] == (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ArchiveClassesAtExit=/no/a.jsa"
-    )
+    assert here["spark.driver.extraJavaOptions"] == session.QUICK_JAVA
 
 
 def test_worker_archive_is_importable(tmp_path: Path) -> None:

@@ -23,8 +23,7 @@ def test_existing_bindings_are_in_force() -> None:
     assert found.bindings == (OTHER, ONE)
     assert found.ids == [id_of(OTHER), id_of(ONE)]
     assert (found.known_from, found.given) == ((None, None), (False, False))
-    assert found.rows_of([1]).row(0) == (1, *row_of(ONE).values())
-    assert found.rows_of([]).columns == found.rows.columns
+    assert found.rows.row(1) == (1, *row_of(ONE).values())
 
 
 def test_recreated_binding_is_in_force_once() -> None:

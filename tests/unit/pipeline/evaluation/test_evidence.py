@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+import polars as pl
 import pytest
 
 from doorkeeper.acls.decision import Policy
@@ -13,7 +14,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     Observed,
     evidence_of,
 )
-from doorkeeper_pipeline.jobs.observed import Basis, evidence_in
+from doorkeeper_pipeline.jobs.observed import evidence_in
 
 BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
 
@@ -250,9 +251,17 @@ def days_of(outcome: str, *days: int) -> list[dict[str, Any]]:
     ]
 
 
+def tables_of(days: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
+    return {
+        "days": pl.DataFrame(days),
+        "clients": pl.DataFrame(),
+        "agreement": pl.DataFrame([row()]),
+    }
+
+
 def test_history_begins_with_the_first_allowed_decision() -> None:
     refused, allowed = days_of("DENIED", *range(40)), days_of("ALLOWED", *range(34, 40))
-    found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
+    found = evidence_in(tables_of([*refused, *allowed]), Policy(), MONTH, has_acls=True)
 
     assert found.lacking == ("the history is 5 days long; required: 30 days (--min-days)",)
     assert found.causes == (
@@ -267,7 +276,7 @@ def test_history_begins_with_the_first_allowed_decision() -> None:
 
 def test_trailing_days_of_denials_are_missing() -> None:
     refused, allowed = days_of("DENIED", *range(60)), days_of("ALLOWED", *range(40))
-    found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
+    found = evidence_in(tables_of([*refused, *allowed]), Policy(), MONTH, has_acls=True)
 
     [lacking] = found.lacking
     assert lacking.startswith("66.6% of the days have allowed decisions; required")

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.evaluation.generated import (
-    NAMES_MAX,
-    PATTERN_NAMES,
-    generated,
-    shape_of,
-)
+from doorkeeper.acls.model import AclOperation
+from doorkeeper_pipeline.evaluation.generated import NAMES_MAX, generated, shape_of
+from doorkeeper_pipeline.evaluation.overbroad import TOUCHES
+from testkit.acl import allow, topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BEGIN = dt.datetime(2026, 8, 1, tzinfo=dt.UTC)
 END = BEGIN + dt.timedelta(days=100)
+EVERY_TOPIC = [allow("User:a", AclOperation.READ, topic("*"))]
 CHANCE = random.Random(7)
 WORDS = [
     *("orders", "payments", "shipments", "inventory", "customers", "invoices", "refunds"),
@@ -43,7 +42,7 @@ def reason(names: Sequence[str], days: Sequence[tuple[float, float]] | None = No
     spans = days or [(0, 100)] * len(names)
     rows = [
         {
-            "binding": 3,
+            "binding": 0,
             "principal": "User:a",
             "resource_name": name,
             "first_ts": BEGIN + dt.timedelta(days=first),
@@ -51,7 +50,7 @@ def reason(names: Sequence[str], days: Sequence[tuple[float, float]] | None = No
         }
         for name, (first, last) in zip(names, spans, strict=True)
     ]
-    return generated(pl.DataFrame(rows, schema=PATTERN_NAMES), BEGIN, END).get(3, "")
+    return generated(EVERY_TOPIC, pl.DataFrame(rows, schema=TOUCHES), BEGIN, END).get(0, "")
 
 
 @pytest.mark.parametrize(
@@ -130,4 +129,4 @@ def test_plain_words_are_not_generated(name: str) -> None:
 
 
 def test_history_without_times_has_no_generated_names() -> None:
-    assert generated(pl.DataFrame(schema=PATTERN_NAMES), None, None) == {}
+    assert generated(EVERY_TOPIC, pl.DataFrame(schema=TOUCHES), None, None) == {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
-from doorkeeper_pipeline.bindings import FIELDS, binding_of_row
+from doorkeeper_pipeline.bindings import FIELDS
+from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.evaluation.severity import (
     MANY,
     ClusterContext,
@@ -38,7 +40,8 @@ CASES = {
 def rule_of(case: tuple[str, ...], around: ClusterContext = AROUND) -> tuple[str, str, str]:
     """Return the rule that decides about a grant, the severity, and the words."""
     names = [each for each in FIELDS if each != "host"]
-    binding = binding_of_row({**dict(zip(names, case, strict=True)), "host": "*"})
+    row = {**dict(zip(names, case, strict=True)), "host": "*"}
+    [binding] = bindings_of(pl.DataFrame([row]))
     rule = next(each.name for each in rules_of(binding, around) if each.holds)
     return (rule, *opening_of(binding, around))
 

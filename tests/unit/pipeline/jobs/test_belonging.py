@@ -76,5 +76,8 @@ def test_rows_without_cluster_name() -> None:
     rows = pl.DataFrame({"cluster": ["", None, "b"], "row": [1, 2, 3]})
     first, second = Cluster("a", ("a", "b"), "a"), Cluster("b", ("a", "b"), "a")
 
-    assert first.own(rows)["row"].to_list() == second.others(rows)["row"].to_list() == [1, 2]
-    assert second.own(rows)["row"].to_list() == first.others(rows)["row"].to_list() == [3]
+    none = rows.clear()
+    assert first.own(rows)["row"].to_list() == second.replaced(rows, none)["row"].to_list()
+    assert second.own(rows)["row"].to_list() == first.replaced(rows, none)["row"].to_list() == [3]
+    assert second.replaced(rows, none).rows() == [("a", 1), ("a", 2)]
+    assert first.replaced(rows, rows.head(1)).rows() == [("b", 3), ("a", 1)]

@@ -8,6 +8,7 @@ import pytest
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.bindings import command_of, id_of, text_of
+from doorkeeper_pipeline.evaluation.evidence import NO_DOUBT, BrokerLog, Evidence
 from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
@@ -95,11 +96,20 @@ def test_removals_are_backtested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {row["proposal"] for row in rows} == {"KEEP"}
 
 
+def doubting(principal: str) -> Evidence:
+    return NO_DOUBT._replace(doubtful=frozenset({principal}))
+
+
+def proof_of(brokers: int | None) -> Evidence:
+    logs = None if brokers is None else (BrokerLog("", frozenset()),) * brokers
+    return NO_DOUBT._replace(observed=NO_DOUBT.observed._replace(logs=logs))
+
+
 def test_doubtful_principals_get_no_recommendation(tmp_path: Path) -> None:
     idle = [allow("*", WRITE, topic("bills")), allow("bob", WRITE, topic("bills")), IDLE]
     asked = asked_of(tmp_path, HISTORY, sorted([*BINDINGS, *idle[:2]]))
 
-    found = grants(replace(asked, doubtful=frozenset({"User:bob"})))
+    found = grants(replace(asked, proof=doubting("User:bob")))
 
     proposals = {row["binding_id"]: row for row in found["unused_grants"].to_dicts()}
     assert [proposals[id_of(each)]["proposal"] for each in idle] == [
@@ -113,9 +123,7 @@ def test_doubtful_principals_get_no_recommendation(tmp_path: Path) -> None:
 def test_wide_grant_of_a_doubtful_principal_has_no_replacement(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
 
-    (row,) = grants(replace(asked, doubtful=frozenset({"User:alice"})))[
-        "overbroad_grants"
-    ].to_dicts()
+    (row,) = grants(replace(asked, proof=doubting("User:alice")))["overbroad_grants"].to_dicts()
 
     assert (row["binding_id"], row["proposal"], row["commands"]) == (id_of(WIDE), [], [])
 
@@ -175,7 +183,7 @@ def test_brokers_without_a_log_are_reported(
     created = Asking(question=asks._replace(operation=AclOperation.CREATE), api="CreateTopics")
     asked = asked_of(tmp_path, [*HISTORY, *brokers, created], BINDINGS)
 
-    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
+    rows = grants(replace(asked, proof=proof_of(logs)))["unused_grants"].to_dicts()
 
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
 
@@ -195,7 +203,7 @@ def test_controllers_without_a_log_are_reported(
     asks = Question("User:kafka", "10.0.1.1", AclOperation.CREATE, ResourceType.TOPIC, "new")
     asked = asked_of(tmp_path, [*HISTORY, Asking(question=asks, api=api)], BINDINGS)
 
-    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
+    rows = grants(replace(asked, proof=proof_of(logs)))["unused_grants"].to_dicts()
 
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
 

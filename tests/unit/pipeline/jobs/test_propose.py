@@ -12,7 +12,7 @@ from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.cli.propose import KINDS
 from doorkeeper_pipeline.errors import PipelineError
-from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, NO_DOUBT
 from doorkeeper_pipeline.jobs.propose import Proposal, ProposalOptions, propose
 from doorkeeper_pipeline.proposals import summary_of
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
@@ -253,7 +253,8 @@ def test_invalid_options_are_rejected(tmp_path: Path) -> None:
 def test_doubtful_principals_are_unchanged(tmp_path: Path, kind: str) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
 
-    found = propose(replace(asked, doubtful=frozenset({"User:bob", "User:carol"})), kinds(kind))
+    proof = NO_DOUBT._replace(doubtful=frozenset({"User:bob", "User:carol"}))
+    found = propose(replace(asked, proof=proof), kinds(kind))
 
     assert {EVERYBODY, SECRET, IDLE} <= set(found.bindings)
     assert not [each for each in found.added if each.entry.principal == "User:bob"]

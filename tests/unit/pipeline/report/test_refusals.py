@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from doorkeeper_pipeline.bindings import binding_of_row, text_of
+from doorkeeper_pipeline.bindings import text_of
+from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.jobs.causes import LeftOut
 from doorkeeper_pipeline.report.model import About, Commands, Names, Share, Tag
 from doorkeeper_pipeline.report.refusals import refusals_of
@@ -28,7 +29,7 @@ def test_denials_by_cause() -> None:
         "permission_type": "DENY",
         "decisive_uses": 7,
     }
-    text = text_of(binding_of_row(deny))
+    text = text_of(*bindings_of(pl.DataFrame([deny])))
     shut = {"cause": "DENY", "denied_by": text, "advice": "ask."}
     lacking = {"cause": "MISSING_GRANT", "advice": "decide."}
     denied = [

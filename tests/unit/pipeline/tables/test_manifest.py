@@ -38,7 +38,7 @@ def rows_of(work: Work) -> list[dict[str, Any]]:
         }
         for file_id, each in work.read
     ]
-    return [*work.unchanged, *work.moved, *work.gone, *read]
+    return [*work.unchanged, *work.gone, *read]
 
 
 def after(*files: SourceFile) -> list[dict[str, Any]]:
@@ -62,8 +62,8 @@ def test_rotated_log_is_recognised() -> None:
     work = compare(known, [fresh, rotated], UTC)
 
     assert [each.path for _, each in work.read] == ["/a.log"]
-    assert [row["path"] for row in work.moved] == ["/a.log.1"]
-    assert work.moved[0]["file_id"] == known[0]["file_id"] != work.read[0][0]
+    assert [row["path"] for row in work.unchanged] == ["/a.log.1"]
+    assert work.unchanged[0]["file_id"] == known[0]["file_id"] != work.read[0][0]
 
 
 def test_rotated_log_that_grew_before() -> None:
@@ -92,6 +92,17 @@ def test_copy_is_a_second_file() -> None:
     assert [row["path"] for row in work.unchanged] == ["/a.log"]
     assert work.read[0][0] != known[0]["file_id"]
     assert len({file_id for file_id, _ in compare([], [file(), file("/b")], UTC).read}) == 2
+
+
+def test_copy_in_place_of_another_file() -> None:
+    """A rebuild knows the file that goes on under its name, whatever comes before it."""
+    known = after(file("/a.log", b"other"), file("/b.log", inode=2))
+
+    work = compare(known, [file("/a.log", inode=3), file("/b.log", inode=2)], UTC, rebuild=True)
+
+    ids = {each.path: file_id for file_id, each in work.read}
+    assert ids["/b.log"] == next(row["file_id"] for row in known if row["path"] == "/b.log")
+    assert ids["/a.log"] not in {row["file_id"] for row in known}
 
 
 def test_changed_zone_or_rebuild_reads_again() -> None:
