@@ -123,7 +123,7 @@ def test_error_responses_are_read_by_kafka(
     messages, api = refused_apis()[key].messages, api_of(key)
     assert api is not None
     node = tree(messages[0].name, version)
-    request, _ = api.request.decode(node.build(Filling(sparse=False).record(node)), 0, version)
+    request, _ = api.request.read(node.build(Filling(sparse=False).record(node)), 0, version)
 
     refused: Any = api.refuse(request, version, ApiError(ErrorCode.UNSUPPORTED_VERSION, "why"))
     body = refused.encode(version)

@@ -17,8 +17,7 @@ from doorkeeper.server.security.oauth.mechanism import InvalidMessage, parse_fir
 from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens, validate_claims
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.password_records import FIELD_BYTES_MAX, MEMORY_BYTES_MAX
-from doorkeeper.server.security.passwords import PlainUsers
-from doorkeeper.server.security.plain import PlainMechanism
+from doorkeeper.server.security.plain import PlainMechanism, PlainUsers
 from doorkeeper.server.security.scram import (
     Malformed,
     ScramMechanism,

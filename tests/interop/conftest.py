@@ -35,11 +35,12 @@ QUICK = (
     "applications/test_shelf.py",
     "brokers/test_config_rules.py",
     "brokers/test_same_random_requests.py",
+    "clusters/test_cluster_is_kept.py",
     "logins/test_whoami.py",
     "pages/test_console_answers.py",
     "pipeline/test_pipeline_evaluation.py",
 )
-"""What ``make interop`` runs: a broker, Kafka's tools and clients, Spark, the console.
+"""What ``make interop`` runs: a broker, a cluster, Kafka's tools and clients, Spark, the console.
 
 It takes at most 12 minutes. All other files of this folder are slow. Their folders are parts of
 ``make test-all``.

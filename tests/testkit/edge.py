@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.runtime.metrics.requests import RequestMeter
+    from doorkeeper.server.runtime.metrics.meters import RequestMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # --- who decides, and who changes topics
@@ -416,7 +416,7 @@ async def edge(
     try:
         for spec in specs:
             if opened is None or spec.name in opened:
-                await server.open(spec.name)
+                server.listeners[spec.name].open()
             running.ports[spec.name] = server.listeners[spec.name].port
         yield running
     finally:

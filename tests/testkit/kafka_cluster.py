@@ -6,9 +6,12 @@ addresses past them: such a connection is to that broker and no other.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Self
 
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.config import ClientConfig
 from testkit.kafka_broker import KafkaBroker, new_cluster_id
 from testkit.kafka_jars import broker_jars
 from testkit.load import scaled
@@ -16,6 +19,8 @@ from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from doorkeeper.acls.model import AclBinding
 
 # Several start at once, which takes minutes on a busy machine.
 START_S: Final = 300
@@ -92,3 +97,12 @@ class KafkaCluster:
     @property
     def direct(self) -> list[str]:
         return [f"localhost:{broker.plain_port}" for broker in self.brokers]
+
+    def acls(self) -> set[AclBinding]:
+        """Return what the first broker enforces."""
+
+        async def described() -> set[AclBinding]:
+            async with AdminClient(ClientConfig(bootstrap=self.direct[0])) as admin:
+                return set(await admin.describe_acls())
+
+        return asyncio.run(described())

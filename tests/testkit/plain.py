@@ -9,8 +9,7 @@ import structlog
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.net.options import ConnectionSecurity
 from doorkeeper.server.security.contract import OfferedMechanism
-from doorkeeper.server.security.passwords import PlainUsers
-from doorkeeper.server.security.plain import PlainProvider
+from doorkeeper.server.security.plain import PlainUsers
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 from doorkeeper.server.security.provider import Sources
 
@@ -24,7 +23,7 @@ USERS = {"alice": "alice-secret", "bob": "bob-secret"}
 
 def plain_offers(users: Mapping[str, str] = USERS, *, max_reauth_ms: int = 0) -> ConnectionSecurity:
     """Return what a listener with PLAIN offers."""
-    begin = PlainProvider(PlainUsers(users)).begin
+    begin = PlainUsers(users).begin
     plain = OfferedMechanism("PLAIN", begin, max_reauth_ms)
     return ConnectionSecurity({"PLAIN": plain}, DefaultPrincipalBuilder())
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+    from doorkeeper.server.runtime.metrics.meters import StoreMeter
     from doorkeeper.server.state.postgres.host_selection import Check
     from doorkeeper.server.state.submissions import Plan
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+    from doorkeeper.server.runtime.metrics.meters import StoreMeter
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.kind import Kind
     from doorkeeper.server.state.store import Lease, Store

@@ -6,6 +6,7 @@ import json
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 from doorkeeper.server.state.memory import MEMORY_STORE_ID
 from doorkeeper.server.state.storage.database import connect_readonly
@@ -95,6 +96,13 @@ def status(server: DoorkeeperServer, number: int = 0) -> dict[str, Any]:
         return fleet.status()[number]
 
     return server._run(read())
+
+
+def status_at(port: int) -> dict[str, Any]:
+    """Return the status of the first cluster, as an operations port has it."""
+    with urlopen(f"http://127.0.0.1:{port}/clusters") as answer:
+        found: dict[str, Any] = json.load(answer)["clusters"][0]
+    return found
 
 
 def eventually(holds: Callable[[], object], tell: Callable[[], object] = lambda: "") -> None:

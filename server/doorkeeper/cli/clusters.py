@@ -190,7 +190,7 @@ def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
 @command.command(
     name="adopt",
     epilog="""
-This command changes nothing: copy the printed line into the clusters file. A store that was
+This command changes nothing: copy the printed lines into the clusters file. A store that was
 restored, copied or recreated has a new id; it changes a cluster only when the cluster's entry in
 that file names the id.
 
@@ -206,7 +206,7 @@ Examples:
 @clusters_options
 @json_output(Adoptions)
 def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
-    """Print the line for the clusters file that assigns clusters to a store, and its changes."""
+    """Print the lines for the clusters file that assign clusters to a store, and its changes."""
     desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
@@ -215,6 +215,7 @@ def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
         {
             "name": comparison.config.name,
             "store": comparison.config.store or None,
+            "cluster": comparison.cluster_id,
             "add": [binding_text(one) for one in sorted(comparison.drift.missing)],
             "remove": [binding_text(one) for one in sorted(comparison.drift.extra)],
             "outside": len(comparison.drift.outside),
@@ -238,6 +239,7 @@ class ClusterComparison(Struct, frozen=True):
     """Why the store may not change an enforced cluster; empty if it may."""
     ignored: Bindings = NO_BINDINGS
     """The desired ACLs that the release of the cluster does not honour."""
+    cluster_id: str = ""
 
     @property
     def drifts(self) -> list[AclDrift]:
@@ -284,7 +286,8 @@ async def compare_cluster(
         brokers = await remote.compare(await remote.brokers())
         reason = await log_refusal(config)
         ignored = unenforced(networks, await remote.facts(0)) if networks else NO_BINDINGS
-        return ClusterComparison(config, brokers, "", reason, refusal, ignored)
+        found = remote.cluster_id
+        return ClusterComparison(config, brokers, "", reason, refusal, ignored, found)
     except FAILURES as error:
         return ClusterComparison(config, {}, str(error), refusal=refusal)
     finally:
@@ -384,11 +387,15 @@ def _failures(comparison: ClusterComparison) -> list[str]:
 
 
 def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
-    """Return what a store would change on a cluster, and the line that lets it."""
+    """Return what a store would change on a cluster, and the lines that let it."""
     config, drift = comparison.config, comparison.drift
     name = config.name
+    pinned = [] if config.cluster else [f"    cluster: {comparison.cluster_id}"]
     if config.store == store_id:
-        return [f"{name}: belongs to this store, {store_id}"]
+        text = f"{name}: belongs to this store, {store_id}"
+        if pinned:
+            text += f". So that no other cluster at its address gets its ACLs, add to {name}:"
+        return [text, *pinned]
     owner = f"belongs to store {config.store}" if config.store else "belongs to no store"
     return [
         *_change_lines(comparison),
@@ -398,6 +405,7 @@ def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
             f" this, add to the entry of {name}:"
         ),
         f"    store: {store_id}",
+        *pinned,
     ]
 
 

@@ -35,6 +35,7 @@ FILE_BYTES_MAX: Final = 16 * 1024 * 1024
 
 _REQUIRED: Final = ("name", "bootstrap", "scope")
 _STORE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+_CLUSTER_ID: Final = re.compile(r"[!-~]{1,249}")
 _STORE_TEXT: Final = "the id printed by doorkeeper clusters adopt"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _SECRET_KEY: Final = re.compile(r".*\.password|ssl\.keystore\.key|.*\.secret")
@@ -72,6 +73,8 @@ class ClusterConfig(Struct, frozen=True):
     """Addresses of controllers, whose log is followed; empty to poll."""
     store: str = ""
     """The id of the store that the cluster belongs to; empty for none."""
+    cluster: str = ""
+    """The id of the cluster; empty for that of whichever answered first."""
     accepted: frozenset[Rule] = frozenset()
     """The rules of changes that do not hold for this cluster."""
 
@@ -249,6 +252,7 @@ _KEYS: Final[Readers] = {
     "interval.ms": ("interval_s", lambda value: values.number(100, _DAY_MS, value) / 1000),
     "limits": ("limits", partial(_read, _LIMITS)),
     "store": ("store", partial(_matching, _STORE_ID, _STORE_TEXT)),
+    "cluster": ("cluster", partial(_matching, _CLUSTER_ID, _STORE_TEXT)),
     "accept": ("accepted", lambda value: frozenset(values.items(_rule, value))),
 }
 _FILE: Final[Readers] = {"clusters": ("clusters", _clusters)}

@@ -38,6 +38,11 @@ RECENT_S: Final = 60.0
 One that lags longer is fenced, and not asked (``broker.session.timeout.ms``: 9 s).
 """
 
+_FOUND: Final = (
+    "{} ACLs that the store lacks were there when this server took the cluster: others have added"
+    " them, or they were revoked while no server ran; they are only reported"
+)
+
 _RETRY_MAX_S: Final = 300.0
 """The longest pause before a refused change is sent again, unless the interval is longer."""
 
@@ -70,6 +75,8 @@ class Enforcement:
         self._refusal = ""
         self.foreign: Bindings = NO_BINDINGS
         """The part of the drift that others caused."""
+        self._found: Bindings = NO_BINDINGS
+        """What was there at the first reading: of others, or revoked while no server ran."""
         self.conflict = ""
         """Why enforcement has stopped; empty if it has not."""
 
@@ -85,8 +92,12 @@ class Enforcement:
     def observe(self, drift: AclDrift, now_s: float) -> None:
         """Find the changes of others since the last reading."""
         parts = drift.parts
-        # Before the first reading others may have added ACLs; those that lack may be new here.
-        self.foreign = drift.extra if self._own is None else parts - self._own
+        if self._own is None:
+            # Others may have added ACLs; those that lack may be new here.
+            self.foreign = self._found = drift.extra
+        else:
+            self.foreign = parts - self._own
+            self._found &= self.foreign
         self._own = parts - self.foreign
         if now_s >= self._retry_s or not parts & self._failed:
             self._failed = NO_BINDINGS
@@ -127,8 +138,12 @@ class Enforcement:
             # What stays as it is limits the other changes as what the cluster refused does.
             failed=left | failed,
         )
-        reported = f"{len(left)} changes by others are only reported"
-        held = (Held(Rule.FOREIGN, left, reported), Held(Rule.REFUSED, failed, self._refusal))
+        found, by_others = left & self._found, left - self._found
+        held = (
+            Held(Rule.FOREIGN, by_others, f"{len(by_others)} changes by others are only reported"),
+            Held(Rule.FOREIGN, found, _FOUND.format(len(found))),
+            Held(Rule.REFUSED, failed, self._refusal),
+        )
         return replace(change, held=(*(each for each in held if each.bindings), *change.held))
 
     def _distrusted(

@@ -215,6 +215,7 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "mode": cluster.config.mode,
         "holder": cluster.is_holder,
         "failure": cluster.failure or None,
+        "unread": cluster.unread or None,
         "revision": receipts.revision,
         "since_ms": None if last is None else last.since_ms,
         "brokers": [] if last is None else list(last.brokers),
@@ -259,7 +260,7 @@ def _summary_of(cluster: ClusterSynchronization) -> str:
         f"{len(drift.missing)} ACLs missing, {len(drift.extra)} extra" if drift else "",
         cluster.held,
     ]
-    return cluster.failure or ", ".join(filter(None, parts)) or "no drift"
+    return cluster.failure or ", ".join(filter(None, parts)) or cluster.unread or "no drift"
 
 
 def _pending_text(cluster: ClusterSynchronization) -> str:
@@ -272,9 +273,13 @@ _METRICS: Final[Mapping[Metric, Callable[[Mapping[str, Any]], Mapping[Labels, fl
     table.CLUSTER_REVISION: lambda status: (
         {} if status["revision"] is None else {(): status["revision"]}
     ),
-    table.CLUSTER_DRIFT: lambda status: {(kind,): status[kind] for kind in ("missing", "extra")},
+    table.CLUSTER_DRIFT: lambda status: (
+        {} if status["unread"] else {(kind,): status[kind] for kind in ("missing", "extra")}
+    ),
     table.CLUSTER_HELD: _held_acls,
-    table.CLUSTER_REACHABLE: lambda status: {(): not status["failure"]},
+    table.CLUSTER_REACHABLE: lambda status: (
+        {} if status["unread"] and not status["failure"] else {(): not status["failure"]}
+    ),
     # A node that does not hold a cluster neither follows nor polls it.
     table.CLUSTER_FOLLOWS_LOG: lambda status: (
         {(): status["follows_log"]} if status["holder"] else {}

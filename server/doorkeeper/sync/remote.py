@@ -118,6 +118,8 @@ class RemoteCluster:
         self._facts_s = 0.0
         self._drifts: dict[int, tuple[bytes, AclDrift]] = {}
         self._turn = 0
+        self.cluster_id = config.cluster
+        """The id of the cluster, from its entry or its first answer; empty before it."""
         self.listed: tuple[int, ...] = ()
         """The brokers that the cluster listed last."""
         self.reads = 0
@@ -129,7 +131,20 @@ class RemoteCluster:
         self._drifts = {}
 
     async def brokers(self) -> tuple[int, ...]:
-        self.listed = tuple(sorted((await self._open().cluster()).nodes))
+        """Return the brokers that the cluster lists.
+
+        Raises:
+            ClientError: none; or it is another cluster than before, which must not get these ACLs.
+        """
+        cluster = await self._open().cluster()
+        if self.cluster_id and cluster.cluster_id != self.cluster_id:
+            known = "as its entry says" if self._config.cluster else "which answered first"
+            raise ClientError(
+                f"another cluster answers: found cluster {cluster.cluster_id}; expected:"
+                f" {self.cluster_id}, {known}; see doorkeeper clusters adopt"
+            )
+        self.cluster_id = cluster.cluster_id
+        self.listed = tuple(sorted(cluster.nodes))
         if not self.listed:
             raise ClientError("the cluster reports no brokers")
         return self.listed
@@ -208,6 +223,8 @@ class RemoteCluster:
         size, rate = self._config.batch, self._config.rate
         for adds, bindings in stages:
             for at in range(0, len(bindings), size):
+                # Each time: whatever has this address now must be the cluster that was read.
+                await self.brokers()
                 batch = bindings[at : at + size]
                 results = zip(batch, await self._change(adds, batch), strict=True)
                 errors = {binding: error for binding, error in results if error is not None}

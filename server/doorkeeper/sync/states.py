@@ -49,6 +49,7 @@ class Event(Enum):
     NOTHING = "no change may be sent, or none is needed"
     SENT = "all changes were sent"
     REFUSED = "the cluster refused some"
+    OVERTAKEN = "other ACLs are desired meanwhile"
     ANSWERED = "the brokers have answered"
     FAILED = "the cluster cannot be read or changed"
     CLOSED = "the task is cancelled"
@@ -72,6 +73,7 @@ _OWNER: Final[Table] = {
     State.SENDING: {
         Event.SENT: State.CONFIRMING,
         Event.REFUSED: State.JUDGING,
+        Event.OVERTAKEN: State.CLAIMING,
         Event.OTHER_HOLDER: State.STANDBY,
     },
     State.CONFIRMING: {Event.ANSWERED: State.RESTING},

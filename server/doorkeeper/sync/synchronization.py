@@ -44,12 +44,17 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.state import State as StoreState
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
-    from doorkeeper.sync.remote import Answers
+    from doorkeeper.sync.remote import Answers, SentBatch
 
 
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
 _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, *(0.2,) * 50)
 """Pauses while brokers do not have a change yet, in all ten seconds; then the interval."""
+
+_WHOLE_S: Final = 60.0
+"""After so long one broker is read as a whole also while the log is followed and has no changes."""
+
+_WAITS: Final = "not read yet: it waits for the clusters of a lower order, or for the store"
 
 # Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -95,6 +100,10 @@ class ClusterSynchronization(OwnTask):
         """The changes that are not made, and why."""
         self.read_s = 0.0
         """When the cluster was read, or was known to be as it should be."""
+        self.unread = "not read yet"
+        """Why nothing is known of the cluster; empty once it was read."""
+        self._whole_s = 0.0
+        """When a broker was asked for all ACLs."""
         self.differences = DriftRecord()
         self.enforcement = Enforcement(config)
         self.receipts = ReceiptBook(self._hurry)
@@ -198,6 +207,8 @@ class ClusterSynchronization(OwnTask):
         goal = self._fleet.target_of(self.config)
         if goal is None:
             self.read_s = self._clock()
+            if self.unread:
+                self.unread = _WAITS
             return Event.NO_TARGET
         await self._follow(goal)
         if not self.is_holder:
@@ -209,9 +220,11 @@ class ClusterSynchronization(OwnTask):
         changed = await self._changes_of_log()
         now_s, is_different = self._clock(), self.differences.drift or self.holds or self.failure
         if now_s - self.read_s >= self.config.interval_s:
-            if changed or is_different or not self.follower.is_following:
+            is_old = now_s - self._whole_s >= _WHOLE_S
+            if changed or is_different or is_old or not self.follower.is_following:
                 return Event.UNREAD
-            # All is as it should be, and a change would be in the log.
+            # All is as it should be, and a change would be in the log: if brokers are there.
+            await self.remote.brokers()
             self.read_s = now_s
         return self._event_of(changed) if changed else Event.CURRENT
 
@@ -250,7 +263,8 @@ class ClusterSynchronization(OwnTask):
         if self.failure:
             self.failure = ""
             self._tell(EventKind.REACHED)
-        self.read_s = self._clock()
+        self.read_s = self._whole_s = self._clock()
+        self.unread = ""
         self._drift = drift
         return await self._compared()
 
@@ -340,25 +354,38 @@ class ClusterSynchronization(OwnTask):
         drift, change, event = self._known, self._change, Event.SENT
         done: dict[bool, set[AclBinding]] = {True: set(), False: set()}
         self.enforcement.send(change.stages, self._clock())
-        async with aclosing(self.remote.send(change.stages)) as batches:
-            async for batch in batches:
-                done[batch.adds] |= batch.taken
-                self._drift = self._known.after(batch.taken, NO_DRIFT)
-                self.enforcement.record(batch.taken)
-                if batch.refused:
-                    self.enforcement.refuse(batch.refused, batch.refusal, self._clock())
-                    event = Event.REFUSED
-                # Another node may have got the lease while this one was frozen.
-                # Batches that were sent already are part of the next reading of the other node.
-                if not await self._lease.keep():
-                    self.is_holder, event = False, Event.OTHER_HOLDER
-                if event is not Event.SENT:
-                    break
-        if sent := AclDrift(frozenset(done[True]), frozenset(done[False])):
-            self._tell(EventKind.CHANGED, sent, detail="; ".join(change.warnings))
+        try:
+            async with aclosing(self.remote.send(change.stages)) as batches:
+                async for batch in batches:
+                    done[batch.adds] |= batch.taken
+                    event = await self._take(batch)
+                    if event is not Event.SENT:
+                        break
+        finally:
+            # Also of a part, where the cluster fails or the server stops.
+            if sent := AclDrift(frozenset(done[True]), frozenset(done[False])):
+                self._tell(EventKind.CHANGED, sent, detail="; ".join(change.warnings))
         if event is Event.SENT:
             self._hold(change.held, drift)
         return event
+
+    async def _take(self, batch: SentBatch) -> Event:
+        """Take the result of one batch; return whether others follow, or why not."""
+        self._drift = self._known.after(batch.taken, NO_DRIFT)
+        self.enforcement.record(batch.taken)
+        # Another node may have got the lease while this one was frozen.
+        # Batches that were sent already are part of the next reading of the other node.
+        if not await self._lease.keep():
+            self.is_holder = False
+            return Event.OTHER_HOLDER
+        if batch.refused:
+            self.enforcement.refuse(batch.refused, batch.refusal, self._clock())
+            return Event.REFUSED
+        # At a low rate a revocation must not wait for hours of other changes. Without a target the
+        # store is lost, or may be old.
+        goal, state = self._fleet.target_of(self.config), self._desired.state
+        is_same = goal is not None and state is not None and goal.acls is state.acls
+        return Event.SENT if is_same else Event.OVERTAKEN
 
     def _owner_hold(self, drift: AclDrift) -> tuple[Held, ...]:
         return (Held(Rule.OWNER, drift.parts, self._refusal),) if self._refusal else ()

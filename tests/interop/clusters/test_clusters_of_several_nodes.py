@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
-from urllib.request import urlopen
 
 from doorkeeper.client import AdminClient, ClientConfig, ClientError
 from testkit import synchronized
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.cluster import Cluster
-from testkit.synchronized import cluster, doorkeeper, eventually, target
+from testkit.synchronized import cluster, doorkeeper, eventually, status_at, target
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
 
     from doorkeeper.acls.model import AclBinding
     from testkit.postgres import Postgres
@@ -24,16 +22,13 @@ ALICE = allow("alice", READ, topic("pay-in"))
 BOB = allow("bob", WRITE, topic("pay-out"))
 
 
-def status(nodes: Cluster, number: int) -> dict[str, Any]:
-    """Return what a node says of the cluster."""
-    with urlopen(f"http://127.0.0.1:{nodes.operations_ports[number]}/clusters") as answer:
-        found: dict[str, Any] = json.loads(answer.read())["clusters"][0]
-        return found
-
-
 def holders(nodes: Cluster) -> list[int]:
     """Return the nodes that synchronize the cluster."""
-    return [number for number in range(len(nodes.ports)) if status(nodes, number)["holder"]]
+    return [
+        number
+        for number in range(len(nodes.ports))
+        if status_at(nodes.operations_ports[number])["holder"]
+    ]
 
 
 async def create(nodes: Cluster, number: int, binding: AclBinding) -> bool:
@@ -72,7 +67,8 @@ async def test_killed_lease_holder_is_replaced(postgres_server: Postgres, tmp_pa
                         acknowledged.append(binding)
                         assert binding in kafka.acls()
                 nodes.servers[holder].kill()
-                eventually(lambda holder=holder: status(nodes, 1 - holder)["holder"], nodes.logs)  # type: ignore[misc]
+                other = nodes.operations_ports[1 - holder]
+                eventually(lambda other=other: status_at(other)["holder"], nodes.logs)  # type: ignore[misc]
                 binding = allow(f"user-{round_}-alone", READ, topic("t"))
                 if await create(nodes, 1 - holder, binding):
                     acknowledged.append(binding)

@@ -10,8 +10,7 @@ import json
 import random
 import shutil
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
-from urllib.request import urlopen
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -34,7 +33,7 @@ from testkit.acl import READ, allow, deny, topic
 from testkit.kafka_broker import free_port
 from testkit.kafka_cluster import KafkaCluster
 from testkit.or_skip import or_skip
-from testkit.synchronized import cluster, eventually, store_id_of
+from testkit.synchronized import cluster, eventually, status_at, store_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -191,8 +190,8 @@ def changes(folder: Path, kafka: KafkaCluster, poll: Poll, rounds: int) -> None:
             """Wait until the cluster has the last revision: polls may see no other one."""
             with closing(connect_readonly(data / DATABASE_NAME)) as store:
                 last = store.execute("SELECT max(revision) FROM change_log").get
-            eventually(lambda: status(port)["revision"] == last, lambda: status(port))
-            assert acls_of(kafka) == desired
+            eventually(lambda: status_at(port)["revision"] == last, lambda: status_at(port))
+            assert kafka.acls() == desired
             poll.settle(desired)
 
         entry = cluster("a", kafka.bootstrap, **limits, store=store_id_of(data))
@@ -215,22 +214,5 @@ def changes(folder: Path, kafka: KafkaCluster, poll: Poll, rounds: int) -> None:
         server.restart()
         before = poll.polls
         eventually(lambda: poll.polls > before + 100)
-        assert acls_of(kafka) == desired != set()
+        assert kafka.acls() == desired != set()
         assert server.acls() == []
-
-
-def status(port: int) -> dict[str, Any]:
-    """Return what the server knows of the cluster."""
-    with urlopen(f"http://127.0.0.1:{port}/clusters") as answer:
-        found: dict[str, Any] = json.load(answer)["clusters"][0]
-    return found
-
-
-def acls_of(kafka: KafkaCluster) -> set[AclBinding]:
-    """Return what the broker enforces."""
-
-    async def described() -> set[AclBinding]:
-        async with AdminClient(ClientConfig(bootstrap=kafka.direct[0])) as admin:
-            return set(await admin.describe_acls())
-
-    return asyncio.run(described())

@@ -112,13 +112,21 @@ def test_adopt_prints_the_required_line(config: Path, kafka: DoorkeeperServer) -
     assert "a (enforce): the cluster belongs to no store, but this is store " in text
 
     code, text, _ = run(*ADOPT, f"config:{config}")
-    *rows, sentence, line = text.splitlines()
+    *rows, sentence, line, pinned = text.splitlines()
     assert (code, rows) == (0, CHANGES)
     assert "would add 1 ACLs, remove 1, and keep 1 outside the scope" in sentence
     assert set(kafka.acls()) == {BOB, CAROL}
 
     store_id = adopt(config, kafka)
     assert line == f"    store: {store_id}"
+    assert pinned.startswith("    cluster: ")
+    again = run(*ADOPT, f"config:{config}")[1].splitlines()
+    assert again[0].startswith(f"a: belongs to this store, {store_id}. So that no other cluster")
+    assert again[1:] == [pinned]
+    clusters = config.parent / "clusters.yaml"
+    entry = json.loads(clusters.read_text())
+    entry["clusters"][0]["cluster"] = pinned.split()[1]
+    clusters.write_text(json.dumps(entry))
     assert run(*ADOPT, f"config:{config}")[1] == f"a: belongs to this store, {store_id}\n"
 
     # The same ACLs in another folder are another store.

@@ -263,6 +263,7 @@ class ResetWriter:
         raise ConnectionResetError
 
 
+@pytest.mark.usefixtures("young_heap")
 async def test_cancelled_close_leaves_no_exception() -> None:
     """asyncio would report it as an error of the server."""
     reports: list[object] = []

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -22,16 +22,25 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.console.pages import PAGES
 from doorkeeper.console.rendering import ROWS, Rows
 from doorkeeper.console.texts import KEPT_LENGTH_MAX, KEPT_MAX, Texts
-from testkit.consoles import HEAD, PORT, console_over, sets_at
+from testkit.consoles import ACLS, HEAD, PORT, console_over, sets_at
 
 Start = Callable[..., TestClient]
 PATHS = ["/", *(f"/{page.name}" for page in PAGES)]
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A console for tests that only read."""
+    acls = tmp_path_factory.mktemp("standing") / "acls.csv"
+    acls.write_text(ACLS, encoding="utf-8")
+    with console_over(sets_at(acls)) as client:
+        yield client
+
+
 @pytest.mark.parametrize("path", PATHS)
-def test_pages_have_security_headers_and_no_inline_code(console: TestClient, path: str) -> None:
+def test_pages_have_security_headers_and_no_inline_code(standing: TestClient, path: str) -> None:
     """The policy allows no inline script or style, and pages have none."""
-    answer = console.get(path)
+    answer = standing.get(path)
 
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -45,9 +54,9 @@ def test_pages_have_security_headers_and_no_inline_code(console: TestClient, pat
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_fields_have_labels(console: TestClient, path: str) -> None:
+def test_fields_have_labels(standing: TestClient, path: str) -> None:
     """Each field has a label of its own, and ids are unique."""
-    text = console.get(path).text
+    text = standing.get(path).text
     ids = re.findall(r'\sid="([^"]+)"', text)
     fields = re.findall(
         r'<(?:input|select|textarea)(?![^>]*type="hidden")[^>]*\sid="([^"]+)"', text

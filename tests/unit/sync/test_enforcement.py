@@ -95,6 +95,21 @@ def test_foreign_changes_are_reported_until_resolved() -> None:
     assert sent(see(found, {A}, {A, C})) == (set(), {C})
 
 
+def test_acls_at_the_start_may_be_revoked_ones() -> None:
+    """A server that has just started does not know whether others have added them."""
+    found = enforcement(foreign="report")
+
+    first = see(found, {A}, {A, B})
+    later = see(found, {A}, {A, B, C})
+
+    (text,) = [held.reason for held in first.held]
+    assert "others have added them, or they were revoked while no server ran" in text
+    assert sorted(held.reason[:30] for held in later.held) == [
+        "1 ACLs that the store lacks we",
+        "1 changes by others are only r",
+    ]
+
+
 def test_deny_is_kept_while_a_foreign_allow_exists() -> None:
     found = enforcement(foreign="report")
     see(found, {NOT_A}, {NOT_A})

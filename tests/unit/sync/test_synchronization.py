@@ -10,7 +10,9 @@ from urllib.request import urlopen
 import pytest
 
 from doorkeeper.client import AdminClient, ClientConfig
+from doorkeeper.sync import synchronization as module
 from doorkeeper.sync.fleet import ClusterFleet
+from doorkeeper.testing import DoorkeeperServer
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.scripted_controller import ScriptedController, added, removed
 from testkit.synchronized import cluster, doorkeeper, eventually, status, synchronization, target
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.testing import DoorkeeperServer
 
 ALICE = allow("alice", READ, topic("pay-in"))
 BOB = allow("bob", WRITE, topic("pay-out"))
@@ -330,3 +331,124 @@ async def test_waiting_change_uses_the_reloaded_file(tmp_path: Path) -> None:
         assert created.error is None
         assert has(kafka, ALICE)
         assert [each["name"] for each in [status(server)]] == ["a"]
+
+
+OTHER = "another-cluster-with-22"
+
+
+def test_another_cluster_at_the_address_is_never_changed(tmp_path: Path) -> None:
+    """Neither where the entry names the cluster, nor where another one answered before."""
+    with (
+        target([BOB]) as kafka,
+        target() as read_before,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers, cluster=OTHER),
+            cluster("b", read_before.bootstrap_servers),
+            acls=[ALICE],
+        ) as server,
+    ):
+        eventually(lambda: has(read_before, ALICE), lambda: status(server, 1))
+        eventually(lambda: status(server, 1)["revision"] == 0)
+        synchronization(server, 1).remote.cluster_id = OTHER
+        read_before.add_acls([CAROL])
+        for number, known in enumerate(("as its entry says", "which answered first")):
+            eventually(lambda number=number: status(server, number)["failure"])  # type: ignore[misc]
+            failure = status(server, number)["failure"]
+            assert f"expected: {OTHER}, {known}; see doorkeeper clusters adopt" in failure
+
+        assert has(kafka, BOB)
+        assert has(read_before, ALICE, CAROL)
+
+
+def test_cluster_behind_a_canary_is_not_called_clean(tmp_path: Path) -> None:
+    with (
+        target([CAROL]) as second,
+        doorkeeper(
+            tmp_path,
+            cluster("second", second.bootstrap_servers, order=2),
+            cluster("first", "localhost:1", order=1),
+            acls=[ALICE],
+            doorkeeper_http_listener="http://127.0.0.1:0",
+        ) as server,
+    ):
+        eventually(lambda: status(server, 1)["failure"])
+        eventually(lambda: "lower order" in (status(server)["unread"] or ""))
+        port = server._running().operations_port
+        assert port is not None
+        with urlopen(f"{port.url}/readyz") as answer:
+            detail = json.loads(answer.read())["checks"]["clusters"]["detail"]
+        with urlopen(f"{port.url}/metrics") as answer:
+            metrics = answer.read().decode()
+
+    assert "second: not read yet: it waits for the clusters of a lower order" in detail
+    assert 'doorkeeper_cluster_drift{cluster="second"' not in metrics
+    assert 'doorkeeper_cluster_reachable{cluster="second"' not in metrics
+
+
+async def test_followed_cluster_is_read_and_its_brokers_are_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log may be that of another cluster, and controllers may live on without brokers."""
+    monkeypatch.setattr(module, "_WHOLE_S", 0.5)
+    kafka = DoorkeeperServer(listeners=["PLAINTEXT"], super_users=["User:ANONYMOUS"], acls=[ALICE])
+    kafka.start()
+    async with ScriptedController() as controller:
+        controller.append(added(1, ALICE))
+        entry = cluster("a", kafka.bootstrap_servers, controllers=controller.address)
+
+        def change() -> None:
+            eventually(lambda: status(server)["follows_log"], lambda: status(server))
+            eventually(lambda: not synchronization(server).follower.changes)
+            reads = status(server)["reads"]
+            kafka.add_acls([BOB])
+            # Without any record of it in the log.
+            eventually(lambda: has(kafka, ALICE), kafka.acls)
+            assert status(server)["reads"] > reads
+            kafka.stop()
+            eventually(lambda: status(server)["failure"], lambda: status(server))
+
+        with doorkeeper(tmp_path, entry, acls=[ALICE]) as server:
+            await asyncio.to_thread(change)
+
+
+def test_revocation_overtakes_a_slow_change(tmp_path: Path) -> None:
+    many = [allow(f"user-{number}", READ, topic(f"pay-{number}")) for number in range(200)]
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers, limits={"rate": 4, "batch": 1}),
+            acls=[ALICE],
+        ) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE))
+        server.add_acls(many)
+        eventually(lambda: len(kafka.acls()) > 2)
+
+        server.remove_acls([*many, ALICE])
+
+        # What it has got of the change before goes first.
+        eventually(lambda: ALICE not in kafka.acls(), kafka.acls)
+        eventually(lambda: has(kafka), kafka.acls)
+
+
+def test_part_of_a_change_is_reported_at_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    many = [allow(f"user-{number}", READ, topic(f"pay-{number}")) for number in range(50)]
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers, limits={"rate": 4, "batch": 1}),
+            acls=many,
+            doorkeeper_audit_dir=str(folder),
+            doorkeeper_audit_compression="none",
+        ),
+    ):
+        eventually(kafka.acls)
+
+    (file,) = folder.glob("*.jsonl")
+    events = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    changed = [each for each in events if each["kind"] == "cluster" and each["event"] == "CHANGED"]
+    assert [each["missing"] > 0 for each in changed] == [True]

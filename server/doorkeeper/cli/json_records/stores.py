@@ -153,6 +153,7 @@ class Adoption(TypedDict):
 
     name: str
     store: str | None
+    cluster: str
     add: list[str]
     remove: list[str]
     outside: int

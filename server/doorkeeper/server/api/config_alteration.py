@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -28,6 +28,16 @@ from doorkeeper.server.resources.settings.operations import (
 )
 from doorkeeper.server.runtime.request_context import RequestContext
 
+if TYPE_CHECKING:
+    from doorkeeper_wire.messages import alter_configs, incremental_alter_configs
+
+    RequestedResource = (
+        alter_configs.AlterConfigsResource | incremental_alter_configs.AlterConfigsResource
+    )
+    AlterationRequest = (
+        alter_configs.AlterConfigsRequest | incremental_alter_configs.IncrementalAlterConfigsRequest
+    )
+
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 STORED_TYPES = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
@@ -39,29 +49,6 @@ _NOT_HERE = {
 
 # Java's Integer.parseInt: an optional sign, then digits; Python's int() accepts more forms.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
-
-
-class RequestedResource(Protocol):
-    """A resource of a request of either API."""
-
-    @property
-    def resource_type(self) -> int: ...
-
-    @property
-    def resource_name(self) -> str: ...
-
-    @property
-    def configs(self) -> Sequence[Any]: ...
-
-
-class AlterationRequest(Protocol):
-    """A request of either API."""
-
-    @property
-    def resources(self) -> Sequence[RequestedResource]: ...
-
-    @property
-    def validate_only(self) -> bool: ...
 
 
 class Verbatim(ApiError):

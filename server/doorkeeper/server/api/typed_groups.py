@@ -10,7 +10,7 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -22,6 +22,15 @@ from doorkeeper.server.resources.cluster import GroupMember, Topic
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
 from doorkeeper_wire.errors import Malformed
+
+if TYPE_CHECKING:
+    from doorkeeper_wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+    from doorkeeper_wire.messages.share_group_describe import ShareGroupDescribeRequest
+    from doorkeeper_wire.messages.streams_group_describe import StreamsGroupDescribeRequest
+
+    OfGroups = (
+        ConsumerGroupDescribeRequest | ShareGroupDescribeRequest | StreamsGroupDescribeRequest
+    )
 
 _REFUSED_TOPICS: Final = (
     "The group has described topic(s) that the client is not authorized to describe."
@@ -90,16 +99,6 @@ class TypedGroups(Struct, frozen=True):
 
     def _refusal(self, group_id: str, code: ErrorCode, text: str | None = None) -> Any:  # noqa: ANN401
         return self.row(error_code=code.value, error_message=text, group_id=group_id)
-
-
-class OfGroups(Protocol):
-    """A request of one of these APIs."""
-
-    @property
-    def group_ids(self) -> Sequence[str]: ...
-
-    @property
-    def include_authorized_operations(self) -> bool: ...
 
 
 def subscription_of(data: bytes) -> tuple[str, ...]:

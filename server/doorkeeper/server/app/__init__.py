@@ -25,6 +25,5 @@ clusters           the Kafka clusters that get the ACLs
 audit_log          the audit log; the authorizer's decisions go to it
 history            reading of the store's history, for the operations port and the log
 decision_settings  the settings of decisions, for the history
-hash_records       the newest hash of the history, in the log
 errors             reasons for a refused start
 """

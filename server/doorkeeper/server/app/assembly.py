@@ -22,6 +22,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -39,14 +40,13 @@ from doorkeeper.server.app.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of
+from doorkeeper.server.app.clusters import fleet_of, record_event
 from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, DataPath, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.hash_records import HashRecords
-from doorkeeper.server.app.history import StoreHistory
+from doorkeeper.server.app.history import HashRecords, read_history
 from doorkeeper.server.app.listeners import ServerSecurity, options_of
 from doorkeeper.server.app.node import LiveNode, membership_of
 from doorkeeper.server.app.policies import policies_of
@@ -81,8 +81,12 @@ from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import (
+    AuditMeter,
+    ReloadMeter,
+    RequestMeter,
+    StoreMeter,
+)
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.log import StateLog
@@ -291,10 +295,8 @@ class Assembly:
 
     def _make_services(self, settings: Settings) -> NodeServices:
         """Construct the services of connections, and the clusters that get changes of ACLs."""
-        recorder = ClusterRecorder(self._logs.logger("doorkeeper.clusters"), self.audit_log)
-        self.fleet = fleet_of(
-            settings[CLUSTERS_FILE], self.log, self.guarded, recorder.record, self._now_ms
-        )
+        record = partial(record_event, self._logs.logger("doorkeeper.clusters"), self.audit_log)
+        self.fleet = fleet_of(settings[CLUSTERS_FILE], self.log, self.guarded, record, self._now_ms)
         if self.fleet is not None:
             # Before the edge, so that it ends after the drain: changes may wait for clusters.
             self._opened.push_async_callback(self.fleet.close)
@@ -316,9 +318,10 @@ class Assembly:
         """Log hashes of the history, unless a store was given: it has none."""
         if self._store is not None:
             return
-        history = StoreHistory(settings)
         logger = self._logs.logger("doorkeeper.history")
-        records = HashRecords(history.read, lambda: self.log.state.revision, logger)
+        records = HashRecords(
+            partial(read_history, settings), lambda: self.log.state.revision, logger
+        )
         self._opened.push_async_callback(records.close)
         records.start()
 
@@ -370,13 +373,12 @@ class Assembly:
 
         parts = Parts(
             self.edge,
-            limits_of(settings),
             self.log,
             self.node,
             self.guarded,
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
-            history=StoreHistory(settings) if self._store is None else None,
+            history=partial(read_history, settings) if self._store is None else None,
             fleet=self.fleet,
             notice="" if settings.test_broker_memory_bytes is None else NOTICE,
         )
@@ -568,7 +570,7 @@ class Assembly:
         """Start the authorizer; open each listener when it permits, and wait for the last."""
         if authorizer is None:
             for endpoint in endpoints:
-                await self._open_listener(endpoint)
+                self._open_listener(endpoint)
             return
         self._start_authorizer(authorizer, endpoints)
         try:
@@ -587,11 +589,11 @@ class Assembly:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if wait is not None:
             await self._wait_for(wait)
-        await self._open_listener(endpoint)
+        self._open_listener(endpoint)
 
-    async def _open_listener(self, endpoint: Endpoint) -> None:
+    def _open_listener(self, endpoint: Endpoint) -> None:
         self.keeps_files = True
-        await self.edge.open(endpoint.listener_name)
+        self.edge.listeners[endpoint.listener_name].open()
 
     async def _wait_for(self, wait: asyncio.Future[None]) -> None:
         """Wait until the authorizer permits an endpoint."""

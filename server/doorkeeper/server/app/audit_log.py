@@ -12,7 +12,7 @@ from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthoriz
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 
 if TYPE_CHECKING:
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer

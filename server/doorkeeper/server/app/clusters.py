@@ -109,17 +109,11 @@ def fleet_of(
     return fleet
 
 
-class ClusterRecorder:
-    """Records the events of clusters in the log, and in the audit log if there is one."""
-
-    def __init__(self, logger: Logger, audit_log: AuditLog | None) -> None:
-        self._logger = logger
-        self._audit_log = audit_log
-
-    def record(self, event: ClusterEvent) -> None:
-        write = self._logger.warning if event.is_warning else self._logger.info
-        fields = asdict(event)
-        del fields["kind"]
-        write(event.kind.value, **{name: value for name, value in fields.items() if value})
-        if self._audit_log is not None:
-            self._audit_log.record_cluster(event)
+def record_event(logger: Logger, audit_log: AuditLog | None, event: ClusterEvent) -> None:
+    """Record an event of a cluster in the log, and in the audit log if there is one."""
+    write = logger.warning if event.is_warning else logger.info
+    fields = asdict(event)
+    del fields["kind"]
+    write(event.kind.value, **{name: value for name, value in fields.items() if value})
+    if audit_log is not None:
+        audit_log.record_cluster(event)

@@ -15,13 +15,11 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net import Server
-from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.exchange import Counts
-from doorkeeper.server.operations.http.checks import Check, CheckResult, results_of
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
-from doorkeeper.server.operations.http.pages import Pages
+from doorkeeper.server.operations.http.pages import Check, CheckResult, Pages, results_of
 from doorkeeper.server.operations.http.port import HttpPort
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics import table
@@ -30,7 +28,7 @@ from doorkeeper.server.state.log import StateLog
 
 if TYPE_CHECKING:
     from doorkeeper.server.app.clusters import Fleet
-    from doorkeeper.server.app.history import StoreHistory
+    from doorkeeper.server.app.history import ReadHistory
     from doorkeeper.server.app.node import LiveNode
 
 
@@ -42,13 +40,12 @@ class Parts(Struct, frozen=True):
     """
 
     edge: Server
-    limits: Limits
     log: StateLog
     node: LiveNode
     authorizer: GuardedAuthorizer | None
     loaded: Callable[[], bool]
     draining: Callable[[], bool]
-    history: StoreHistory | None
+    history: ReadHistory | None
     fleet: Fleet | None = None
     notice: str = ""
 
@@ -73,8 +70,8 @@ class OperationsPort:
         self._checks = checks_of(parts, settings.store_age_max_ms / 1000)
         self._history = None
         if parts.history is not None:
-            self._history = HistoryPages(parts.history.read, lambda: parts.log.state.revision)
-        read_edge(meters, parts.edge, parts.limits)
+            self._history = HistoryPages(parts.history, lambda: parts.log.state.revision)
+        read_edge(meters, parts.edge)
         read_store(meters, parts.log)
         read_node(meters, parts.node)
         if parts.authorizer is not None:
@@ -170,7 +167,7 @@ def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
 NO_MECHANISM = "none"
 
 
-def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
+def read_edge(meters: Meters, edge: Server) -> None:
     """Register gauges of connections, their memory, and delayed operations."""
 
     def by_listener(ask: Callable[[str], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
@@ -195,7 +192,8 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
     meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(shared.updates.updates))
     meters.read(table.PURGATORY_SIZE, lambda: _with_labels(shared.updates.items))
     meters.read(
-        table.PURGATORY_SIZE_MAX, lambda: {(UpdateOperation.ACLS,): limits.updates_waiting_max}
+        table.PURGATORY_SIZE_MAX,
+        lambda: {(UpdateOperation.ACLS,): shared.limits.updates_waiting_max},
     )
     read_counts(meters, edge.counts)
 

@@ -26,7 +26,7 @@ from doorkeeper.server.state.store import StorageError, Store
 if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+    from doorkeeper.server.runtime.metrics.meters import StoreMeter
     from doorkeeper.server.state.log import StateLog
 
 NS_PER_MS: Final = 1_000_000

@@ -70,7 +70,7 @@ from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
-from doorkeeper.server.runtime.metrics.requests import Waited
+from doorkeeper.server.runtime.metrics.meters import Waited
 from doorkeeper.server.security.contract import Failure
 
 PIECE_BYTES: Final = 1_048_576

@@ -20,7 +20,7 @@ from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import Login
 from doorkeeper.server.net.request_log import RequestLog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import RequestMeter
 
 
 class Accepted(asyncio.Protocol, ABC):

@@ -49,7 +49,7 @@ class RequestLog:
     ) -> None:
         """Log a request and its answer.
 
-        ``remote_s`` is the time of the wait (``runtime.metrics.requests.Waited``). Sizes are those
+        ``remote_s`` is the time of the wait (``runtime.metrics.meters.Waited``). Sizes are those
         of frames, without the four bytes of the size prefix.
         """
         header, peer = request.header, connection.peer

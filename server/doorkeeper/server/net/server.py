@@ -33,7 +33,7 @@ from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
 from doorkeeper.server.net.request_log import RequestLog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.request_context import OPERATOR
 from doorkeeper.server.security.contract import AuthenticationContext
 
@@ -55,8 +55,7 @@ class Operator:
 class Server:
     """Listeners and connections. Not thread-safe: all calls are made in the event loop.
 
-    ``bind`` reserves the ports, ``open`` starts to accept, listener by listener, ``drain`` ends
-    both.
+    ``bind`` reserves the ports, ``open`` of a listener starts to accept, ``drain`` ends both.
     """
 
     def __init__(  # noqa: PLR0913  the parts of a server meet here
@@ -145,14 +144,6 @@ class Server:
             self.listeners.clear()
             raise
         self._sweep()
-
-    async def open(self, listener_name: str) -> None:
-        """Accept connections on a listener.
-
-        Raises:
-            BindError: another process listens on its address by now.
-        """
-        self.listeners[listener_name].open()
 
     def use_security(self, listener_name: str, security: ConnectionSecurity) -> None:
         """Replace the security of a listener, for new connections."""

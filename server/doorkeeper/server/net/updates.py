@@ -16,7 +16,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.net.context import ServerContext
 from doorkeeper.server.net.protocol.exchange import PendingUpdate
-from doorkeeper.server.runtime.metrics.requests import Waited
+from doorkeeper.server.runtime.metrics.meters import Waited
 from doorkeeper.server.state.outcome import Results
 
 OnDone = Callable[[Any, BaseException | None, Waited], None]

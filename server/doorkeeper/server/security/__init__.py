@@ -4,8 +4,8 @@ What reads the configuration raises ``ValueError``: the text begins with the key
 
 contract     the contract of a mechanism: steps, their results, the authentication context
 provider     a mechanism as configured on one listener; the module of each
-plain        PLAIN: a name and a password
-scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_provider: the users of a listener
+plain        PLAIN: a name and a password, against JAAS options, a users file or a handler
+scram        SCRAM-SHA-256 and SCRAM-SHA-512, with users of the store or of a handler
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: configuration, realm, keytab
 oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  user names from Kerberos names
@@ -22,5 +22,4 @@ plug-ins:
 handlers_contract    base classes of callback handlers
 guarded_handler      creates the configured handler, and bounds its calls
 users_file           users of PLAIN, as password_records
-passwords            checks passwords against JAAS options, a users file or a handler
 """

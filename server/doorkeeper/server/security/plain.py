@@ -1,14 +1,28 @@
 """SASL PLAIN (RFC 4616): the client sends ``authorization id NUL name NUL password``.
 
-``passwords`` says where users and their passwords are.
+The provider of a listener is its source of passwords:
+
+    PlainUsers         the options ``user_NAME`` of the JAAS configuration; answers at once
+    FilePasswords      a users file, and those options too
+    HandlerPasswords   a callback handler, alone
+
+Slow checks are awaited. Hashing runs in a few threads of low priority; waiting checks take turns
+by client address.
 
 Source: ``PlainSaslServer`` and ``PlainServerCallbackHandler`` of kafka-clients 4.3.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import asyncio
+import hmac
+import os
+import threading
+from abc import abstractmethod
+from collections.abc import Awaitable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import (
@@ -16,24 +30,42 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_PLAIN_USERS_FILE,
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
+from doorkeeper.server.runtime.fair_queues import FairSemaphore
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
-from doorkeeper.server.security.guarded_handler import handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault, handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
-from doorkeeper.server.security.passwords import (
-    FilePasswords,
-    HandlerPasswords,
-    NotVerified,
-    Passwords,
-    PlainUsers,
-)
+from doorkeeper.server.security.password_records import as_bytes
 from doorkeeper.server.security.provider import Provider, Sources
-from doorkeeper.server.security.users_file import users_file
+from doorkeeper.server.security.users_file import HashedUsers, users_file
 from doorkeeper_wire.java_text import JAVA
+
+# Each check needs 16 MiB or more, and every thread may run one.
+HASHING_THREADS_MAX: Final = 4
+# The event loop takes precedence on a busy machine.
+HASHING_NICENESS: Final = 10
 
 _USER_PREFIX = "user_"
 
 # Kafka counts no further, so its error text never names more parts.
 PARTS_MAX = 4
+
+
+class NotVerified(Exception):
+    """The password could not be checked. The text is for the log, and contains no password."""
+
+
+class Passwords(Provider):
+    """PLAIN on one listener, with a source of passwords."""
+
+    @abstractmethod
+    def accepts(
+        self, name: str, password: str, context: AuthenticationContext
+    ) -> bool | Awaitable[bool]:
+        """Return whether it is the user's password; an awaitable may raise ``NotVerified``."""
+
+    def begin(self, context: AuthenticationContext) -> PlainMechanism:
+        return PlainMechanism(self, context)
 
 
 class PlainMechanism:
@@ -84,24 +116,80 @@ def refusal(text: str) -> Failure:
     return Failure(text, text)
 
 
-class PlainProvider(Provider):
-    """PLAIN on one listener, with passwords that are at hand."""
+class PlainUsers(Passwords):
+    """The users of a login module.
 
-    def __init__(self, passwords: Passwords) -> None:
-        self._passwords = passwords
+    Passwords are kept as digests under a key of this process: comparisons have a fixed length, an
+    unknown name costs the same as a known one, and neither a core dump nor a repr shows a password.
+    """
 
-    def begin(self, context: AuthenticationContext) -> PlainMechanism:
-        return PlainMechanism(self._passwords, context)
+    __slots__ = ("_digests", "_key", "_unknown")
+
+    def __init__(self, passwords: Mapping[str, str]) -> None:
+        self._key = os.urandom(32)
+        self._digests = {name: self._digest(text) for name, text in passwords.items()}
+        self._unknown = os.urandom(32)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._digests)} users)"
+
+    def accepts(
+        self, name: str, password: str, context: AuthenticationContext | None = None
+    ) -> bool:
+        """Return whether this is the user's password, in constant time."""
+        return hmac.compare_digest(self._digests.get(name, self._unknown), self._digest(password))
+
+    def _digest(self, password: str) -> bytes:
+        return hmac.digest(self._key, as_bytes(password), "sha256")
 
 
-class FileProvider(PlainProvider):
-    """PLAIN with a users file."""
+class FilePasswords(Passwords):
+    """The users of a file, and those of a login module; either password is accepted.
 
-    def __init__(self, passwords: FilePasswords, path: Path, sources: Sources) -> None:
-        super().__init__(passwords)
-        self._own = passwords
+    A wrong password costs the same for every name: users of the login module are looked up in the
+    file too.
+    """
+
+    def __init__(self, path: Path, jaas: PlainUsers, logger: Logger, *, timeout_s: float) -> None:
+        """Read the file; the thread pool starts its threads on first use.
+
+        Raises:
+            ValueError: the file cannot be used.
+        """
         self._path = path
-        self._logger = sources.logger
+        self._logger = logger
+        self._file = users_file(path, logger)
+        self._jaas = jaas
+        self._timeout_s = timeout_s
+        # One processor is left to the event loop.
+        threads = min(HASHING_THREADS_MAX, max(1, (os.cpu_count() or 1) - 1))
+        self._slots = FairSemaphore(threads)
+        self._threads = ThreadPoolExecutor(
+            threads, "doorkeeper-passwords", initializer=_lower_priority
+        )
+
+    def accepts(
+        self, name: str, password: str, context: AuthenticationContext
+    ) -> bool | Awaitable[bool]:
+        """Answer at once for the login module, and for a password that was verified before."""
+        users = self._file.value
+        if self._jaas.accepts(name, password) or users.was_verified(name, password):
+            return True
+        return self._check(users, name, password, context.client_address)
+
+    async def _check(self, users: HashedUsers, name: str, password: str, address: str) -> bool:
+        loop = asyncio.get_running_loop()
+        try:
+            # An address that sends many wrong passwords waits behind its own checks only.
+            async with asyncio.timeout(self._timeout_s), self._slots.slot(address):
+                right = await loop.run_in_executor(self._threads, users.check, name, password)
+        except TimeoutError:
+            raise NotVerified(
+                f"no thread available to hash a password within {self._timeout_s:g} s"
+            ) from None
+        if right:
+            users.cache_verified(name, password)
+        return right
 
     async def check(self) -> None:
         await self.start()
@@ -112,18 +200,32 @@ class FileProvider(PlainProvider):
             self._logger.warning("a users file is accessible to other users", file=str(self._path))
 
     def refresh(self) -> None:
-        self._own.file.refresh()
+        self._file.refresh()
 
     async def close(self) -> None:
-        self._own.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class PlainHandlerProvider(PlainProvider):
-    """PLAIN with a callback handler."""
+def _lower_priority() -> None:
+    """Yield to other threads. Only Linux has a priority for each thread."""
+    if os.uname().sysname == "Linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), HASHING_NICENESS)
 
-    def __init__(self, passwords: HandlerPasswords) -> None:
-        super().__init__(passwords)
-        self._handler = passwords.handler
+
+class HandlerPasswords(Passwords):
+    """Passwords that a callback handler checks."""
+
+    def __init__(self, handler: GuardedHandler[PlainPasswords]) -> None:
+        self._handler = handler
+
+    async def accepts(self, name: str, password: str, context: AuthenticationContext) -> bool:
+        ask = self._handler.handler.check
+        try:
+            return await self._handler.call_handler(
+                lambda: ask(name, password, context), bool, context, secret=password
+            )
+        except HandlerFault as fault:
+            raise NotVerified(str(fault)) from None
 
     async def start(self) -> None:
         await self._handler.start()
@@ -145,7 +247,7 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
         if handled is not None:
             return handled
     jaas = PlainUsers(jaas_users(settings))
-    return PlainProvider(jaas) if file is None else _with_file(settings, file, jaas, sources)
+    return jaas if file is None else _with_file(settings, file, jaas, sources)
 
 
 def jaas_users(settings: MechanismSettings) -> dict[str, str]:
@@ -161,16 +263,15 @@ def jaas_users(settings: MechanismSettings) -> dict[str, str]:
 
 def _with_handler(settings: MechanismSettings, sources: Sources) -> Provider | None:
     handler = handler_of(settings, PlainPasswords, sources.logger)  # type: ignore[type-abstract]
-    return None if handler is None else PlainHandlerProvider(HandlerPasswords(handler))
+    return None if handler is None else HandlerPasswords(handler)
 
 
 def _with_file(
     settings: MechanismSettings, path: Path, jaas: PlainUsers, sources: Sources
 ) -> Provider:
+    timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
     try:
-        file = users_file(path, sources.logger)
+        return FilePasswords(path, jaas, sources.logger, timeout_s=timeout_s)
     except ValueError as error:
         key = settings.full_name(SASL_PLAIN_USERS_FILE)
         raise ValueError(f"{key}: {error}") from error
-    timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
-    return FileProvider(FilePasswords(file, jaas, timeout_s=timeout_s), path, sources)

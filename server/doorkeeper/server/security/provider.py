@@ -92,8 +92,8 @@ class Provider(ABC):
 MODULES: Final = {
     "OAUTHBEARER": "doorkeeper.server.security.oauth.provider",
     "PLAIN": "doorkeeper.server.security.plain",
-    "SCRAM-SHA-256": "doorkeeper.server.security.scram_provider",
-    "SCRAM-SHA-512": "doorkeeper.server.security.scram_provider",
+    "SCRAM-SHA-256": "doorkeeper.server.security.scram",
+    "SCRAM-SHA-512": "doorkeeper.server.security.scram",
     "GSSAPI": "doorkeeper.server.security.gssapi",
 }
 

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.slices import Slices, run_in_turns
 from doorkeeper.server.runtime.logger import NO_LOG, Logger
-from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.runtime.metrics.meters import StoreStatus
 from doorkeeper.server.runtime.request_context import OPERATOR, AuthorizableRequestContext
 from doorkeeper.server.runtime.threads import is_cancelled
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin

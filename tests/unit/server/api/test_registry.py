@@ -132,7 +132,7 @@ def refused(key: int, version: int, values: Values, node: ANode, user: str = "al
     assert api is not None
     asked, answer = (tree(message.name, version) for message in REFUSED[key].messages)
     body = asked.build(values)
-    request, end = api.request.decode(body, 0, version)
+    request, end = api.request.read(body, 0, version)
     assert end == len(body)
     try:
         response: Any = api.handle(request, context_of(api, version, user), node)
@@ -278,7 +278,7 @@ def test_truncated_request_is_malformed(key: int) -> None:
 
     for size in (0, len(whole) // 2, len(whole) - 1):
         with pytest.raises(Malformed):
-            api.request.decode(whole[:size], 0, version)
+            api.request.read(whole[:size], 0, version)
 
 
 async def test_either_of_two_permissions_is_sufficient() -> None:

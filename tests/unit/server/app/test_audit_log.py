@@ -11,7 +11,7 @@ from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from testkit.acl import READ, request_of, to, topic
 from testkit.plugins import InMemory
 from testkit.settings import settings_of

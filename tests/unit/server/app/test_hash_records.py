@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.server.app.hash_records import HashRecords
+from doorkeeper.server.app.history import HashRecords
 from doorkeeper.server.state.history.verification import recorded_hashes, verify
 from doorkeeper.server.state.storage.portable_embedded import reading
 from doorkeeper.server.state.store import StorageError

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.server.config.http import HttpSettings
-from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.operations.http.checks import results_of
-from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.operations.http.pages import results_of
+from doorkeeper.server.runtime.metrics.meters import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.state.state import EMPTY
 from testkit.edge import Log
@@ -42,7 +41,6 @@ class World:
     def parts(self, edge: Any = None) -> Parts:
         return Parts(
             edge or cast("Any", self),
-            Limits(),
             cast("Any", self),
             cast("Any", None),
             self.authorizer,

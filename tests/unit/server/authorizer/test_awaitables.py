@@ -88,6 +88,7 @@ async def test_coroutine_cannot_end_the_process(end: BaseException) -> None:
         await result_of(ends())
 
 
+@pytest.mark.usefixtures("young_heap")
 async def test_unretrieved_failures_are_not_reported() -> None:
     loop = asyncio.get_running_loop()
     failed, later = loop.create_future(), loop.create_future()
@@ -180,6 +181,7 @@ async def test_failed_item_does_not_affect_others() -> None:
     ]
 
 
+@pytest.mark.usefixtures("young_heap")
 async def test_slow_items_time_out() -> None:
     """After the time, those that are complete have their results, the others 7; all in order."""
     never: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()

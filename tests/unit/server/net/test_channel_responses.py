@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.metrics import table
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

@@ -353,6 +353,7 @@ class Boom(Exception):
     """An exception that can be referred to weakly."""
 
 
+@pytest.mark.usefixtures("young_heap")
 async def test_failure_leaves_no_reference_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[weakref.ref[Boom]] = []
 

@@ -18,7 +18,7 @@ from doorkeeper.server.net.protocol.exchange import LogEvent, Login
 from doorkeeper.server.net.request_log import DEBUG, RequestLog
 from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper.server.runtime.metrics import table
-from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import (

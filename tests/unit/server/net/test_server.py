@@ -69,7 +69,7 @@ async def test_listener_is_closed_until_opened() -> None:
         with pytest.raises(ConnectionRefusedError):
             await running.client("LATE")
 
-        await running.server.open("LATE")
+        running.server.listeners["LATE"].open()
 
         late = await running.client("LATE")
         await late.call(versions(), ApiVersionsResponse, 3)

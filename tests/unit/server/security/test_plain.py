@@ -12,11 +12,10 @@ from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
 from doorkeeper.server.security.password_records import record_of
-from doorkeeper.server.security.passwords import PlainUsers
 from doorkeeper.server.security.plain import (
-    FileProvider,
+    FilePasswords,
     PlainMechanism,
-    PlainProvider,
+    PlainUsers,
     provider,
 )
 from testkit.plain import NO_SOURCES
@@ -168,5 +167,5 @@ def test_handler_and_file_are_exclusive(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="found a users file and a callback handler"):
         provider(settings(handler="testkit.callback_handlers.Recorded", file=file), NO_SOURCES)
-    assert isinstance(provider(settings(handler=kafkas, file=file), NO_SOURCES), FileProvider)
-    assert type(provider(settings(handler=kafkas), NO_SOURCES)) is PlainProvider
+    assert isinstance(provider(settings(handler=kafkas, file=file), NO_SOURCES), FilePasswords)
+    assert type(provider(settings(handler=kafkas), NO_SOURCES)) is PlainUsers

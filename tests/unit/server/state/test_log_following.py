@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from doorkeeper.server.resources.cluster import Member
-from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.runtime.metrics.meters import StoreStatus
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, StoredCredential
 from doorkeeper.server.state.store import LogEntry

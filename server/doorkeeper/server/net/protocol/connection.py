@@ -54,9 +54,14 @@ from doorkeeper.server.net.protocol.logins import (
     step,
     take_bare,
 )
-from doorkeeper.server.net.protocol.responses import SIZE_BYTES, End, add_header
+from doorkeeper.server.net.protocol.responses import (
+    SIZE_BYTES,
+    End,
+    head_of,
+    header_fault,
+    size_fault,
+)
 from doorkeeper.server.net.protocol.session import SessionAction
-from doorkeeper.server.net.protocol.unreadable import header_fault, size_fault
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer, RequestHeader, decode_request_header
 from doorkeeper_wire.reading import limit_elements
@@ -262,7 +267,7 @@ class Connection(Conversation):
         if isinstance(waiting, ChunkedResponse):
             # Into bytes that the body reserves: a join would copy tens of megabytes in one turn of
             # the loop.
-            head = add_header(header, b"")
+            head = head_of(header)
             result[: len(head)] = head
             result[:SIZE_BYTES] = (len(result) - SIZE_BYTES).to_bytes(SIZE_BYTES)
             body: bytearray = self._record_answer(header, waiting.response, result)

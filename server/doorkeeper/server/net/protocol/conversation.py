@@ -44,14 +44,16 @@ from doorkeeper.server.net.protocol.large_request import (
 from doorkeeper.server.net.protocol.responses import (
     SIZE_BYTES,
     End,
-    add_header,
+    body_fault,
+    disabled_api,
     error_code_of,
+    head_of,
     request_fields,
     undecided,
     unencodable,
+    unsupported_version,
 )
 from doorkeeper.server.net.protocol.session import Session
-from doorkeeper.server.net.protocol.unreadable import body_fault, disabled_api, unsupported_version
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.schema.features import release_of
 from doorkeeper.server.security.contract import AuthenticationContext
@@ -265,7 +267,7 @@ class Conversation:
             )
         # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description:
-            chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
+            chunks = outcome.chunks(header.api_version, len(head_of(header)))
             return ChunkedResponse(chunks, api, request, header, outcome)
         answer = self._answer(api, request, header, outcome)
         if is_repeated:
@@ -452,7 +454,7 @@ class Conversation:
 
     def _take_large(self, large: LargeRequest) -> Advance:
         """Take what the copy has noted, and the outcome."""
-        other = large.connection
+        other = cast("Conversation", large.connection)
         self.counts.trailing_bytes += other.counts.trailing_bytes
         self.events += other.events
         codes, records = other.answer_codes, other.request_records

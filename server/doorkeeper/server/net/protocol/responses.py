@@ -1,9 +1,12 @@
 """Response frames, error codes of responses, and ends without an answer.
 
+What cannot be read, or is not served, ends the connection, with a line in the log.
+
 A response has an error code of its own, or one for each item, or both. Where its own is zero, the
 first item with an error stands for all; a broker counts each item.
 
-Source: ``AbstractResponse.errorCounts``, which differs as said.
+Source: ``AbstractResponse.errorCounts``, which differs as said; for the ends ``SocketServer``,
+``NetworkReceive``, ``RequestHeader`` and ``SaslServerAuthenticator`` of Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from doorkeeper.server.api.node import Response
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.net.protocol.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
-from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import RequestHeader, encode_response
 from doorkeeper_wire.message import Record, arrays_of_structs
 
@@ -36,11 +39,9 @@ class End(Exception):
         self.closed = Closed(reason, fields or {})
 
 
-def add_header(header: RequestHeader, body: bytes, *, version: int | None = None) -> bytes:
-    """Return the whole frame of an encoded response body."""
-    if version is None:
-        version = header.api_version
-    return encode_response(header.api_key, version, header.correlation_id, body)
+def head_of(header: RequestHeader) -> bytes:
+    """Return the header of a response, behind the size of one without a body."""
+    return encode_response(header.api_key, header.api_version, header.correlation_id, b"")
 
 
 def unencodable(header: RequestHeader, version: int, error: Unencodable) -> End:
@@ -132,3 +133,68 @@ def undecided(api_key: int) -> ApiError:
         is_of_coordinator = not _OF_COORDINATORS.isdisjoint(resources)
         code = ErrorCode.NOT_COORDINATOR if is_of_coordinator else ErrorCode.NOT_CONTROLLER
     return ApiError(code, UNDECIDED)
+
+
+# --- requests that cannot be read or are not served
+
+NOT_KAFKA: Final = (
+    "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"
+    " it does not support KIP-43 or it is not a kafka client."
+)
+"""A broker's text for bytes that are no request, before the authentication."""
+
+_TLS_GREETINGS: Final = (0x160301, 0x160302, 0x160303)
+"""The first bytes of a TLS client, read as the size of a frame."""
+
+
+def size_fault(fault: InvalidFrame) -> End:
+    larger = f" larger than {fault.size_max}" if fault.size > fault.size_max else ""
+    hint: dict[str, object] = {}
+    # A TLS record begins with its type (22) and version, three of the four bytes of the size.
+    if fault.size >> 8 in _TLS_GREETINGS:
+        hint = {"hint": "the client speaks TLS"}
+    return End(f"Invalid receive (size = {fault.size}{larger})", hint)
+
+
+def header_fault(error: Malformed | UnknownApi, *, is_open: bool) -> End:
+    """Return the end for an unreadable header; ``is_open``: the client is authenticated."""
+    if isinstance(error, Malformed):
+        reason, fields = "malformed request header", _where(error)
+    else:
+        reason = f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}"
+        fields = {"api_version": error.api_version, "correlation_id": error.correlation_id}
+    # Before the authentication most unreadable input is a wrong protocol: a broker logs this text.
+    if not is_open:
+        fields["cause"], reason = reason, NOT_KAFKA
+    return End(reason, fields)
+
+
+def body_fault(header: RequestHeader, principal: Principal, error: Malformed) -> End:
+    """Return the end for a body that is unreadable or refused while parsing."""
+    return End(
+        f"Error getting request for apiKey: {API_NAMES[header.api_key]}, apiVersion:"
+        f" {header.api_version}",
+        {**request_fields(header, principal), **_where(error)},
+    )
+
+
+def disabled_api(header: RequestHeader) -> End:
+    return End(f"Received request for disabled api with key {_api_text(header)}")
+
+
+def unsupported_version(header: RequestHeader, principal: Principal) -> End:
+    """Return the end for an unsupported version of an API other than ApiVersions."""
+    return End(
+        f"Received request for api with key {_api_text(header)} and unsupported version"
+        f" {header.api_version}",
+        request_fields(header, principal),
+    )
+
+
+def _where(error: Malformed) -> dict[str, object]:
+    return {"field": error.field, "offset": error.offset, "cause": error.reason}
+
+
+def _api_text(header: RequestHeader) -> str:
+    """Return the API's key and name, as in a broker's log."""
+    return f"{header.api_key} ({API_NAMES[header.api_key]})"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import AnswersAtOnce
 from doorkeeper.server.config.audit_keys import (
     AUDIT_COMPRESSION,
     AUDIT_DECISIONS,
@@ -30,11 +31,11 @@ from doorkeeper.server.operations.audit import files
 from doorkeeper.server.operations.audit.event_builder import change_events, change_from_results
 from doorkeeper.server.operations.audit.events import Cluster, Event, Recovered, Reload, Start, Stop
 from doorkeeper.server.operations.audit.files import AuditFolder, AuditLogError
-from doorkeeper.server.operations.audit.merging import Basis, Merging
+from doorkeeper.server.operations.audit.merging import Merging
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 from doorkeeper.server.operations.audit.writer import Clocks, Writer
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import Change, Committed, Origin
 from doorkeeper.server.state.log import origin_of
@@ -127,7 +128,7 @@ class AuditLog:
 
     # --- what is recorded
 
-    def explain_by(self, basis: Basis) -> None:
+    def explain_by(self, basis: AnswersAtOnce) -> None:
         """Compute rules behind decisions from ``basis``; without it a plug-in decides."""
         self._merging.basis = basis
 

@@ -23,12 +23,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce, AuthorizationResult
 from doorkeeper.server.config.audit_keys import (
     AUDIT_DECISIONS,
     AUDIT_MERGE_MS,
@@ -46,7 +46,7 @@ from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
-    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+    from doorkeeper.server.runtime.metrics.meters import AuditMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # About 5 MB. A request with more topics has one event for each of them anyway.
@@ -63,21 +63,6 @@ _ALLOWED: Final = AuthorizationResult.ALLOWED
 # What explains a denial whose ACLs were too old, as in the authorizer log. One object, since equal
 # decisions are found by identity.
 _DENIES_BY_DEFAULT: Final = Policy()
-
-
-class Basis(Protocol):
-    """An authorizer whose decisions can be explained from two values."""
-
-    policy: Policy
-    """Super users, and the default without ACLs."""
-
-    @property
-    def snapshot(self) -> Snapshot: ...
-
-    @property
-    def stale(self) -> bool:
-        """Return whether the ACLs are too old to decide by: all but super users are denied."""
-        ...
 
 
 class RecordedRequest:
@@ -124,7 +109,7 @@ class Merging:
         *,
         now_ns: Callable[[], int],
         meter: AuditMeter,
-        basis: Basis | None = None,
+        basis: AnswersAtOnce | None = None,
         entries_max: int = ENTRIES_MAX,
     ) -> None:
         """``basis`` is None if a plug-in decides."""
@@ -153,7 +138,7 @@ class Merging:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-        basis: Basis | None = None,
+        basis: AnswersAtOnce | None = None,
     ) -> None:
         """Count the decisions on a request's actions; ``basis`` is what decided, if not the own."""
         now_ns = self._now_ns()
@@ -179,7 +164,7 @@ class Merging:
         self._count_each(asked, context, actions, results, now_ns, by)
 
     def _basis_of(
-        self, context: AuthorizableRequestContext, basis: Basis | None
+        self, context: AuthorizableRequestContext, basis: AnswersAtOnce | None
     ) -> tuple[Policy | None, Snapshot | None]:
         """Return the policy and the ACLs of the decisions on a request; None with a plug-in."""
         if basis is None:

@@ -39,7 +39,7 @@ from doorkeeper.server.operations.audit.lines import Lines
 from doorkeeper.server.operations.audit.queue import Loss, Queue, QueuedEvents
 from doorkeeper.server.runtime.bounded_queue import Batch
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 
 Waiter = asyncio.Future["str | None"]
 

@@ -19,10 +19,9 @@ from http import HTTPStatus
 from typing import Final
 
 from aiohttp import web
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from doorkeeper.server.operations.http.answers import Answer, Stream, json_answer, status_answer
-from doorkeeper.server.operations.http.checks import Check, results_of
 from doorkeeper.server.operations.http.credentials import Credentials
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
@@ -125,3 +124,29 @@ class Pages:
         return Answer(
             HTTPStatus.OK, *await self._exposition.text(request.headers.get("Accept", ""))
         )
+
+
+# --- readiness checks
+
+
+class CheckResult(Struct, frozen=True):
+    """The result of a check. The detail is for operators, and holds no secret."""
+
+    ok: bool
+    detail: str
+
+
+Check = Callable[[], CheckResult]
+"""Does not block, and is called in the loop's thread."""
+
+
+def results_of(checks: Mapping[str, Check]) -> dict[str, CheckResult]:
+    """Run all checks, so that the page shows every fault; a check that raises has failed."""
+    return {name: _run(check) for name, check in checks.items()}
+
+
+def _run(check: Check) -> CheckResult:
+    try:
+        return check()
+    except Exception as error:  # a check that cannot say yes says no
+        return CheckResult(ok=False, detail=f"the check failed: {type(error).__name__}")

@@ -180,6 +180,8 @@ class LineWriter:
         """Whether the reader has gone for good."""
         self._is_torn = False
         """Whether the last write may have ended in the middle of a line."""
+        self._lost = 0
+        """Lines of failed writes; not in the queue, which would wake the thread at once."""
         self._queue = BoundedQueue[bytes](queued_bytes_max)
         self._queue.start("doorkeeper-log", self._write)
 
@@ -194,18 +196,19 @@ class LineWriter:
 
     def _write(self, batch: Batch[bytes]) -> None:
         # After the lines that had room, so that the count stands where lines are missing.
-        lost = [] if batch.lost is None else [self._lost_line(batch.lost.items)]
+        count = self._lost + (0 if batch.lost is None else batch.lost.items)
+        lost = [self._lost_line(count)] if count else []
         start = b"\n" if self._is_torn else b""
         try:
             if not self._is_closed:
                 write_all(self._descriptor, b"".join((start, *batch.items, *lost)))
             self._is_torn = False
+            self._lost = 0
         except OSError as error:
             # There is nowhere to report it. A disk that is full may have room later.
             self._is_closed = error.errno in _GONE
             self._is_torn = True
-            lost_before = 0 if batch.lost is None else batch.lost.items
-            self._queue.lose(len(batch.items) + lost_before)
+            self._lost = count + len(batch.items)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -2,12 +2,11 @@
 
 table      every metric: its name, labels, and Kafka's name
 series     counters, histograms, readers of existing values, and their collector
-requests   requests, and updates in flight
-hooks      meters for the store, the audit log and reloads
+meters     those of requests and updates, of the store, the audit log and reloads
 
 Publishing them is the task of ``operations.http``.
 
-To add a metric, declare it in ``table``. A part takes ``Meters`` (or a class of ``hooks``) as an
+To add a metric, declare it in ``table``. A part takes ``Meters`` (or a class of ``meters``) as an
 argument and binds the series that it writes once, in its constructor:
 
     self._commits = meters.counter(table.STORE_COMMITS, "stored")

@@ -30,7 +30,7 @@ import asyncpg
 
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.postgres import digest, rows

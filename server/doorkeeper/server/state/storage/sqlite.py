@@ -25,7 +25,7 @@ from doorkeeper.base.slices import Slices
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.schema.kind import Kind

@@ -22,8 +22,7 @@ from doorkeeper.server.security.contract import (
     Step,
     Success,
 )
-from doorkeeper.server.security.passwords import PlainUsers
-from doorkeeper.server.security.plain import PlainMechanism
+from doorkeeper.server.security.plain import PlainMechanism, PlainUsers
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse

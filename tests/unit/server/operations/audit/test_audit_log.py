@@ -12,7 +12,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.config.audit_keys import Sync
 from doorkeeper.server.operations.audit.audit_log import AuditLog
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Committed, edit
 from doorkeeper.server.schema.declared import ACL

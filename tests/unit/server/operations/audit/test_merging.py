@@ -13,13 +13,14 @@ from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.config.audit_keys import Recorded
 from doorkeeper.server.operations.audit.merging import EVENT_CHARACTERS, Merging
 from doorkeeper.server.operations.audit.queue import Queue
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, HandLoop, Time, audit_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doorkeeper.server.authorizer.contract import AnswersAtOnce
     from doorkeeper.server.operations.audit.events import Decision, Login
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
@@ -54,7 +55,7 @@ class World:
             self.loop.loop,
             now_ns=self.now_ns,
             meter=self.meter,
-            basis=self.basis,
+            basis=cast("AnswersAtOnce", self.basis),
             entries_max=entries_max,
         )
 

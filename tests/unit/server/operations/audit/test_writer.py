@@ -13,7 +13,7 @@ from doorkeeper.server.operations.audit.files import AuditFolder
 from doorkeeper.server.operations.audit.names import open_name, whole_name
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 from doorkeeper.server.operations.audit.writer import RETRY_S, Writer, _File
-from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.metrics.meters import AuditMeter
 from testkit.load import scaled
 from testkit.trails import Disk, HandLoop, Log, Time, Waiter, audit_settings, lines_in
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.server.operations.http.checks import CheckResult, results_of
+from doorkeeper.server.operations.http.pages import CheckResult, results_of
 
 
 def test_all_checks_are_evaluated_each_time() -> None:

@@ -9,9 +9,8 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from doorkeeper.server.operations.http.answers import Answer
-from doorkeeper.server.operations.http.checks import CheckResult
 from doorkeeper.server.operations.http.credentials import Credentials
-from doorkeeper.server.operations.http.pages import LAG_MAX_S, Pages
+from doorkeeper.server.operations.http.pages import LAG_MAX_S, CheckResult, Pages
 
 TOKEN = "a-token-of-some-length"
 PAGES = ("/", "/livez", "/readyz", "/metrics")

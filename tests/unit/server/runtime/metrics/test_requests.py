@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.server.runtime.metrics import table
-from doorkeeper.server.runtime.metrics.requests import RequestMeter, Waited, api_name, error_name
+from doorkeeper.server.runtime.metrics.meters import RequestMeter, Waited, api_name, error_name
 from doorkeeper.server.runtime.metrics.series import Histogram, Meters
 
 

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from doorkeeper.server.runtime.metrics import table
-from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.runtime.metrics.series import Counter, Meters
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, CONFIG

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +12,9 @@ from msgspec.structs import replace
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper.server.security.password_records import PasswordRecord
-from doorkeeper.server.security.passwords import FilePasswords, NotVerified, PlainUsers
-from doorkeeper.server.security.users_file import users_file
+from doorkeeper.server.security.plain import FilePasswords, NotVerified, PlainUsers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
@@ -28,13 +26,13 @@ def line(name: str, password: str) -> str:
 
 
 @pytest.fixture
-def passwords(tmp_path: Path) -> Iterator[FilePasswords]:
+async def passwords(tmp_path: Path) -> AsyncIterator[FilePasswords]:
     path = tmp_path / "users.txt"
     path.write_text(line("alice", "hush") + line("both", "file"))
     jaas = PlainUsers({"bob": "bob-secret", "both": "jaas"})
-    made = FilePasswords(users_file(path, NO_LOG), jaas, timeout_s=3600)
+    made = FilePasswords(path, jaas, NO_LOG, timeout_s=3600)
     yield made
-    made.close()
+    await made.close()
 
 
 async def accepted(passwords: FilePasswords, name: str, password: str) -> tuple[bool, bool]:
@@ -73,25 +71,25 @@ async def test_user_in_both_sources_has_two_passwords(passwords: FilePasswords) 
 
 
 async def test_replaced_file_clears_the_cache(passwords: FilePasswords, tmp_path: Path) -> None:
-    before = passwords.file.value
+    before = passwords._file.value
     checking = passwords.accepts("alice", "hush", CONTEXT)
     assert isinstance(checking, Awaitable)
     (tmp_path / "users.txt").write_text(line("alice", "a newer one"))
-    passwords.file.refresh()
+    passwords.refresh()
 
     assert await checking
     assert before.was_verified("alice", "hush")
-    assert not passwords.file.value.was_verified("alice", "hush")
+    assert not passwords._file.value.was_verified("alice", "hush")
 
 
 async def test_password_check_times_out(tmp_path: Path) -> None:
     path = tmp_path / "users.txt"
     path.write_text(line("alice", "hush"))
-    passwords = FilePasswords(users_file(path, NO_LOG), PlainUsers({}), timeout_s=0)
+    passwords = FilePasswords(path, PlainUsers({}), NO_LOG, timeout_s=0)
 
     with pytest.raises(NotVerified, match="no thread available to hash a password within 0 s"):
         await accepted(passwords, "alice", "hush")
-    passwords.close()
+    await passwords.close()
 
 
 async def test_password_checks_do_not_block_the_loop(passwords: FilePasswords) -> None:
