@@ -92,7 +92,7 @@ Redpanda's ``audit_enabled_event_types``).
 """
 
 
-_EXAMPLES: Final = "Fetch, Produce, Metadata"
+_EXAMPLES: Final = dict(zip(LOGGED_BY, ("Fetch", "Produce", "Metadata"), strict=True))
 
 
 class Known(NamedTuple):
@@ -278,10 +278,10 @@ def _requests(grant: Grant, known: Known) -> str:
         missing = frozenset(LOGGED_BY)
     if not missing:
         return ""
-    kinds = ", ".join(each.name for each in LOGGED_BY if each in missing)
+    names = ", ".join(name for each, name in _EXAMPLES.items() if each in missing)
     return (
-        f"the history has no clients' requests that need {kinds} ({_EXAMPLES}); check that they"
-        " are logged"
+        f"the history has no requests of clients such as {names}; check that they are logged (audit"
+        " topics leave kinds of them out, and controllers have none)"
     )
 
 
