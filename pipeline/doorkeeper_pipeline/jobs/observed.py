@@ -157,7 +157,7 @@ def logged_in(asked: GoldInput) -> frozenset[AclOperation]:
     found = frozenset(
         each for each, apis in LOGGED_BY.items() if any((each.name, api) in pairs for api in apis)
     )
-    if asked.brokers is None:
+    if asked.proof.brokers is None:
         return found
     has_groups = any((AclOperation.READ.name, api) in pairs for api in _OF_GROUPS)
     return frozenset(LOGGED_BY) if found or has_groups else found

@@ -296,7 +296,7 @@ def test_requests_that_are_not_logged_hold_their_grants(
     }
     asked = asked_of(tmp_path, history, sorted(idle.values()))
 
-    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_dicts()
+    rows = grants(replace(asked, proof=proof_of(logs)))["unused_grants"].to_dicts()
 
     rules = {row["operation"]: row["rule"] for row in rows}
     assert tuple(each for each in idle if rules[each] == "requests") == held
