@@ -41,6 +41,7 @@ COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
 GOES = ("unneeded", "REMOVE")
 CLUSTER = cluster("kafka-cluster")
 UNSEEN = {"controllers_seen": False}
+CREATED_FIRST: Any = {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}}
 TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", LITERAL)
 
 
@@ -160,10 +161,7 @@ def at(host: str) -> Grant:
         *(
             (
                 UNUSED._replace(binding=allow(who, operation, topic("t", PREFIXED))),
-                {
-                    "cluster_first": {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}},
-                    **more,
-                },
+                dict(more, cluster_first=CREATED_FIRST),
                 *decided,
             )
             for who, operation, more, *decided in (
