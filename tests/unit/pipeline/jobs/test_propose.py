@@ -29,6 +29,8 @@ HISTORY = [
     reads("alice", "orders"),
     reads("bob", "bills"),
     reads("bob", "secret"),
+    # Refused, and the sign that writes are logged.
+    Asking(question=Question("User:bob", "10.0.0.1", WRITE, TOPIC, "secret"), api="Produce"),
 ]
 EVERYBODY = allow("*", READ, topic("*"))
 SECRET = deny("bob", READ, topic("secret"))
@@ -168,6 +170,11 @@ def test_pattern_for_generated_names_is_kept(tmp_path: Path, kind: str, *, prefi
         *(joins("carol", f"job-{name}") for name in RANDOM[:3]),
         joins("dave", "app-x"),
         joins("dave", "job-other"),
+        # Refused, and the signs that all kinds of requests are logged.
+        Asking(question=Question("User:erin", "", WRITE, TOPIC, "t"), api="Produce"),
+        Asking(
+            question=Question("User:erin", "", AclOperation.DESCRIBE, TOPIC, "t"), api="Metadata"
+        ),
     ]
     jobs = allow("*", READ, group("job-", PREFIXED))
     everything = [GROUPS, STREAMS, jobs, allow("dave", READ, group("app-x"))]
