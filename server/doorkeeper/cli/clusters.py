@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text, unenforced
 from doorkeeper.acls.model import AclBinding
@@ -220,7 +221,10 @@ Examples:
 @json_output(Adoptions)
 def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
     """Print the lines for the clusters file that assign clusters to a store, and its changes."""
-    desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
+    chosen = _clusters_of(server, names)
+    # Read whichever cluster answers: its id is what is asked for.
+    anyone = [replace(cluster, cluster="") for cluster in chosen]
+    desired, comparisons = asyncio.run(_compare(server, anyone))
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
             fail(f"{comparison.config.name}: {text}" for text in _failures(comparison))
@@ -238,7 +242,10 @@ def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
         for comparison in comparisons
     ]
     record = Adoptions(store=desired.store_id, clusters=clusters)
-    lines = [_adoption_lines(comparison, desired.store_id) for comparison in comparisons]
+    lines = [
+        _adoption_lines(comparison, desired.store_id, cluster.cluster)
+        for comparison, cluster in zip(comparisons, chosen, strict=True)
+    ]
     show_result(output, record, [*chain(*lines)])
 
 
@@ -413,17 +420,23 @@ def _failures(comparison: ClusterComparison, *, with_common_drift: bool = True) 
     return [*texts, ignored_text(comparison.ignored)] if comparison.ignored else texts
 
 
-def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
-    """Return what a store would change on a cluster, and the lines that let it."""
+def _adoption_lines(comparison: ClusterComparison, store_id: str, named: str) -> list[str]:
+    """Return what a store would change on a cluster, and the lines that let it.
+
+    ``named`` is the id of the cluster in its entry, or empty.
+    """
     config, drift = comparison.config, comparison.drift
-    name = config.name
-    pinned = [] if config.cluster else [f"    cluster: {comparison.cluster_id}"]
-    if config.store == store_id:
+    name, found = config.name, comparison.cluster_id
+    pinned = [] if named == found else [f"    cluster: {found}"]
+    is_other = bool(named) and named != found
+    if config.store == store_id and not is_other:
         text = f"{name}: belongs to this store, {store_id}"
         if pinned:
             text += f". So that no other cluster at its address gets its ACLs, add to {name}:"
         return [text, *pinned]
     owner = f"belongs to store {config.store}" if config.store else "belongs to no store"
+    if is_other:
+        owner = f"another cluster answers than its entry names: found {found}; expected: {named}"
     return [
         *_change_lines(comparison),
         (

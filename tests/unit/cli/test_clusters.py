@@ -133,6 +133,16 @@ def test_adopt_prints_the_required_line(config: Path, kafka: DoorkeeperServer) -
     clusters.write_text(json.dumps(entry))
     assert run(*ADOPT, f"config:{config}")[1] == f"a: belongs to this store, {store_id}\n"
 
+    entry["clusters"][0]["cluster"] = "another-cluster-with-22"
+    clusters.write_text(json.dumps(entry))
+    *_, sentence, _, line = run(*ADOPT, f"config:{config}")[1].splitlines()
+    assert "a: another cluster answers than its entry names: found " in sentence
+    assert "expected: another-cluster-with-22; this store would" in sentence
+    assert line == pinned
+    clusters.write_text(
+        json.dumps(entry | {"clusters": [entry["clusters"][0] | {"cluster": None}]})
+    )
+
     # The same ACLs in another folder are another store.
     rmtree(config.parent / "data")
     asyncio.run(fill(config.parent / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
