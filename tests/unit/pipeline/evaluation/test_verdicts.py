@@ -160,8 +160,10 @@ def at(host: str) -> Grant:
         *(
             (
                 UNUSED._replace(binding=allow(who, operation, topic("t", PREFIXED))),
-                {"cluster_first": {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}}}
-                | more,
+                {
+                    "cluster_first": {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}},
+                    **more,
+                },
                 *decided,
             )
             for who, operation, more, *decided in (
