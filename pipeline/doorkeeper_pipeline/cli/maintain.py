@@ -61,7 +61,8 @@ def command(
     """Remove old days and the names of --forget, merge small files, and delete unused files.
 
     Run it daily. It waits for a concurrent run; the next run rebuilds the summaries. Removed rows
-    remain in the files of older versions until these are deleted.
+    remain in the files of older versions until these are deleted. After --forget the evidence about
+    grants begins anew, because uses that are gone are no longer known.
 
     \b
     Examples:

@@ -53,6 +53,6 @@ def in_force(table: pl.DataFrame) -> AclSet:
     return AclSet(
         tuple(found[each] for each in order),
         frame.select(pl.Series("binding", range(len(order)), pl.Int32), "binding_id", *FIELDS),
-        tuple(frame.select(pl.coalesce("valid_from", "known_from")).to_series()),
+        tuple(frame.select(pl.coalesce("known_from", "valid_from")).to_series()),
         tuple(frame["valid_from"].is_not_null()),
     )

@@ -31,6 +31,7 @@ backtest   decisions that another set of ACLs would turn: the command ``backtest
 why        the verdicts about some grants, with facts and examples: the command ``why``
 run        all of it in one go: the command ``run``
 maintain   old days and forgotten names leave the tables: the command ``maintain``
+forgotten  what a forgotten name means for the evidence about grants
 
 A gold job is a function ``job(asked: GoldInput) -> dict[str, pl.DataFrame]``: the names of the gold
 tables that it makes, and their rows. It stands in ``gold.GOLD_JOBS`` in the order in which the jobs

@@ -16,6 +16,7 @@ from doorkeeper_pipeline.evaluation.unread import unread_in_files
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
+from doorkeeper_pipeline.jobs.forgotten import restarted
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents
@@ -58,7 +59,7 @@ def history(
         decisions=tuple(decisions),
         sums=sums.parts_of(tables, chosen),
         known_days=days if tables.parts("days") else None,
-        bindings=bindings,
+        bindings=restarted(bindings, tables.read("runs")),
         policy=policy,
         networks=networks,
         unread=unread_in_files(files, chosen.name),

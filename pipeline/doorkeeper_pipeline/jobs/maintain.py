@@ -20,7 +20,7 @@ import polars as pl
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
-from doorkeeper_pipeline.jobs import merged, sums
+from doorkeeper_pipeline.jobs import forgotten, merged, sums
 from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
@@ -318,6 +318,7 @@ class _Maintenance:
             "started": self._started,
             "finished": self._around.now(),
             "warnings": [],
+            "digests": forgotten.MARK if self._request.forget else None,
         }
         runs = self._change.read(LAST)
         schema = contents.schema_of(LAST)

@@ -30,6 +30,7 @@ from doorkeeper_pipeline.jobs.belonging import (
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
 from doorkeeper_pipeline.jobs.causes import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
+from doorkeeper_pipeline.jobs.forgotten import last_forgotten, restarted
 from doorkeeper_pipeline.jobs.gold_tables import GoldTables
 from doorkeeper_pipeline.jobs.inputs import Inputs
 from doorkeeper_pipeline.jobs.request import RunSummary
@@ -125,6 +126,7 @@ class _Run:
         self._digests: dict[str, str] = {}
         times = own["started"].to_list()
         self._before = max(times, default=None)
+        self._runs = runs
 
     def whole(self, *, only_news: bool) -> RunSummary | None:
         """Do all steps, then commit; ``only_news``: nothing where no input or ACL is new."""
@@ -155,7 +157,7 @@ class _Run:
             self._request, self._around, self._change, self._cluster, self._made, self._started
         )
         gold_rows, proof = tables.make(
-            bindings,
+            restarted(bindings, self._runs),
             broker_logs(files.values()),
             self._unread_lines,
             empty_set=self._empty_set,
@@ -241,7 +243,9 @@ class _Run:
         self._digests[_ACLS] = digest if given else last
         if not given:
             return before
-        if digest and digest == last:
+        forgotten = last_forgotten(self._runs)
+        has_all = forgotten is None or (self._before is not None and self._before > forgotten)
+        if digest and digest == last and has_all:
             bindings = before
         else:
             self._around.tell("reading the ACLs")

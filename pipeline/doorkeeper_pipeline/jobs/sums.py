@@ -155,7 +155,8 @@ def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
     There are none if they are not up to date: where the last run was for another cluster.
     """
     decisions = digest_of(cluster.files_of(tables.parts("decisions")))
-    kept = cluster.own(tables.read("runs"))["digests"].drop_nulls().to_list()
+    runs = cluster.own(tables.read("runs"))
+    kept = runs.filter(pl.col("command") == "run")["digests"].drop_nulls().to_list()
     if not kept or json.loads(kept[-1]).get(TABLE) != decisions:
         return ()
     return _parts_of(tables, tables.parts(TABLE, _folder_of(cluster)))

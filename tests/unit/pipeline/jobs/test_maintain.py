@@ -118,6 +118,40 @@ def test_name_is_forgotten_in_all_tables(output: Output, name: str, left: dict[s
     ]
 
 
+def test_forgotten_use_is_not_taken_for_none(tmp_path: Path) -> None:
+    """A grant that only a forgotten principal used is known from that day on, and listed again."""
+    logs, listing = tmp_path / "logs", tmp_path / "acls.csv"
+    logs.mkdir()
+    days = [NOON - dt.timedelta(days) for days in range(100, 0, -1)]
+    lines = [
+        f"[{day:%F %T},137] DEBUG Principal = User:bob is Allowed Operation = Read from host ="
+        " 10.0.0.5 on resource = Topic:LITERAL:bills for request = Fetch with resourceRefCount = 1"
+        " (kafka.authorizer.logger)\n"
+        for day in days
+    ]
+    (logs / "a.log").write_text("".join(lines))
+    listing.write_text(
+        HEADER
+        + "User:*,TOPIC,LITERAL,bills,READ,ALLOW,*\n"
+        + "User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*\n"
+        + "User:eve,TOPIC,LITERAL,idle,READ,ALLOW,*\n"
+    )
+    output = Output(tmp_path / "out", str(logs))
+    acls = (f"{listing}@{days[0]:%F}",)
+
+    def verdicts() -> dict[str, str]:
+        rows = delta.Tables(output.out).read("unused_grants").to_dicts()
+        return {row["principal"]: row["proposal"] for row in rows}
+
+    output.run(acls=acls)
+    assert verdicts()["User:eve"] == "REMOVE"
+    maintained(output, forget=("User:bob",))
+    output.run(acls=acls)
+
+    assert set(verdicts().values()) == {"NOT_ENOUGH_EVIDENCE"}
+    assert verdicts().keys() == {"User:*", "User:bob", "User:eve"}
+
+
 def test_unknown_name_is_rejected(output: Output) -> None:
     before = silver_and_gold(output.out)
 
