@@ -6,8 +6,12 @@ Errors never quote the text.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from doorkeeper.base.encodings import not_utf8
+
+_OF_CONTAINER: Final = "/run/secrets"
+"""Where Docker and the manifests for Kubernetes put secrets."""
 
 MODE_OF_OTHERS = 0o077
 
@@ -43,5 +47,8 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Return whether other users of the system can access a file."""
-    return bool(path.stat().st_mode & MODE_OF_OTHERS)
+    """Return whether other users of the system can access a file.
+
+    Secrets that a container is given are readable by all of its users, which are the server's.
+    """
+    return not path.is_relative_to(_OF_CONTAINER) and bool(path.stat().st_mode & MODE_OF_OTHERS)

@@ -117,6 +117,8 @@ def test_node_can_start_with_mounted_files(tmp_path: Path) -> None:
     named_files = set(re.findall(rf"{mounted}/([\w.-]+)", text))
     file = tmp_path / "server.properties"
     file.write_text(text.replace(mounted, str(secrets)))
+    # In a container it may be readable by all.
+    (secrets / "ops.token").chmod(0o600)
     [container] = pod_of(named("StatefulSet", "doorkeeper"))["containers"]
     values = {"NODE_ID": "1", "POD_NAME": "doorkeeper-1", "NAMESPACE": "doorkeeper"}
     assert {each["name"] for each in container["env"]} == values.keys()
