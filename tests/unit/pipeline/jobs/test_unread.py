@@ -114,6 +114,8 @@ def test_objects_in_json_messages(tmp_path: Path) -> None:
         SVC.replace(" is Allowed", " is a name is Permitted"),
         SVC.partition("Principal")[0]
         + "[ALLOW] Auth request Read on Topic:orders by User svc (io.aiven.kafka.auth.Acl)\n",
+        SVC.replace("User:svc", 600 * "n" + " Principal = User:svc").replace("= Read", "= READX"),
+        600 * "n" + SVC.partition("DEBUG")[2].replace("= Read", "= READX"),
         " User:svc is Allowed Operation = Read from host = 10.1.2.3 on resource = Topic:LIT\n",
     ],
 )
