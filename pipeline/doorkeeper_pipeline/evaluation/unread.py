@@ -44,11 +44,19 @@ def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadL
 
 def nothing_proposed(principals: Iterable[str], reason: str) -> Iterator[str]:
     """Yield a line that names principals without a proposal; nothing if there are none."""
-    names = sorted(principals)
+    names = frozenset(principals)
     if names:
-        more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
-        listed = ", ".join(names[:LISTED_MAX])
-        yield f"nothing is proposed for {listed}{more} and User:*, because {reason}"
+        yield f"nothing is proposed for {_listed(names)} and User:*, because {reason}"
+
+
+def describe_uncounted(unread: UnreadLines) -> Iterator[str]:
+    """Yield what lines that were not read mean for the numbers of a backtest."""
+    if unread.principals:
+        yield (
+            "not counted: requests in ambiguous lines that may belong to"
+            f" {_listed(unread.principals)} (table quarantine)"
+        )
+    yield from _describe_nameless(unread.nameless)
 
 
 def describe_unread(unread: UnreadLines) -> Iterator[str]:
@@ -56,9 +64,16 @@ def describe_unread(unread: UnreadLines) -> Iterator[str]:
     yield from nothing_proposed(
         unread.principals, "ambiguous lines may belong to them (table quarantine)"
     )
-    if unread.nameless:
-        lines = "line names" if unread.nameless == 1 else "lines name"
-        yield (
-            f"{unread.nameless:,} quarantined {lines} no principal: any grant may have been used"
-            " there"
-        )
+    yield from _describe_nameless(unread.nameless)
+
+
+def _describe_nameless(count: int) -> Iterator[str]:
+    if count:
+        lines = "line names" if count == 1 else "lines name"
+        yield f"{count:,} quarantined {lines} no principal: any grant may have been used there"
+
+
+def _listed(principals: frozenset[str]) -> str:
+    names = sorted(principals)
+    more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
+    return ", ".join(names[:LISTED_MAX]) + more
