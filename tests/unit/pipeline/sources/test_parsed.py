@@ -51,9 +51,9 @@ def test_principal_is_found_anywhere_in_a_long_line(
 
 
 def test_principal_of_a_torn_line_may_be_long() -> None:
-    assert unread_in(quarantine_frame([(0, 1, "why", f"User:{LONG} is Allowed {LONG}")]), []) == (
-        frozenset({f"User:{LONG}"}), 0,
-    )  # fmt: skip
+    frame = quarantine_frame([(0, 1, "why", f"User:{LONG} is Allowed {LONG}")])
+
+    assert unread_in(frame, []) == UnreadLines(frozenset({f"User:{LONG}"}))
 
 
 def test_text_that_names_nobody_is_cut() -> None:
