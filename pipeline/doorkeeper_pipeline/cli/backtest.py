@@ -25,6 +25,7 @@ from doorkeeper_pipeline.cli.failures import (
 )
 from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
+from doorkeeper_pipeline.evaluation.unread import describe_uncounted
 
 ROWS_SHOWN = 50
 
@@ -61,7 +62,7 @@ def command(
     """Evaluate the whole history with another set of ACLs.
 
     Every decision that would change is a row of the table backtest. The exit status is 1 when
-    an access that was allowed would be denied, and 4 when nothing was allowed in the history, so
+    an access that was allowed would be denied, and 4 when the history is not enough evidence, so
     that it cannot tell.
 
     \b
@@ -70,8 +71,8 @@ def command(
       doorkeeper-pipeline backtest --tables access --proposal acls.csv || echo no
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
-    from doorkeeper_pipeline.jobs.backtest import backtest
-    from doorkeeper_pipeline.jobs.history import history, keep
+    from doorkeeper_pipeline.jobs.backtest import backtest, unread_losses
+    from doorkeeper_pipeline.jobs.history import history, keep, logs_of
     from doorkeeper_pipeline.sources.acl_sets import read_bindings
 
     proposed = read_bindings(proposal)
@@ -81,28 +82,36 @@ def command(
     with chosen.started() as (shown, engine):
         shown.tell(f"asking the history about {len(proposed):,} proposed ACLs")
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
-        proof = evidence(asked, given.thresholds)
+        proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         found = backtest(asked, proposed)
     turned = found.to_dicts()
-    for each in proof.causes:
+    risks = (
+        *proof.causes,
+        *(f"not enough evidence: {each}" for each in proof.lacking),
+        *describe_uncounted(asked.unread),
+    )
+    for each in risks:
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
     if output == "json":
-        show_record(record_of(turned, allowed=proof.observed.allowed))
+        show_record(record_of(turned, allowed=proof.observed.allowed, risks=risks))
     else:
         show(text_of(turned, rows, allowed=proof.observed.allowed))
     keep(out, {"backtest": found}, cluster)
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
-    if not proof.observed.allowed:
+    if proof.lacking or unread_losses(asked, proposed):
         context.exit(CONTRADICTED)
 
 
-def record_of(turned: Sequence[dict[str, Any]], *, allowed: int) -> Mapping[str, Any]:
+def record_of(
+    turned: Sequence[dict[str, Any]], *, allowed: int, risks: Sequence[str]
+) -> Mapping[str, Any]:
     return {
         "newly_denied": sum(row["count"] for row in turned if row["turn"] == "ALLOW_TO_DENY"),
         "newly_allowed": sum(row["count"] for row in turned if row["turn"] == "DENY_TO_ALLOW"),
         "allowed": allowed,
+        "risks": list(risks),
         "decisions": list(turned),
     }
 

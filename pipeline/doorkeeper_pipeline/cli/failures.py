@@ -35,8 +35,8 @@ HELP = {"help_option_names": ["-h", "--help"]}
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage, or
 inputs that do not belong together; 3 failed; 4 (run, report, backtest) done, but
-the recorded decisions contradict the ACLs and options, or no decision shows who
-would lose access; 5 (run) too many lines could not be read; 130 ended by Ctrl-C;
+the recorded decisions contradict the ACLs and options, or (backtest) are not
+enough evidence; 5 (run) too many lines could not be read; 130 ended by Ctrl-C;
 143 by SIGTERM.
 Only with 0, 1 and 4 is anything written."""
 

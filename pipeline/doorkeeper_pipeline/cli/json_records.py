@@ -67,11 +67,15 @@ class Run(TypedDict):
 
 
 class Backtest(TypedDict):
-    """The numbers of decisions that would change; decisions are all rows of the table backtest."""
+    """The numbers of decisions that would change; decisions are all rows of the table backtest.
+
+    risks are why accesses may be lost that are not among them.
+    """
 
     newly_denied: int
     newly_allowed: int
     allowed: int
+    risks: list[str]
     decisions: list[dict[str, Any]]
 
 

@@ -134,7 +134,9 @@ def record_of(proposal: Proposal) -> Mapping[str, Any]:
     from doorkeeper.acls.words import region_words
     from doorkeeper_pipeline.cli.backtest import record_of as record_of_backtest
 
-    backtest = record_of_backtest(proposal.backtest.to_dicts(), allowed=proposal.allowed or 0)
+    backtest = record_of_backtest(
+        proposal.backtest.to_dicts(), allowed=proposal.allowed or 0, risks=proposal.risks
+    )
     return {
         "acls": len(proposal.bindings),
         "added": list(records(proposal.added)),
@@ -142,7 +144,7 @@ def record_of(proposal: Proposal) -> Mapping[str, Any]:
         "newly_denied": backtest["newly_denied"],
         "newly_allowed": backtest["newly_allowed"],
         "wider": [region_words(region) for region in proposal.wider],
-        "risks": list(proposal.risks),
+        "risks": backtest["risks"],
     }
 
 

@@ -5,6 +5,7 @@ Absence from a log is no evidence against a grant while lines of its principal w
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,10 +13,18 @@ LISTED_MAX = 5
 
 
 class UnreadLines(NamedTuple):
-    """The principals that such lines may be about, and how many lines say nothing of theirs."""
+    """The principals that such lines may be about, and how many lines say nothing of theirs.
+
+    ``torn`` is for each file that breaks off the day of its last decision, None without one.
+    """
 
     principals: frozenset[str] = frozenset()
     nameless: int = 0
+    torn: tuple[dt.date | None, ...] = ()
+
+    @property
+    def torn_days(self) -> frozenset[dt.date]:
+        return frozenset(day for day in self.torn if day is not None)
 
 
 NOTHING_UNREAD = UnreadLines()
@@ -24,7 +33,8 @@ NOTHING_UNREAD = UnreadLines()
 def sum_unread(parts: Iterable[UnreadLines]) -> UnreadLines:
     found = list(parts)
     principals = frozenset[str]().union(*(each.principals for each in found))
-    return UnreadLines(principals, sum(each.nameless for each in found))
+    torn = tuple(day for each in found for day in each.torn)
+    return UnreadLines(principals, sum(each.nameless for each in found), torn)
 
 
 def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadLines:
@@ -36,6 +46,7 @@ def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadL
         UnreadLines(
             frozenset(file["unread_principals"] or ()),
             file["quarantined"] if file["nameless"] is None else file["nameless"],
+            (file["last_ts"] and file["last_ts"].date(),) if file["damaged"] else (),
         )
         for file in files
         if not file["clusters"] or cluster in file["clusters"]
@@ -44,11 +55,19 @@ def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadL
 
 def nothing_proposed(principals: Iterable[str], reason: str) -> Iterator[str]:
     """Yield a line that names principals without a proposal; nothing if there are none."""
-    names = sorted(principals)
+    names = frozenset(principals)
     if names:
-        more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
-        listed = ", ".join(names[:LISTED_MAX])
-        yield f"nothing is proposed for {listed}{more} and User:*, because {reason}"
+        yield f"nothing is proposed for {_listed(names)} and User:*, because {reason}"
+
+
+def describe_uncounted(unread: UnreadLines) -> Iterator[str]:
+    """Yield what lines that were not read mean for the numbers of a backtest."""
+    if unread.principals:
+        yield (
+            "not counted: requests in ambiguous lines that may belong to"
+            f" {_listed(unread.principals)} (table quarantine)"
+        )
+    yield from _describe_unnamed(unread)
 
 
 def describe_unread(unread: UnreadLines) -> Iterator[str]:
@@ -56,9 +75,24 @@ def describe_unread(unread: UnreadLines) -> Iterator[str]:
     yield from nothing_proposed(
         unread.principals, "ambiguous lines may belong to them (table quarantine)"
     )
-    if unread.nameless:
-        lines = "line names" if unread.nameless == 1 else "lines name"
+    yield from _describe_unnamed(unread)
+
+
+def _describe_unnamed(unread: UnreadLines) -> Iterator[str]:
+    count = unread.nameless
+    if count:
+        lines = "line names" if count == 1 else "lines name"
+        yield f"{count:,} quarantined {lines} no principal: any grant may have been used there"
+    if unread.torn:
+        files = "file" if len(unread.torn) == 1 else "files"
+        days = _listed(map(str, unread.torn_days))
         yield (
-            f"{unread.nameless:,} quarantined {lines} no principal: any grant may have been used"
-            " there"
+            f"{len(unread.torn):,} truncated compressed {files}: any grant may have been used in"
+            f" the rest{f', and these days are not covered: {days}' if days else ''}"
         )
+
+
+def _listed(values: Iterable[str]) -> str:
+    names = sorted(values)
+    more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
+    return ", ".join(names[:LISTED_MAX]) + more

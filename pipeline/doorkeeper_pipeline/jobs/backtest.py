@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable, accesses
 from doorkeeper_pipeline.evaluation.index import Index, compile_index, distinct
@@ -51,6 +51,22 @@ def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pl.DataFrame:
         _texts(before, "binding_before"), _texts(after, "binding_after")
     )
     return contents.of_job("backtest", found.sort(QUESTION))
+
+
+def unread_losses(asked: GoldInput, proposed: Iterable[AclBinding]) -> frozenset[str]:
+    """Return principals of lines that could not be read from whom the proposed set takes ACLs.
+
+    Such are all of them where User:* loses one, and where no set is in force.
+    """
+    before = frozenset(asked.acls.bindings)
+    taken = {
+        each.entry.principal
+        for each in before.symmetric_difference(proposed)
+        # An ALLOW that goes, or a DENY that comes.
+        if (each.entry.permission_type is AclPermissionType.ALLOW) == (each in before)
+    }
+    is_anybody = not before or WILDCARD_PRINCIPAL in taken
+    return asked.unread.principals if is_anybody else asked.unread.principals & taken
 
 
 def changes_by(

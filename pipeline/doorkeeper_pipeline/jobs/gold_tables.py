@@ -97,6 +97,7 @@ class GoldTables:
             has_acls=bindings["valid_to"].null_count() > 0,
             logs=logs,
             now=self._started,
+            torn=unread.torn_days,
         )
         if empty_set:
             # As a listing is that failed: then nothing is known about grants.

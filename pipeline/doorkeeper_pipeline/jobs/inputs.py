@@ -246,6 +246,7 @@ class Inputs:
             "days": sorted(result.days),
             "unread_principals": sorted(result.unread.principals),
             "nameless": result.unread.nameless,
+            "damaged": result.damaged,
             "run_id": self._around.run_id,
         }
 

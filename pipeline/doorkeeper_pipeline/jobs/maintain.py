@@ -212,6 +212,7 @@ class _Maintenance:
             .then(pl.lit([], dtype=pl.List(pl.String)))
             .otherwise("unread_principals"),
             nameless=pl.when(is_old).then(0).otherwise("nameless"),
+            damaged=pl.when(is_old).then(0).otherwise("damaged"),
             first_ts=pl.when(is_old).then(None).otherwise(pl.col("first_ts").clip(since)),
             last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
         )

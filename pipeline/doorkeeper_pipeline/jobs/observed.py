@@ -231,9 +231,11 @@ def evidence_in(
     has_acls: bool,
     logs: tuple[BrokerLog, ...] | None = None,
     now: dt.datetime | None = None,
+    torn: frozenset[dt.date] = frozenset(),
 ) -> Evidence:
     """Return the evidence in a history; ``tables`` are those of ``BASIS``.
 
+    On the days ``torn`` a file breaks off: they are not covered.
     Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
     begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
     """
@@ -247,7 +249,7 @@ def evidence_in(
         allowed=found.allowed,
         first=begin.first,
         last=found.last,
-        days=begin.dates,
+        days=begin.dates - torn,
         refused_from=found.first if earlier else None,
         has_acls=has_acls,
         now=now,

@@ -78,6 +78,7 @@ class ReadResult:
     ignored: int = 0
     quarantined: int = 0
     missing: int = 0
+    damaged: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
     days: frozenset[str] = frozenset()
@@ -191,6 +192,7 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
         ignored=sum(result.ignored for result in results),
         quarantined=sum(result.quarantined for result in results),
         missing=sum(result.missing for result in results),
+        damaged=sum(result.damaged for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
         days=frozenset().union(*(result.days for result in results)),
@@ -290,8 +292,6 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))
     ).sort("minute")
     warnings = contents.check("lines", lines)
-    if parsed.damaged:
-        warnings["truncated compressed files: the rest of their lines is missing"] = 1
     if parsed.normalised:
         warnings[NORMALISED] = parsed.normalised
     if not lines.is_empty():
@@ -315,6 +315,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         ignored=parsed.ignored,
         quarantined=parsed.quarantined,
         missing=parsed.missing,
+        damaged=parsed.damaged,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         days=frozenset(lines["minute"].dt.strftime("%Y-%m-%d").unique()),

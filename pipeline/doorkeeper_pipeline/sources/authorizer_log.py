@@ -42,7 +42,6 @@ from doorkeeper_pipeline.sources.envelopes import PLAIN
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     QUARANTINE,
-    TEXT_MAX,
     TIME_MARK,
     Parsed,
     breakage,
@@ -50,6 +49,7 @@ from doorkeeper_pipeline.sources.parsed import (
     quarantine_frame,
     sum_decisions,
 )
+from doorkeeper_pipeline.sources.possible_principals import excerpt
 from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
 from doorkeeper_pipeline.sources.records import Records, records
@@ -446,7 +446,7 @@ def _quarantine(said: pl.LazyFrame) -> pl.DataFrame:
             "byte_offset",
             byte_length=pl.col("line").str.len_bytes().cast(pl.Int64),
             reason="reason",
-            text=pl.col("line").str.slice(0, TEXT_MAX),
+            text=pl.col("line").map_elements(excerpt, pl.String),
         )
         .select(list(QUARANTINE))
         .collect()

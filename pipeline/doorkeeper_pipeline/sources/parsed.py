@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-TEXT_MAX = 500
-"""Characters of a quarantined piece that are kept: enough to recognise it."""
+from doorkeeper_pipeline.sources.possible_principals import excerpt
 
 UTC_TIME = pl.Datetime("us", "UTC")
 TIME_MAX_US = 253370764799_999_999
@@ -70,7 +69,7 @@ def no_decisions() -> pl.DataFrame:
 
 def quarantine_frame(rows: Iterable[tuple[int, int, str, str]]) -> pl.DataFrame:
     """Return rows of (offset, length, reason, text) as a frame."""
-    cut = [(offset, length, reason, text[:TEXT_MAX]) for offset, length, reason, text in rows]
+    cut = [(offset, length, reason, excerpt(text)) for offset, length, reason, text in rows]
     return pl.DataFrame(cut, schema=QUARANTINE, orient="row")
 
 

@@ -15,16 +15,44 @@ import polars as pl
 from doorkeeper.acls.formats import logged_principals
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 
+TEXT_MAX = 500
+"""Characters of a quarantined piece that are kept where none behind them names a principal."""
+
 READINGS_MAX = 8
 """Ends of a principal that are tried in a line: a name may hold what follows it."""
 
+_LEFT_OUT = " ... "
 _BEGIN = "Principal = "
 _END = " is "
 _NEXT_RECORD = re.compile(r"\n\[?\d{4}-\d\d-\d\d")
 _CUT_LINE = re.compile(rf"\s*({logged_principals.PLAIN}.*?) is (?:Allowed|Denied) ", re.DOTALL)
-_OTHER_AUTHORIZER = re.compile(r"\bAuth request \w+ on .* by (\w+) (\S+)")
+_OTHER_AUTHORIZER = re.compile(r"\bAuth request \w+ on (?:(?!\bAuth request ).)* by (\w+) (\S+)")
 _FIELD = re.compile(r'"principal"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _USER = re.compile(r'"user"\s*:\s*\{[^{}]*?"name"\s*:\s*"((?:[^"\\]|\\.)*)"')
+# No mention is searched beyond the next one: the time must not grow with the square of a length.
+_MENTION = re.compile(rf"{_BEGIN}(?:(?:(?!{_BEGIN}).)*?{_END})?", re.DOTALL)
+_NAMING = (_MENTION, _OTHER_AUTHORIZER, _FIELD, _USER)
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a quarantined piece, and what behind it names a principal.
+
+    The text of which principals are taken is this one: of a name that is not kept, nobody knows.
+    """
+    if len(text) <= TEXT_MAX:
+        return text
+    cut = _CUT_LINE.match(text)
+    parts = [(0, max(TEXT_MAX, cut.end() if cut else 0))]
+    named = sorted(each.span() for pattern in _NAMING for each in pattern.finditer(text))
+    for start, end in named:
+        # A name may hold what looks like its end.
+        kept = max(end, min(start + TEXT_MAX, len(text)))
+        before, ended = parts[-1]
+        if start > ended:
+            parts.append((start, kept))
+        else:
+            parts[-1] = (before, max(ended, kept))
+    return _LEFT_OUT.join(text[start:end] for start, end in parts)
 
 
 def unread_in(quarantine: pl.DataFrame, principals: Iterable[str]) -> UnreadLines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from doorkeeper_pipeline.tables import delta
 if TYPE_CHECKING:
     from pathlib import Path
 
+LIMITS = ("--min-days", "0", "--min-agreement", "0")
 ACL = "- {{resourceType: TOPIC, name: {name}, principal: 'User:a', operation: READ}}\n"
 
 
@@ -46,7 +48,7 @@ def out(tmp_path: Path) -> Path:
     (tmp_path / "a.log").write_text(record("t1", "Allowed") * 3 + record("t2", "Denied"))
     current = acls(tmp_path / "current.yaml", "t1")
     status, output = called(
-        "run", "--log", tmp_path / "a.log", "--acls", current, "--tables", tmp_path / "out"
+        "run", "--log", tmp_path / "a.log", "--acls", current, "--tables", tmp_path / "out", *LIMITS
     )
     assert status == 0, output
     return tmp_path / "out"
@@ -71,7 +73,7 @@ def test_release_decides_whether_networks_match(tmp_path: Path) -> None:
     proposal = tmp_path / "new.yaml"
     proposal.write_text(current.read_text().replace("operation", "host: 10.0.0.0/8, operation"))
     out = tmp_path / "out"
-    read = called("run", "--log", tmp_path / "a.log", "--acls", current, "--tables", out)
+    read = called("run", "--log", tmp_path / "a.log", "--acls", current, "--tables", out, *LIMITS)
     assert read[0] == 0, read[1]
 
     asked = ("backtest", "--tables", out, "--proposal", proposal)
@@ -119,3 +121,44 @@ def test_log_of_denials_cannot_show_lost_access(out: Path, tmp_path: Path) -> No
     assert (same[0], NOTHING_ALLOWED in same[1]) == (4, True)
     assert (lost[0], NOTHING_ALLOWED in lost[1]) == (1, False)
     assert (told[0], NOTHING_ALLOWED in told[1]) == (0, False)
+
+
+def test_too_little_evidence_cannot_show_who_loses_access(tmp_path: Path) -> None:
+    log, out = tmp_path / "a.log", tmp_path / "out"
+    log.write_text(record("t1", "Allowed"))
+    current = acls(tmp_path / "current.yaml", "t1")
+    run = ("run", "--log", log, "--acls", current, "--tables", out)
+    asked = ("backtest", "--tables", out, "--proposal", current)
+    assert called(*run, *LIMITS, "--brokers", "3")[0] == 0
+
+    few_logs = called(*asked)
+
+    assert (few_logs[0], "found 1 log; required: one for each of 3 brokers" in few_logs[1]) == (
+        4, True,
+    )  # fmt: skip
+    assert called(*run, *LIMITS)[0] == 0
+    assert called(*asked)[0] == 0
+    assert called(*run)[0] == 0
+    assert "warning: not enough evidence: the history is 0 seconds long" in called(*asked)[1]
+    assert called(*asked)[0] == 4
+
+
+def test_unread_lines_of_those_who_lose_acls(tmp_path: Path) -> None:
+    """Others may have such lines: a proposal leaves their ACLs alone."""
+    log, out = tmp_path / "a.log", tmp_path / "out"
+    unread = record("t2", "Allowed").replace("User:a", "User:zed").replace("= Read", "= Readx")
+    log.write_text(record("t1", "Allowed") + unread)
+    current, without = acls(tmp_path / "current.yaml", "t1", "t2"), tmp_path / "without.yaml"
+    current.write_text(current.read_text() + ACL.format(name="t2").replace("User:a", "User:zed"))
+    without.write_text(current.read_text().replace(ACL.format(name="t2"), ""))
+    zed_lost = acls(tmp_path / "zed.yaml", "t1", "t2")
+    read = called("run", "--log", log, "--acls", current, "--tables", out, *LIMITS)
+    assert read[0] == 0, read[1]
+
+    status, text = called("backtest", "--tables", out, "--proposal", zed_lost)
+
+    assert "may belong to User:zed" in text
+    assert status == 4
+    assert called("backtest", "--tables", out, "--proposal", without)[0] == 0
+    as_json = called("backtest", "--tables", out, "--proposal", without, "--output", "json")
+    assert "User:zed" in "".join(json.loads(as_json[1][as_json[1].index("{") :])["risks"])

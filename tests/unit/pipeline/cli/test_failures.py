@@ -35,7 +35,7 @@ def out(tmp_path: Path) -> Path:
     """Return the tables of a history in which something was read."""
     (tmp_path / "a.log").write_text(LINE.format(user="\u4e2d\u6587", topic="t"), encoding="utf-8")
     (tmp_path / "nobody.yaml").write_text(NOBODY)
-    main_of("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out")
+    main_of("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out", "--min-days", "0")
     return tmp_path / "out"
 
 

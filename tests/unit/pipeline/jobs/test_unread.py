@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
-from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import UnreadLines, describe_unread, unread_in_files
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
@@ -114,6 +115,8 @@ def test_objects_in_json_messages(tmp_path: Path) -> None:
         SVC.replace(" is Allowed", " is a name is Permitted"),
         SVC.partition("Principal")[0]
         + "[ALLOW] Auth request Read on Topic:orders by User svc (io.aiven.kafka.auth.Acl)\n",
+        SVC.replace("User:svc", 600 * "n" + " Principal = User:svc").replace("= Read", "= READX"),
+        600 * "n" + SVC.partition("DEBUG")[2].replace("= Read", "= READX"),
         " User:svc is Allowed Operation = Read from host = 10.1.2.3 on resource = Topic:LIT\n",
     ],
 )
@@ -160,10 +163,57 @@ def test_proposals_exclude_principals_of_unread_lines(tmp_path: Path) -> None:
 
 def test_unread_lines_by_file() -> None:
     files: list[dict[str, object]] = [
-        {"clusters": [], "quarantined": 3, "nameless": 1, "unread_principals": ["User:a"]},
-        {"clusters": ["x"], "quarantined": 2, "nameless": None, "unread_principals": None},
-        {"clusters": ["y"], "quarantined": 9, "nameless": 9, "unread_principals": ["User:y"]},
+        {
+            "clusters": [],
+            "quarantined": 3,
+            "nameless": 1,
+            "unread_principals": ["User:a"],
+            "damaged": None,
+            "last_ts": None,
+        },
+        {
+            "clusters": ["x"],
+            "quarantined": 2,
+            "nameless": None,
+            "unread_principals": None,
+            "damaged": None,
+            "last_ts": None,
+        },
+        {
+            "clusters": ["y"],
+            "quarantined": 9,
+            "nameless": 9,
+            "unread_principals": ["User:y"],
+            "damaged": None,
+            "last_ts": None,
+        },
     ]
 
     assert unread_in_files(files, "x") == UnreadLines(frozenset({"User:a"}), 3)
     assert list(describe_unread(UnreadLines())) == []
+
+
+def test_truncated_files_cover_no_day_in_any_run(tmp_path: Path) -> None:
+    """Their last days are not covered; later runs, and propose, say so again."""
+    Month(tmp_path, "")
+    log = tmp_path / "a.log"
+    lines = log.read_text().splitlines(keepends=True)
+    for day in range(DAYS):
+        packed = gzip.compress("".join(lines[day * USUAL : (day + 1) * USUAL]).encode())
+        packed = packed[:-9] if day < 2 else packed
+        (tmp_path / f"a.log.2026-11-{day + 1:02}.gz").write_bytes(packed)
+    log.unlink()
+    month = Output(tmp_path / "out", str(tmp_path / "a.log*"))
+    limits = DEFAULT_THRESHOLDS._replace(days=0, agreement=0, start_days=0)
+
+    for _ in range(2):
+        summary = month.run(acls=(str(tmp_path / "acls.csv"),), thresholds=limits)
+        told = [each for each in summary.run["warnings"] if "2 truncated compressed files" in each]
+        assert told[0].endswith("not covered: 2026-11-01, 2026-11-02")
+        (lacking,) = summary.evidence.lacking
+        assert lacking.startswith("50% of the days have allowed decisions")
+    usual = ["--tables", str(tmp_path / "out"), "--engine", "local", "--quiet"]
+    refused = CliRunner().invoke(pipeline, ["propose", *usual])
+    assert "on 2 of 4 days" in str(refused.exception)
+    lowered = CliRunner().invoke(pipeline, ["propose", *usual, "--min-coverage", "0"])
+    assert "2 truncated compressed files" in lowered.output
