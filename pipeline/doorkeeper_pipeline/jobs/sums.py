@@ -38,6 +38,7 @@ from doorkeeper_pipeline.engines.contract import Engine, Task
 from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.jobs.asking import DISTINCT, Part, distinct
 from doorkeeper_pipeline.jobs.belonging import Cluster
+from doorkeeper_pipeline.jobs.forgotten import MARK
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, DataFile, Tables, write_part
 
@@ -156,7 +157,7 @@ def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
     """
     decisions = digest_of(cluster.files_of(tables.parts("decisions")))
     runs = cluster.own(tables.read("runs"))
-    kept = runs.filter(pl.col("command") == "run")["digests"].drop_nulls().to_list()
+    kept = runs.filter(pl.col("digests") != MARK)["digests"].to_list()
     if not kept or json.loads(kept[-1]).get(TABLE) != decisions:
         return ()
     return _parts_of(tables, tables.parts(TABLE, _folder_of(cluster)))
