@@ -237,9 +237,10 @@ class RemoteCluster:
         # Each time: whatever has this address now must be the cluster that was read.
         await self.brokers()
         adds, bindings = batch
-        results = zip(bindings, await self._change(adds, bindings), strict=True)
         if self._config.rate:
+            # Before the request: one without an answer may have been carried out.
             self._next_s = self._clock() + len(bindings) / self._config.rate
+        results = zip(bindings, await self._change(adds, bindings), strict=True)
         errors = {binding: error for binding, error in results if error is not None}
         # An answer for want of time is none: the next reading shows what was done.
         if late := [str(error) for error in errors.values() if error.code in RETRIABLE]:

@@ -64,3 +64,28 @@ async def test_change_rate_is_limited(
         assert sum(clock.pauses_s) == pytest.approx(sum(pauses_s) + 5 / rate)
     await remote.close()
     assert set(kafka.acls()) == set(BINDINGS[5:])
+
+
+async def test_request_without_an_answer_counts_for_the_rate(
+    kafka: DoorkeeperServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = ClusterConfig(
+        "a", kafka.bootstrap_servers, {}, SelectorUnion((EVERYTHING,)), rate=10, batch=10
+    )
+    clock = LoopClock(0.0)
+    remote = RemoteCluster(config, set())
+    remote._clock = clock
+    monkeypatch.setattr(remote_module, "asyncio", SimpleNamespace(sleep=clock.sleep))
+
+    async def lost(*_: object) -> list[None]:
+        raise OSError("the connection was lost")
+
+    monkeypatch.setattr(remote, "_change", lost)
+    planned = [*stages(BINDINGS[5:], ())]
+    (batch, *_) = remote.batches(planned)
+    with pytest.raises(OSError, match="lost"):
+        await remote.send(batch, planned)
+    await remote.wait_for_rate(lambda: False)
+
+    assert sum(clock.pauses_s) == pytest.approx(1.0)
+    await remote.close()
