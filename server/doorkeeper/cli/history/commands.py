@@ -6,7 +6,7 @@ Nothing is changed, and servers may be running: the store is read beside them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -67,10 +67,14 @@ history_argument = click.argument(
 )
 
 
-def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
+def read_history(
+    store: Address,
+    work: Callable[[Portable], Awaitable[Result]],
+    overrides: Sequence[str] = (),
+) -> Result:
 
     async def read() -> Result:
-        async with open_history(store) as portable:
+        async with open_history(store, overrides) as portable:
             return await work(portable)
 
     with progress(f"reading {store}"):

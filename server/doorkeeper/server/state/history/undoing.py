@@ -16,7 +16,7 @@ from doorkeeper.server.state.storage.portable import Portable
 
 
 class Undo(Struct, frozen=True):
-    """The ACLs that a range of revisions added and removed, after all of them.
+    """The ACLs that a range of revisions added and removed, and that no later one changed.
 
     ``other_kinds`` are the kinds besides ACLs that the range changed: they stay as they are.
     ``overlaps`` are later revisions that changed ACLs of the same patterns and principals.
@@ -28,10 +28,7 @@ class Undo(Struct, frozen=True):
     overlaps: tuple[Revision, ...]
 
     def plan(self, present: Iterable[AclBinding]) -> Plan:
-        """Return the plan that takes the range back, for the present ACLs.
-
-        ACLs that later changes have already removed or added again are left out.
-        """
+        """Return the plan that takes the range back, for the present ACLs."""
         there = set(present)
         removed = sorted(self.added & there)
         added = sorted(self.removed - there)
@@ -58,12 +55,16 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
         before.setdefault(binding, deleted)
         after[binding] = not deleted
     touched = {_subject(binding) for binding in before}
+    # Whoever changed an ACL since did not ask for its state before the range.
+    later = revisions[len(inside) :]
+    for binding, _ in _acl_changes(later):
+        after.pop(binding, None)
     others = {row.kind for revision in inside for row in revision.rows if row.kind != ACL.name}
     return Undo(
         frozenset(binding for binding, exists in after.items() if exists and not before[binding]),
         frozenset(binding for binding, exists in after.items() if not exists and before[binding]),
         tuple(sorted(others)),
-        changes_of(revisions[len(inside) :], lambda binding: _subject(binding) in touched),
+        changes_of(later, lambda binding: _subject(binding) in touched),
     )
 
 
