@@ -71,6 +71,20 @@ async def test_database_with_other_encoding_is_rejected(postgres_server: Postgre
 
 
 @pytest.mark.interop
+@pytest.mark.parametrize("new", [False, True])
+async def test_store_is_created_in_an_empty_database_only(database: Database, *, new: bool) -> None:
+    settings = settings_at(parse_address(database.url()))
+
+    await create(settings, new=new, now_ms=lambda: NOW_MS)
+    created, findings = await check(place_of(settings))
+    with pytest.raises(StorageError, match="the database has a store; expected: an empty database"):
+        await create(settings, new=new, now_ms=lambda: NOW_MS)
+
+    assert (created.revision, findings) == (0, [])
+    assert (await check(place_of(settings)))[0].store_id == created.store_id
+
+
+@pytest.mark.interop
 async def test_copy_to_postgresql_and_back(database: Database, tmp_path: Path) -> None:
     """ACLs and their log go to PostgreSQL and come back the same."""
     source, target = tmp_path / "source", tmp_path / "target"
