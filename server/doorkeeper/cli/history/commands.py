@@ -44,6 +44,8 @@ from doorkeeper.server.state.storage.portable import Portable
 Result = TypeVar("Result")
 
 LIMIT: Final = 100
+REVISION_MAX: Final = (1 << 63) - 1
+"""What a store can number."""
 
 ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
   backup:acls.backup         a backup of an embedded store
@@ -183,7 +185,7 @@ Examples:
 """,
 )
 @history_argument
-@click.argument("revision", type=click.IntRange(1))
+@click.argument("revision", type=click.IntRange(1, REVISION_MAX))
 @json_output(RevisionRecord)
 def show_revision(store: Address, revision: int, output: str) -> None:
     """Show the changes of REVISION."""
