@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.filters import known_bindings
-from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
@@ -46,7 +45,7 @@ class ClusterRepository(AclRepository):
     async def read(self) -> AclContents:
         """Return the ACLs that the cluster describes."""
         async with self.change() as session:
-            acls = await session.find([ANY_BINDING])
+            acls, doubtful = await session.listing()
             networks = await session.matches_networks()
             cluster_id = await session.cluster_id()
         bindings = known_bindings(acls)
@@ -55,6 +54,7 @@ class ClusterRepository(AclRepository):
         return AclContents(
             bindings,
             unknown=len(acls) - len(bindings),
+            doubtful=doubtful,
             networks=networks,
             cluster_id=cluster_id or None,
             login=None if identity.doubt else identity.principal,
