@@ -141,7 +141,7 @@ def _files_at(address: Address) -> Iterator[str]:
     if address.is_stdin or not path.is_dir():
         yield address.target
         return
-    files = sorted(_files_in(path, set()))
+    files = sorted(files_in(path))
     if not files:
         raise RepositoryError(
             f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for an empty set"
@@ -150,12 +150,17 @@ def _files_at(address: Address) -> Iterator[str]:
     yield from map(str, files)
 
 
-def _files_in(folder: Path, seen: set[Path]) -> Iterator[Path]:
-    """Yield the files in a folder and those within it; each folder once, because links may loop.
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield the files that are read in a folder and those within it.
 
     Raises:
         RepositoryError: a folder cannot be read: without its ACLs, a plan would remove them.
     """
+    return _files_in(folder, set())
+
+
+def _files_in(folder: Path, seen: set[Path]) -> Iterator[Path]:
+    # Each folder once, because links may loop.
     if (real := folder.resolve()) in seen:
         return
     seen.add(real)
