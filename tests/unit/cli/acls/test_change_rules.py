@@ -447,3 +447,13 @@ def test_few_brokers_are_asked(cluster: Cluster) -> None:
     found = cluster.run("plan", cluster.file(OPS), "--whole")
 
     assert (found.exit_code, "may lag" in found.stderr) == (0, False)
+
+
+def test_plan_in_another_encoding_says_how_to_convert_it(cluster: Cluster, tmp_path: Path) -> None:
+    """As PowerShell writes a redirected output."""
+    plan = tmp_path / "a.plan"
+    plan.write_text("{}", "utf-16")
+
+    found = cluster.run("apply", str(plan), "--plan", "--yes")
+
+    assert found.stderr.endswith("found UTF-16; expected: UTF-8 (convert it with iconv)\n")
