@@ -183,15 +183,15 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
         remove_identity_file(*location)
         _open(location, now_ms)  # writes the file
         accept_rows(location.path)
-    else:
-        from doorkeeper.server.state.postgres import digest
-        from doorkeeper.server.state.postgres.connecting import connection_to
-
-        async with connection_to(location) as connection:
-            await digest.write_anew(connection)
     async with open_for_reading(location, alone=False) as store:
         header = await store.header()
     expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)
     if not isinstance(location, DataFolder):
+        from doorkeeper.server.state.postgres import digest
+        from doorkeeper.server.state.postgres.connecting import connection_to
+
+        # The rows last: a node that could not write its file has accepted nothing.
         replace_identity_file(identity_file, expected)
+        async with connection_to(location) as connection:
+            await digest.write_anew(connection)
     return expected
