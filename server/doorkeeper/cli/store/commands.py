@@ -336,14 +336,17 @@ def _difference(data_dir: Path, source: Path) -> RestoredRows | None:
     if not path.exists() or not source.exists():
         return None
     try:
-        present, restored = (
-            frozenset(row.binding for row in read_acls(side).bindings) for side in (path, source)
-        )
+        stored, backed_up = read_acls(path), read_acls(source)
         now, then = read_items(path), read_items(source)
     except StorageError as error:
         say(f"warning: cannot determine what changes: {error}")
         return None
+    present, restored = (
+        frozenset(row.binding for row in rows.bindings) for rows in (stored, backed_up)
+    )
+    ids = stored.cluster_id, backed_up.cluster_id
     others = [
+        *([] if ids[0] == ids[1] else [f"- cluster id {ids[0]}", f"+ cluster id {ids[1]}"]),
         *(
             RowChange(*key, then[key][0], deleted=False).text()
             for key in sorted(then)

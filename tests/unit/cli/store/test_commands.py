@@ -72,6 +72,18 @@ async def test_restore_asks_before_users_and_rules_come_back(tmp_path: Path) -> 
     assert json.loads(found.stdout)["others"] == lines
 
 
+async def test_restore_asks_before_another_cluster_takes_the_place(tmp_path: Path) -> None:
+    for name in ("data", "other"):
+        await fill(tmp_path / name, adding(1))
+    run("store", "backup", f"store:{tmp_path}/other", tmp_path / "copy")
+
+    asked = run("store", "restore", f"store:{tmp_path}/data", tmp_path / "copy")
+
+    assert asked.exit_code == 1
+    assert "- cluster id " in asked.stdout
+    assert "+ cluster id " in asked.stdout
+
+
 async def test_backup_does_not_overwrite_by_default(tmp_path: Path) -> None:
     await fill(tmp_path / "data", adding(1))
     (tmp_path / "copy").write_text("precious")
