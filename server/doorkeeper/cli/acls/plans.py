@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
-from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.plan import Plan, PlanError
@@ -223,21 +222,20 @@ def apply_plan(
         async with repository.change(create=True) as session:
             await _require_cluster_of(session, repository, cluster_id)
             with progress(f"reading {repository.address}"):
-                present, doubtful = await session.listing()
-            known = known_bindings(present)
-            contents = AclContents(known, unknown=len(present) - len(known), doubtful=doubtful)
+                contents = (await session.listing()).contents()
             report_unknown(contents)
             entities = await planner.plan(session)
             plan = _new_plan(make_plan, contents, entities, shows=shows)
             if not plan and not entities:
                 return plan, entities, None
-            verdict = await _verdict_in(session, known, plan, entities, acceptance)
+            verdict = await _verdict_in(session, contents.bindings, plan, entities, acceptance)
             verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
             if asks:
                 require_yes("Apply this plan?")
-            work = _Work(plan, entities, set(known).difference(plan.added), verdict.rules)
+            there = set(contents.bindings).difference(plan.added)
+            work = _Work(plan, entities, there, verdict.rules)
             with progress("applying") as shown:
                 progress_.start(plan, entities, shown)
                 return plan, entities, await _apply_all(work, session, passwords, progress_)
