@@ -91,6 +91,22 @@ class SelectorUnion(NamedTuple):
 
     selectors: tuple[Selector, ...]
 
+    @classmethod
+    def of(cls, selectors: Iterable[Selector]) -> SelectorUnion:
+        """Return the union of selectors, in few: each team of a thousand may own a prefix."""
+        merged: dict[object, Selector] = {}
+        for one in selectors:
+            # What differs in prefixes alone, or without prefixes in principals alone, is one.
+            same = one.principals if one.prefixes else not one.principals
+            key = bool(one.prefixes), same, one.resource_types
+            other = merged.get(key, one)
+            merged[key] = Selector(
+                prefixes=tuple(dict.fromkeys((*other.prefixes, *one.prefixes))),
+                principals=other.principals | one.principals,
+                resource_types=one.resource_types,
+            )
+        return cls(tuple(merged.values()))
+
     def selects(self, binding: AclBinding) -> bool:
         return any(selector.selects(binding) for selector in self.selectors)
 

@@ -113,7 +113,7 @@ async def open_backup(address: Address) -> AsyncIterator[Portable]:
 
 
 @asynccontextmanager
-async def open_history(address: Address) -> AsyncIterator[Portable]:
+async def open_history(address: Address, overrides: Sequence[str] = ()) -> AsyncIterator[Portable]:
     """Open the store or the backup at an address for reading; servers may be using it.
 
     Raises:
@@ -124,7 +124,7 @@ async def open_history(address: Address) -> AsyncIterator[Portable]:
         async with open_backup(address) as backup:
             yield backup
         return
-    location = place_of(settings_at(address))
+    location = place_of(settings_at(address, overrides))
     async with open_for_reading(location, alone=False) as store:
         yield store
 

@@ -22,7 +22,7 @@ from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.readings import Reading, read_anew
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.files import SUFFIXES
+from doorkeeper.cli.repositories.files import files_in
 from doorkeeper.server.runtime.reloaded_files import Stamp, stamp_of
 
 QUICK_S: Final = 0.3
@@ -170,14 +170,17 @@ class Sets:
 
 def _version_of(address: Address) -> Version:
     """Return what changes with the files of a set; nothing where no file tells."""
-    return tuple((path, stamp_of(path)) for path in _files_of(address))
+    # A fault is told by whoever reads the set.
+    with suppress(RepositoryError):
+        return tuple((path, stamp_of(path)) for path in _files_of(address))
+    return ()
 
 
 def _files_of(address: Address) -> list[Path]:
     path = Path(address.target)
     match address.kind:
         case AddressKind.FILE if path.is_dir():
-            return sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES)
+            return list(files_in(path))
         case AddressKind.FILE | AddressKind.BACKUP:
             return [path]
         case AddressKind.STORE:

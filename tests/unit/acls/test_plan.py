@@ -8,15 +8,19 @@ from hypothesis import strategies as st
 
 from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.plan import (
+    EVERYTHING,
     Plan,
     PlanError,
     Selector,
+    SelectorUnion,
     plan,
     plan_additions,
     with_topic_prefix,
 )
+from doorkeeper.cli.acls.ownership import ownership_of
 from testkit import acl_worlds
 from testkit.acl import PREFIXED, READ, allow, cluster, group, topic
+from testkit.counted import counted_calls
 
 A, B, C = (
     allow("a", READ, topic("team-a.orders")),
@@ -105,21 +109,54 @@ _SELECTORS = st.builds(
 )
 
 
+_SELECTED = [
+    allow(name, READ, pattern)
+    for name in ("a", "b", "c")
+    for pattern in (
+        cluster(CLUSTER_NAME),
+        topic("kafka-cluster"),
+        topic("t"),
+        topic("*"),
+        topic("x"),
+    )
+]
+
+
 @given(_SELECTORS, _SELECTORS)
 def test_overlap_selects_what_both_select(left: Selector, right: Selector) -> None:
     both = left.overlap(right)
 
-    for name in ("a", "b", "c"):
-        for pattern in (
-            cluster(CLUSTER_NAME),
-            topic("kafka-cluster"),
-            topic("t"),
-            topic("*"),
-            topic("x"),
-        ):
-            binding = allow(name, READ, pattern)
-            is_in_both = left.selects(binding) and right.selects(binding)
-            assert (both is not None and both.selects(binding)) is is_in_both
+    for binding in _SELECTED:
+        is_in_both = left.selects(binding) and right.selects(binding)
+        assert (both is not None and both.selects(binding)) is is_in_both
+
+
+@given(st.lists(_SELECTORS, max_size=6))
+def test_union_selects_what_one_selects(selectors: list[Selector]) -> None:
+    union = SelectorUnion.of(selectors)
+
+    for binding in _SELECTED:
+        assert union.selects(binding) is any(one.selects(binding) for one in selectors)
+
+
+def test_owners_of_many_prefixes_are_not_asked_one_by_one() -> None:
+    """With 1,000 teams and 100,000 ACLs a plan took minutes."""
+    declared = [
+        part
+        for number in range(200)
+        for part in (
+            Selector(prefixes=(f"team-{number}.",)),
+            Selector(principals=frozenset({f"User:{number}"})),
+        )
+    ]
+    acls = [allow("a", READ, topic(f"team-{number}.t")) for number in range(200)]
+    owned = ownership_of(EVERYTHING, declared, whole=False)
+
+    with counted_calls() as calls:
+        found = owned.plan(acls, acls)
+
+    assert found.unchanged == 200
+    assert calls.count < 20_000
 
 
 def test_topic_prefix_of_mirrored_cluster() -> None:

@@ -126,10 +126,12 @@ def plan_entities(
         for key, entity in there.items()
         if key not in goal and desired.owns(entity.owner_name)
     ]
-    staying = (
-        () if delete_topics else [entity for entity in surplus if isinstance(entity, TopicEntity)]
-    )
-    changes += [EntityChange(entity, None) for entity in surplus if entity not in staying]
+    staying = []
+    for entity in surplus:
+        if isinstance(entity, TopicEntity) and not delete_topics:
+            staying.append(entity)
+        else:
+            changes.append(EntityChange(entity, None))
     return EntityPlan(
         tuple(sorted(changes, key=_order)), unchanged, tuple(sorted(staying)), tuple(foreign)
     )

@@ -7,6 +7,7 @@ be lost, and applying the rest would remove its bindings.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from doorkeeper.acls.formats.names import FormatError
@@ -28,8 +29,7 @@ def document_of(text: str) -> object:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise FormatError(f"duplicate key {twice!r} in an object")
     return members
 

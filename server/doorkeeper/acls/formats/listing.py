@@ -36,7 +36,7 @@ _RESOURCE = re.compile(
     r" patternType=(\w+)\)|(\w+):(?:(LITERAL|PREFIXED):)?(.*))`:\s*(.*)"
 )
 _ENTRY = re.compile(
-    r"\s*(?:\(principal=(.*), host=([^,]*), operation=(\w+), permissionType=(\w+)\)"
+    r"\s*(?:\(principal=(.*), host=(.*), operation=(\w+), permissionType=(\w+)\)"
     r"|(.*) has (\w+) permission for operations: (\w+) from hosts: (\S+))\s*"
 )
 _LINES = re.compile(r"[^\r\n]*(?:\n\t\([^\r\n]*\))+")
@@ -76,7 +76,14 @@ def write(bindings: Iterable[AclBinding]) -> str:
     """Return bindings as the tool of 4.3.1 prints them; those of a resource must be adjacent."""
     parts = []
     for resource, of_one in groupby(bindings, key=lambda binding: binding.pattern):
-        entries = "\n".join(f"\t{entry_text(binding.entry)}" for binding in of_one)
+        acl_entries = [binding.entry for binding in of_one]
+        for entry in acl_entries:
+            # Read as a part of the principal.
+            if ", host=" in entry.host:
+                raise FormatError(
+                    f"{entry.host!r}: the kafka-acls.sh format cannot represent this host"
+                )
+        entries = "\n".join(f"\t{entry_text(entry)}" for entry in acl_entries)
         if not _LINES.fullmatch(f"{resource.name}\n{entries}"):
             raise FormatError(
                 f"{resource.name!r}: the kafka-acls.sh format cannot represent line breaks"

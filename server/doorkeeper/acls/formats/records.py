@@ -249,7 +249,7 @@ def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding
     words: dict[str, Any] = DEFAULTS | {
         word: fields[word] for word in fields if word != "operation"
     }
-    for operation in operations if isinstance(operations, list) else [operations]:
+    for operation in operations if isinstance(operations, list) and operations else [operations]:
         for word, value in (*words.items(), ("operation", operation)):
             if not isinstance(value, str):
                 raise wrong(value, "a string", word)

@@ -152,7 +152,7 @@ def rows_of_grant(
         )
     role = roles[name]
     check_words(value, (*GRANT_WORDS, *role.parameters))
-    missing = [word for word in ("principal", *role.required) if word not in value]
+    missing = [word for word in ("principal", *role.required) if value.get(word) is None]
     if missing:
         raise FormatError(f"missing: {', '.join(missing)}; {name} requires it")
 
@@ -179,7 +179,8 @@ def rows_of_grant(
 def _values(
     word: str, value: object, pattern_type: object, text_of: Callable[[str], str]
 ) -> Iterator[ParameterValue]:
-    for entry in value if isinstance(value, list) else [value]:
+    # An empty list would make no ACL, and an owner would lose those that it has.
+    for entry in value if isinstance(value, list) and value else [value]:
         name, how = entry, pattern_type
         if isinstance(entry, dict) and pattern_type:
             check_words(entry, ("name", "patternType"), (word,), f"{word}: ")

@@ -376,9 +376,16 @@ def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents
 
 
 def report_unknown(contents: AclContents) -> None:
-    """Say on stderr how many ACLs were left out because their codes are unknown here."""
+    """Say on stderr how many ACLs are unknown here and left out, and how many are in doubt."""
     if contents.unknown:
         say(unknown_note(contents.unknown))
+    if contents.doubtful:
+        say(f"note: {doubt_note(len(contents.doubtful))}")
+
+
+def doubt_note(count: int) -> str:
+    """Return a sentence on ACLs that only some brokers list."""
+    return f"some brokers list {count} ACLs that others do not; a broker may lag"
 
 
 def unknown_note(count: int) -> str:

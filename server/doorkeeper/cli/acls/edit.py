@@ -279,7 +279,7 @@ def remove(
 
     async def remove_matching() -> None:
         async with location.repository().change() as session:
-            bindings = await session.find([ANY_BINDING])
+            bindings, _ = await session.listing()
             present = frozenset(known_bindings(bindings))
             chosen = matching(bindings, filters)
             removed = tuple(binding for binding in chosen if binding in present)

@@ -140,5 +140,5 @@ def ownership_of(
     if whole:
         return Ownership(EVERYTHING)
     if declared:
-        return Ownership(SelectorUnion(tuple(declared)), is_partial=True)
+        return Ownership(SelectorUnion.of(declared), is_partial=True)
     return Ownership(None)

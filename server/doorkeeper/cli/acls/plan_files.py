@@ -31,6 +31,7 @@ from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.entities import take_plan
 from doorkeeper.cli.acls.plans import Side, examined, record
 from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.files import read_text
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
@@ -155,12 +156,9 @@ def load_plan(source: Address, address: str | None) -> SavedPlan:
     """Return the plan in a file if it was made for this address; None accepts any."""
     name = str(source)
     try:
-        text = sys.stdin.read() if source.is_stdin else Path(name).read_text("utf-8")
-        saved = plan_of(text)
-    except (FormatError, UnicodeDecodeError) as error:
+        saved = plan_of(sys.stdin.read() if source.is_stdin else read_text(Path(name)))
+    except FormatError as error:
         fail([f"{name}: {error}"])
-    except OSError as error:
-        fail([f"{name}: {error.strerror}"])
     # A plan that was written by hand may have no address; it fits any.
     if None not in (saved.address, address) and saved.address != address:
         raise click.UsageError(

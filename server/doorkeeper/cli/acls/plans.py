@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
-from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
-from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan, PlanError
 from doorkeeper.acls.plan_application import Rules, apply
 from doorkeeper.acls.validation import check_binding
@@ -216,7 +214,7 @@ def apply_plan(
             _require_cluster(repository, cluster_id, contents.cluster_id)
             report_unknown(contents)
             entities = await planner.plan_at(repository)
-            plan = _new_plan(make_plan, contents.bindings, entities, shows=shows)
+            plan = _new_plan(make_plan, contents, entities, shows=shows)
             (await verdict_of(repository, contents, plan, entities, acceptance)).require()
             return plan, entities, None
         # The session stays open during the question: in an embedded store no server starts
@@ -224,20 +222,20 @@ def apply_plan(
         async with repository.change(create=True) as session:
             await _require_cluster_of(session, repository, cluster_id)
             with progress(f"reading {repository.address}"):
-                present = await session.find([ANY_BINDING])
-            known = known_bindings(present)
-            report_unknown(AclContents(known, unknown=len(present) - len(known)))
+                contents = (await session.listing()).contents()
+            report_unknown(contents)
             entities = await planner.plan(session)
-            plan = _new_plan(make_plan, known, entities, shows=shows)
+            plan = _new_plan(make_plan, contents, entities, shows=shows)
             if not plan and not entities:
                 return plan, entities, None
-            verdict = await _verdict_in(session, known, plan, entities, acceptance)
+            verdict = await _verdict_in(session, contents.bindings, plan, entities, acceptance)
             verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
             if asks:
                 require_yes("Apply this plan?")
-            work = _Work(plan, entities, known, verdict.rules)
+            there = set(contents.bindings).difference(plan.added)
+            work = _Work(plan, entities, there, verdict.rules)
             with progress("applying") as shown:
                 progress_.start(plan, entities, shown)
                 return plan, entities, await _apply_all(work, session, passwords, progress_)
@@ -345,11 +343,11 @@ def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) ->
 
 
 class _Work(Struct, frozen=True):
-    """A plan, the ACLs that it was made for, and the rules for its changes."""
+    """A plan, the ACLs that are there before it, and the rules for its changes."""
 
     plan: Plan
     entities: EntityPlan
-    present: Sequence[AclBinding]
+    present: set[AclBinding]
     rules: Rules
 
 
@@ -406,12 +404,13 @@ async def verdict_of(
 
 async def _verdict_in(
     session: ClusterSession,
-    present: Sequence[AclBinding],
+    bindings: Sequence[AclBinding],
     plan: Plan,
     entities: EntityPlan,
     acceptance: Acceptance,
 ) -> Verdict:
-    cluster = await session.live_cluster(frozenset(present), plan) if plan else LiveCluster()
+    present = frozenset(bindings).difference(plan.added)
+    cluster = await session.live_cluster(present, plan) if plan else LiveCluster()
     scram = await session.own_credential() if entities.removals else None
     say_host_notes(plan, networks=cluster.matches_networks)
     return judge(acceptance, cluster, present, plan, entities, scram)
@@ -419,15 +418,15 @@ async def _verdict_in(
 
 def _new_plan(
     make_plan: Callable[[list[AclBinding]], Plan],
-    present: list[AclBinding],
+    contents: AclContents,
     entities: EntityPlan,
     *,
     shows: bool,
 ) -> Plan:
-    plan = make_plan(present)
+    plan = contents.plan(make_plan)
     if shows:
         show_plan(plan, entities)
-    say_staying(entities, (*set(present).difference(plan.removed), *plan.added))
+    say_staying(entities, (*set(contents.bindings).difference(plan.removed), *plan.added))
     return plan
 
 

@@ -43,6 +43,7 @@ from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
     at_option,
+    doubt_note,
     location_options,
     take_location,
     unknown_note,
@@ -198,6 +199,8 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
         )
     elif contents.unknown:
         note = unknown_note(contents.unknown)
+    elif contents.doubtful:
+        note = doubt_note(len(contents.doubtful))
     networks = contents.networks is not False
     if release is not None:
         networks = has_networks(LEVELS[release])

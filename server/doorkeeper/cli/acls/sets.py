@@ -286,7 +286,7 @@ def plan(
         owned = ownership_of(selector, goal.owned, whole=whole)
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
-        changes = owned.plan(present.bindings, goal.bindings)
+        changes = present.plan(partial(owned.plan, desired=goal.bindings))
         entities = asyncio.run(planner.plan_at(location.repository()))
     except PlanError as error:
         fail_without_plan(error)

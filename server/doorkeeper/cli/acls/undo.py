@@ -12,6 +12,7 @@ from doorkeeper.acls.live_changes import Rule
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
+    Location,
     location_options,
     past_moment,
     refuse_file,
@@ -25,7 +26,6 @@ from doorkeeper.cli.history.commands import history_address, line_of, read_histo
 from doorkeeper.cli.interrupts import require_no_question
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.repositories.addresses import Address
-from doorkeeper.cli.repositories.repository import AclRepository
 from doorkeeper.cli.terminal import say, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -83,8 +83,8 @@ def _history_of(target: Address) -> Address:
     cls=Command,
     epilog=f"""
 The plan removes the ACLs that the revisions added, and adds those that they removed. ACLs that
-later changes have already removed or added again are left out; later changes of the same patterns
-and principals are listed. Other kinds of changes (topics, users, ...) are listed but not undone.
+later changes removed or added too are left out; later changes of the same patterns and principals
+are listed. Other kinds of changes (topics, users, ...) are listed but not undone.
 The plan is applied by CreateAcls and DeleteAcls, with the usual authorization, and is a change of
 its own in the history.
 
@@ -126,15 +126,11 @@ def undo(
     named = _take_revisions(revisions, since, options)
     location = take_location(options)
     refuse_file(location.address)
-    history = history or _history_of(location.address)
-
-    repository = location.repository()
-    cluster_id = ""
-    if location.address.is_live:
-        cluster_id = asyncio.run(_cluster_id(repository))
+    source = history or _history_of(location.address)
+    cluster_id = "" if history is None else _cluster_of(location)
 
     async def read(store: Portable) -> Undo | None:
-        own = (await store.header()).cluster_id if cluster_id else ""
+        own = await _id_of(store) if cluster_id else ""
         if own != cluster_id:
             raise StorageError(
                 f"{store.name} is the store of cluster {own}, but {location.address} is cluster"
@@ -143,7 +139,7 @@ def undo(
         first, last = named or await _since(store, since)
         return await read_undo(store, first, last) if first <= last else None
 
-    changes = read_history(history, read)
+    changes = read_history(source, read, location.overrides if history is None else ())
     if changes is None:
         say(f"nothing to undo: no change since {since}")
         if output == "json":
@@ -154,7 +150,7 @@ def undo(
     for revision in changes.overlaps:
         say(f"note: a later change overlaps: {line_of(revision)}")
     apply_plan(
-        repository,
+        location.repository(),
         changes.plan,
         Acceptance(accepted),
         dry_run=dry_run,
@@ -163,9 +159,20 @@ def undo(
     )
 
 
-async def _cluster_id(repository: AclRepository) -> str:
-    async with repository.change() as session:
-        return await session.cluster_id()
+def _cluster_of(location: Location) -> str:
+    """Return the id of the cluster at a location; empty if it does not tell."""
+    if location.address.is_store:
+        return read_history(location.address, _id_of, location.overrides)
+
+    async def ask() -> str:
+        async with location.repository().change() as session:
+            return await session.cluster_id()
+
+    return asyncio.run(ask())
+
+
+async def _id_of(store: Portable) -> str:
+    return (await store.header()).cluster_id
 
 
 async def _since(store: Portable, moment: Moment | None) -> tuple[int, int]:

@@ -6,7 +6,7 @@ Nothing is changed, and servers may be running: the store is read beside them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -44,6 +44,8 @@ from doorkeeper.server.state.storage.portable import Portable
 Result = TypeVar("Result")
 
 LIMIT: Final = 100
+REVISION_MAX: Final = (1 << 63) - 1
+"""What a store can number."""
 
 ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
   backup:acls.backup         a backup of an embedded store
@@ -67,10 +69,14 @@ history_argument = click.argument(
 )
 
 
-def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
+def read_history(
+    store: Address,
+    work: Callable[[Portable], Awaitable[Result]],
+    overrides: Sequence[str] = (),
+) -> Result:
 
     async def read() -> Result:
-        async with open_history(store) as portable:
+        async with open_history(store, overrides) as portable:
             return await work(portable)
 
     with progress(f"reading {store}"):
@@ -179,7 +185,7 @@ Examples:
 """,
 )
 @history_argument
-@click.argument("revision", type=click.IntRange(1))
+@click.argument("revision", type=click.IntRange(1, REVISION_MAX))
 @json_output(RevisionRecord)
 def show_revision(store: Address, revision: int, output: str) -> None:
     """Show the changes of REVISION."""

@@ -18,7 +18,8 @@ class Backup(TypedDict):
 class Restore(TypedDict):
     """A restored store: previous is the kept database, comesBack and goes the changed ACLs.
 
-    They are null if they could not be compared.
+    others are lines on other changed rows, such as users. They are null if they could not be
+    compared.
     """
 
     store: str
@@ -26,6 +27,7 @@ class Restore(TypedDict):
     previous: str | None
     comesBack: list[AclRecord] | None
     goes: list[AclRecord] | None
+    others: list[str] | None
 
 
 class CreatedStore(TypedDict):

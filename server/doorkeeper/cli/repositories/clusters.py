@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doorkeeper.acls.filters import known_bindings
-from doorkeeper.acls.model import ANY_BINDING
+from msgspec import structs
+
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclContents, AclRepository
+from doorkeeper.cli.repositories.repository import AclRepository
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.cli.terminal import author
 from doorkeeper.client.admin import AdminClient
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.cli.repositories.repository import AclContents
 
 
 class ClusterRepository(AclRepository):
@@ -46,15 +47,13 @@ class ClusterRepository(AclRepository):
     async def read(self) -> AclContents:
         """Return the ACLs that the cluster describes."""
         async with self.change() as session:
-            acls = await session.find([ANY_BINDING])
+            contents = (await session.listing()).contents()
             networks = await session.matches_networks()
             cluster_id = await session.cluster_id()
-        bindings = known_bindings(acls)
         # A name that brokers may map proves nothing about the one that they have mapped.
         identity = await identity_of(self.client_config())
-        return AclContents(
-            bindings,
-            unknown=len(acls) - len(bindings),
+        return structs.replace(
+            contents,
             networks=networks,
             cluster_id=cluster_id or None,
             login=None if identity.doubt else identity.principal,

@@ -141,17 +141,39 @@ def _files_at(address: Address) -> Iterator[str]:
     if address.is_stdin or not path.is_dir():
         yield address.target
         return
-    # Hidden ones are copies of editors, and what version control keeps.
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        and not file.is_dir()
-    )
+    files = sorted(files_in(path))
     if not files:
         raise RepositoryError(
             f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for an empty set"
             ' of ACLs, add a file with {"version": 1, "acls": []}'
         )
     yield from map(str, files)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield the files that are read in a folder and those within it.
+
+    Raises:
+        RepositoryError: a folder cannot be read: without its ACLs, a plan would remove them.
+    """
+    return _files_in(folder, set())
+
+
+def _files_in(folder: Path, seen: set[Path]) -> Iterator[Path]:
+    # Each folder once, because links may loop.
+    if (real := folder.resolve()) in seen:
+        return
+    seen.add(real)
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as error:
+        raise RepositoryError(f"{folder}: {error.strerror}") from error
+    for path in paths:
+        # Hidden ones are copies of editors, and what version control keeps.
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            yield from _files_in(path, seen)
+        # A link to nothing may have been one to a folder: to read it is an error.
+        elif path.suffix.lower() in SUFFIXES or not path.exists():
+            yield path

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.entities.model import EntitySet
 from doorkeeper.acls.filters import matches
@@ -23,13 +24,13 @@ from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.cli.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.formats.acceptances import Acceptance
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.plan import Selector
+    from doorkeeper.acls.plan import Plan, Selector
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
@@ -53,6 +54,8 @@ class AclContents(Struct, frozen=True):
     """The class that decides there; None if it is StandardAuthorizer, or is not known."""
     unknown: int = 0
     """The number of ACLs that ``bindings`` lacks: a newer server has codes unknown here."""
+    doubtful: frozenset[AclBinding] = frozenset()
+    """Those of ``bindings`` that not all brokers list: each of them may exist, or not."""
     networks: bool | None = None
     """Whether hosts that are networks match the addresses in them; None if it is not known."""
     revision: int | None = None
@@ -73,6 +76,17 @@ class AclContents(Struct, frozen=True):
     """The users with credentials; None if they are not known."""
     topics: frozenset[str] | None = None
     """The topics that exist; None if they are not known."""
+
+    def plan(self, make_plan: Callable[[list[AclBinding]], Plan]) -> Plan:
+        """Return a plan that adds what not all brokers list, and removes what any of them lists.
+
+        To create an ACL that exists, or to delete one that does not, changes nothing.
+        """
+        plan = make_plan(self.bindings)
+        if not self.doubtful:
+            return plan
+        certain = make_plan([one for one in self.bindings if one not in self.doubtful])
+        return replace(plan, added=certain.added, unchanged=certain.unchanged)
 
     # asyncio.run restores the handler of Ctrl-C. signal.getsignal formats the finished task then,
     # and with it the result, for an exception that it drops: a quarter of a plan with 80,000 ACLs.

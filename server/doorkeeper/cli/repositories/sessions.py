@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.live_changes import LiveCluster
-from doorkeeper.acls.model import ResourceType, exactly
+from doorkeeper.acls.model import ANY_BINDING, ResourceType, exactly
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
@@ -26,6 +29,25 @@ if TYPE_CHECKING:
     from doorkeeper.client.admin import AdminClient
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.identity import ScramLogin
+
+
+_LISTINGS: Final = 3
+"""How many brokers are asked for their ACLs: it is unlikely that all of them lag."""
+
+_LISTING_S: Final = 5.0
+"""How long the others may take after the first one."""
+
+
+class Listing(NamedTuple):
+    """The ACLs that any broker of a few lists, sorted, and those that not all of them list."""
+
+    bindings: list[AclBinding]
+    doubtful: frozenset[AclBinding]
+
+    def contents(self) -> AclContents:
+        known = known_bindings(self.bindings)
+        unknown = len(self.bindings) - len(known)
+        return AclContents(known, unknown=unknown, doubtful=self.doubtful)
 
 
 class ClusterSession:
@@ -60,6 +82,30 @@ class ClusterSession:
                 bindings.update(dict.fromkeys(await self._client.describe_acls(filter)))
         # The client has sorted the answer to one filter.
         return list(bindings) if len(filters) == 1 else sorted(bindings)
+
+    async def listing(self) -> Listing:
+        """Return what a few brokers list: one alone may lag, or may have lost its metadata.
+
+        Those that do not answer after the first one are left out.
+        """
+        with self._translate_errors():
+            # The controller has the ACLs themselves.
+            is_direct = self._config.controllers
+            brokers = [] if is_direct else [*(await self._client.cluster()).nodes]
+            first = await self._client.describe_acls(ANY_BINDING)
+        # The client asks the first broker that it reaches.
+        others = await asyncio.gather(*map(self._listed_by, brokers[1:_LISTINGS]))
+        listings = [set(first), *(set(other) for other in others if other is not None)]
+        every: set[AclBinding] = set().union(*listings)
+        doubtful = frozenset(every.difference(set.intersection(*listings)))
+        return Listing(sorted(every) if doubtful else first, doubtful)
+
+    async def _listed_by(self, broker: int) -> list[AclBinding] | None:
+        try:
+            async with asyncio.timeout(_LISTING_S):
+                return await self._client.describe_acls(ANY_BINDING, node_id=broker)
+        except (ClientError, OSError, TimeoutError):
+            return None
 
     async def matches_networks(self) -> bool | None:
         """Say whether the cluster matches networks; None if it does not tell its release."""

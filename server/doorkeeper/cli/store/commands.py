@@ -30,7 +30,7 @@ from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
-from doorkeeper.cli.terminal import fail, say, show, show_result
+from doorkeeper.cli.terminal import fail, printable, say, show, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -38,32 +38,39 @@ from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.state.history.revisions import RowChange
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back
 from doorkeeper.server.state.storage.files import DATABASE_NAME
-from doorkeeper.server.state.storage.reading import read_acls
+from doorkeeper.server.state.storage.reading import read_acls, read_items
 from doorkeeper.server.state.store import StorageError
 
 NS_PER_MS: Final = 1_000_000
 
 
-class RestoredAcls(Struct, frozen=True):
-    """The ACLs of a backup that the store lacks, and those of the store that the backup lacks."""
+class RestoredRows(Struct, frozen=True):
+    """The ACLs of a backup that the store lacks, and those of the store that the backup lacks.
+
+    ``others`` has a line for each changed user, token, quota, topic or setting.
+    """
 
     back: tuple[AclBinding, ...]
     gone: tuple[AclBinding, ...]
+    others: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        """Say whether any ACL changes."""
-        return bool(self.back or self.gone)
+        """Say whether anything changes."""
+        return bool(self.back or self.gone or self.others)
 
 
-def lines_of(restored: RestoredAcls) -> list[str]:
-    """Return a line for each ACL that a restore brings back or removes, and their numbers."""
+def lines_of(restored: RestoredRows) -> list[str]:
+    """Return a line for each row that a restore brings back or removes, and their numbers."""
+    others = f"; other changes: {len(restored.others)}" if restored.others else ""
     return [
         *(f"+ {row(binding)}" for binding in restored.back),
         *(f"- {row(binding)}" for binding in restored.gone),
-        f"The restore adds {len(restored.back)} ACLs and removes {len(restored.gone)}.",
+        *map(printable, restored.others),
+        f"The restore adds {len(restored.back)} ACLs and removes {len(restored.gone)}{others}.",
     ]
 
 
@@ -116,9 +123,10 @@ def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> Non
 @command.command(
     epilog="""
 \b
-The server must be stopped. The previous store is kept next to the new one. ACLs that were revoked
-or granted since the backup are listed, and the command asks for confirmation: from its next start,
-the server applies the ACLs of the backup, also to the clusters of doorkeeper.clusters.file.
+The server must be stopped. The previous store is kept next to the new one. ACLs, users and other
+rows that were changed since the backup are listed, and the command asks for confirmation: from its
+next start, the server accepts the passwords of the backup, and applies its ACLs, also to the
+clusters of doorkeeper.clusters.file.
 
 \b
 Exit statuses: 0 done; 1 failed, or the answer was no, with the reason on stderr; 2 wrong usage.
@@ -156,6 +164,7 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
         previous=_text_of(aside),
         comesBack=None if restored is None else list(records(restored.back)),
         goes=None if restored is None else list(records(restored.gone)),
+        others=None if restored is None else list(restored.others),
     )
     text = f"{settings[DATA_DIR]}: restored from {source}{_previous(aside)}"
     show_result(output, record, [text])
@@ -317,23 +326,37 @@ def _embedded(settings: Settings, instead: str) -> Path:
     return settings[DATA_DIR]
 
 
-def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
-    """Return the ACLs that a restore changes; None if they cannot be compared.
+def _difference(data_dir: Path, source: Path) -> RestoredRows | None:
+    """Return the rows that a restore changes; None if they cannot be compared.
 
     A store that cannot be read is the usual reason for a restore, and a backup that cannot be read
     is reported by the restore.
     """
-    if not (data_dir / DATABASE_NAME).exists() or not source.exists():
+    path = data_dir / DATABASE_NAME
+    if not path.exists() or not source.exists():
         return None
-    sides = []
-    for path in (data_dir / DATABASE_NAME, source):
-        try:
-            sides.append(frozenset(row.binding for row in read_acls(path).bindings))
-        except StorageError as error:
-            say(f"warning: cannot determine which ACLs change: {error}")
-            return None
-    present, restored = sides
-    return RestoredAcls(tuple(sorted(restored - present)), tuple(sorted(present - restored)))
+    try:
+        stored, backed_up = read_acls(path), read_acls(source)
+        now, then = read_items(path), read_items(source)
+    except StorageError as error:
+        say(f"warning: cannot determine what changes: {error}")
+        return None
+    present, restored = (
+        frozenset(row.binding for row in rows.bindings) for rows in (stored, backed_up)
+    )
+    ids = stored.cluster_id, backed_up.cluster_id
+    others = [
+        *([] if ids[0] == ids[1] else [f"- cluster id {ids[0]}", f"+ cluster id {ids[1]}"]),
+        *(
+            RowChange(*key, then[key][0], deleted=False).text()
+            for key in sorted(then)
+            if then[key] != now.get(key)
+        ),
+        *(RowChange(*key, now[key][0], deleted=True).text() for key in sorted(now.keys() - then)),
+    ]
+    return RestoredRows(
+        tuple(sorted(restored - present)), tuple(sorted(present - restored)), tuple(others)
+    )
 
 
 def _store_name(settings: Settings) -> str:

@@ -126,19 +126,15 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     if not new:
         # The identity file remembers a store whose database is lost.
         expected = read_expected_store(identity_file)
-        if expected is not None or await _is_there(location):
+        if expected is not None or (isinstance(location, DataFolder) and _is_there(location)):
             raise StorageError(
                 f"{location.display_name}: found a store, or traces of one"
                 + ("" if expected is None else f" ({identity_file}: {expected})")
                 + "; --overwrite replaces it with an empty one"
             )
     if not isinstance(location, DataFolder):
-        if await _is_there(location):
-            raise StorageError(
-                f"{location.display_name}: the database has a store; expected: an empty database"
-            )
-        replace_identity_file(identity_file, None)
         await _create_tables(location, initial_rows(settings))
+        replace_identity_file(identity_file, None)
         return None
     from doorkeeper.server.state.storage.backup import set_store_aside
 
@@ -153,24 +149,20 @@ async def _create_tables(shared: SharedStore, initial: Change) -> None:
 
     async with connection_to(shared) as connection:
         try:
-            await creating.prepare(connection, os.urandom, initial)
+            is_created = await creating.prepare(connection, os.urandom, initial)
         except StorageError as error:
             raise StorageError(f"{shared.display_name}: {error}") from error
+    if not is_created:
+        raise StorageError(
+            f"{shared.display_name}: the database has a store; expected: an empty database"
+        )
 
 
-async def _is_there(location: Place) -> bool:
-    if isinstance(location, DataFolder):
-        from doorkeeper.server.state.storage.files import DATABASE_NAME
+def _is_there(location: DataFolder) -> bool:
+    from doorkeeper.server.state.storage.files import DATABASE_NAME
 
-        path = location.path / DATABASE_NAME
-        return path.is_file() and path.stat().st_size > 0
-    try:
-        async with open_for_reading(location, alone=False):
-            return True
-    except StorageError as error:
-        if "there is no store" not in str(error):
-            raise
-        return False
+    path = location.path / DATABASE_NAME
+    return path.is_file() and path.stat().st_size > 0
 
 
 async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedStore:
@@ -181,7 +173,7 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     """
     location, identity_file = place_of(settings), identity_file_of(settings)
     if isinstance(location, DataFolder):
-        if not await _is_there(location):
+        if not _is_there(location):
             raise StorageError(f"{location.display_name}: found no store")
         from doorkeeper.server.state.storage.backup import (
             accept_rows,
@@ -191,15 +183,15 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
         remove_identity_file(*location)
         _open(location, now_ms)  # writes the file
         accept_rows(location.path)
-    else:
-        from doorkeeper.server.state.postgres import digest
-        from doorkeeper.server.state.postgres.connecting import connection_to
-
-        async with connection_to(location) as connection:
-            await digest.write_anew(connection)
     async with open_for_reading(location, alone=False) as store:
         header = await store.header()
     expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)
     if not isinstance(location, DataFolder):
+        from doorkeeper.server.state.postgres import digest
+        from doorkeeper.server.state.postgres.connecting import connection_to
+
+        # The rows last: a node that could not write its file has accepted nothing.
         replace_identity_file(identity_file, expected)
+        async with connection_to(location) as connection:
+            await digest.write_anew(connection)
     return expected

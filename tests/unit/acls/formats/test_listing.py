@@ -35,6 +35,15 @@ def test_names_that_contain_listing_syntax() -> None:
     assert listing.read(listing.write([binding])).bindings == [binding]
 
 
+def test_host_with_commas_is_read_as_it_is_written() -> None:
+    """Brokers before 4.4 store any text; a listing with one such ACL was not read at all."""
+    binding = allow("a", READ, topic("t"), "10.0.0.1,10.0.0.2")
+
+    assert listing.read(listing.write([binding])).bindings == [binding]
+    with pytest.raises(FormatError, match="cannot represent this host"):
+        listing.write([allow("a", READ, topic("t"), "1, host=2")])
+
+
 @pytest.mark.parametrize("text", ["", "\n \r\n", "ACLs for principal `User:alice`\n"])
 def test_listing_without_acls_is_rejected(text: str) -> None:
     """What kafka-acls.sh leaves behind when it fails would otherwise ask for no ACLs at all."""

@@ -17,6 +17,7 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.repositories import sessions
 from doorkeeper.client import nodes
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
+from doorkeeper.client.config import Address
 from doorkeeper.client.errors import ClientError
 from testkit.acl import READ, allow, deny, topic
 from testkit.acl import cluster as cluster_pattern
@@ -49,6 +50,8 @@ class Cluster:
         self.level = 33
         self.id = "a"
         self.unlisted: set[AclBinding] = set()
+        self.others: dict[int, set[AclBinding] | Exception] = {}
+        """What other brokers list, instead of what the first one does."""
         self.refused: dict[AclBinding, ApiError] = {}
         self.sent: list[AclBinding] = []
         self._folder = folder
@@ -69,13 +72,18 @@ class Cluster:
         monkeypatch.setattr(sessions, "is_open_by_default", self._is_open_by_default)
 
     def _method(self, name: str) -> Any:
-        async def call(_client: AdminClient, *arguments: Any) -> Any:
-            return getattr(self, f"_{name}")(*arguments)
+        async def call(_client: AdminClient, *arguments: Any, **options: Any) -> Any:
+            return getattr(self, f"_{name}")(*arguments, **options)
 
         return call
 
-    def _describe_acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
-        return sorted(each for each in self.acls - self.unlisted if matches(wanted, each))
+    def _describe_acls(
+        self, wanted: AclBindingFilter, *, node_id: int | None = None
+    ) -> list[AclBinding]:
+        listed = self.acls - self.unlisted if node_id is None else self.others[node_id]
+        if isinstance(listed, Exception):
+            raise listed
+        return sorted(each for each in listed if matches(wanted, each))
 
     def _create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
         return [Created(self._change(each, adds=True)) for each in bindings]
@@ -104,7 +112,8 @@ class Cluster:
         return self.level
 
     def _cluster(self) -> nodes.Cluster:
-        return nodes.Cluster(self.id, 1, {})
+        brokers = dict.fromkeys([1, *self.others], Address("localhost", 1))
+        return nodes.Cluster(self.id, 1, brokers)
 
     async def _is_open_by_default(self, _client: AdminClient) -> bool | None:
         if isinstance(self.is_open, Exception):
@@ -374,3 +383,77 @@ def test_sent_acl_that_is_refused_holds_back_what_it_limits(cluster: Cluster) ->
     )
 
     assert (found.exit_code, cluster.sent) == (1, [NOT_A])
+
+
+NO_ANSWER = ClientError("no answer")
+
+
+@pytest.mark.parametrize(
+    ("unlisted", "others"),
+    [
+        ({T}, {2: {OPS, T, NOT_A}}),
+        ({T}, {2: NO_ANSWER, 3: {OPS, T}}),
+        (set(), {2: {OPS}, 3: {OPS, T, NOT_A}}),
+    ],
+)
+def test_apply_does_not_trust_the_listing_of_one_broker(
+    cluster: Cluster, unlisted: set[AclBinding], others: dict[int, set[AclBinding] | Exception]
+) -> None:
+    """One broker lists the wanted DENY, which is gone, or not the ACL that nobody wants."""
+    cluster.acls, cluster.unlisted, cluster.others = {OPS, T}, unlisted, others
+    wanted = cluster.file(NOT_A, OPS)
+
+    shown = cluster.run("plan", wanted, "--whole")
+    found = cluster.run("apply", wanted, "--whole", "--yes")
+
+    note = "ACLs that others do not; a broker may lag"
+    assert (shown.exit_code, found.exit_code) == (3, 0)
+    assert shown.stdout.splitlines()[:2] == found.stdout.splitlines()[:2]
+    assert note in shown.stderr
+    assert note in found.stderr
+    assert cluster.acls == {OPS, NOT_A}
+
+
+def test_import_and_saved_plans_do_not_trust_the_listing_of_one_broker(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    plan = tmp_path / "a.plan"
+    cluster.acls, cluster.others = {OPS, T}, {2: {OPS, T}}
+    cluster.run("plan", cluster.file(NOT_A, OPS), "--whole", "--out", str(plan))
+    cluster.unlisted, cluster.others = {T}, {2: {OPS, T, NOT_A}}
+
+    assert cluster.run("apply", str(plan), "--plan", "--yes").exit_code == 0
+    assert cluster.acls == {OPS, NOT_A}
+
+    cluster.unlisted, cluster.others = set(), {2: {OPS, NOT_A, T}}
+    assert cluster.run("import", cluster.file(T)).exit_code == 0
+    assert cluster.acls == {OPS, NOT_A, T}
+
+
+def test_removal_by_resource_does_not_trust_the_listing_of_one_broker(cluster: Cluster) -> None:
+    cluster.acls, cluster.unlisted, cluster.others = {OPS, T}, {T}, {2: {OPS, T}}
+
+    found = cluster.run("remove", "--force", "--topic", "t", "--output", "json")
+
+    assert json.loads(found.stdout)["removed"] == list(records([T]))
+    assert cluster.acls == {OPS}
+
+
+def test_few_brokers_are_asked(cluster: Cluster) -> None:
+    """A cluster may have many brokers, and a listing many ACLs."""
+    cluster.acls = {OPS}
+    cluster.others = {2: {OPS}, 3: {OPS}, 4: {OPS, T}}
+
+    found = cluster.run("plan", cluster.file(OPS), "--whole")
+
+    assert (found.exit_code, "may lag" in found.stderr) == (0, False)
+
+
+def test_plan_in_another_encoding_says_how_to_convert_it(cluster: Cluster, tmp_path: Path) -> None:
+    """As PowerShell writes a redirected output."""
+    plan = tmp_path / "a.plan"
+    plan.write_text("{}", "utf-16")
+
+    found = cluster.run("apply", str(plan), "--plan", "--yes")
+
+    assert found.stderr.endswith("found UTF-16; expected: UTF-8 (convert it with iconv)\n")

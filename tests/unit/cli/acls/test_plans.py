@@ -28,7 +28,7 @@ from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository
-from doorkeeper.cli.repositories.sessions import ClusterSession
+from doorkeeper.cli.repositories.sessions import ClusterSession, Listing
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.interrupts import pythons_own_handler
 
@@ -92,8 +92,8 @@ class FakeRepository(AclRepository, ClusterSession):
     async def read(self) -> AclContents:
         return AclContents(self._present)
 
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        return self._present
+    async def listing(self) -> Listing:
+        return Listing(self._present, frozenset())
 
     @asynccontextmanager
     async def change(self, *, create: bool = False) -> AsyncIterator[ClusterSession]:

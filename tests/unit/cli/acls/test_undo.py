@@ -41,6 +41,12 @@ ROWS = {
 }
 
 
+AUTHORIZER = (
+    "--override",
+    "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+)
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     asyncio.run(fill(tmp_path / "data", *HISTORY))
@@ -56,8 +62,8 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(doorkeeper, ["acls", *words], catch_exceptions=False)
 
 
-def rows(config: str) -> list[str]:
-    lines = run("export", config, "--output", "csv").output.splitlines()[1:]
+def rows(config: str, *words: str) -> list[str]:
+    lines = run("export", config, "--output", "csv", *words).output.splitlines()[1:]
     return sorted(name for name, row in ROWS.items() if row in lines)
 
 
@@ -87,6 +93,39 @@ def test_overlapping_later_changes_are_listed(config: str) -> None:
 
     assert "note: a later change overlaps: 3 " in found.output
     assert "No changes" in found.output
+
+
+def test_acl_that_later_changes_set_or_removed_is_left_as_they_left_it(tmp_path: Path) -> None:
+    """Else the undo of a removal grants what was removed again since, and that of a grant takes
+    away one that was made anew."""
+    set_a, drop_a = edit(ACL, set=[A]), edit(ACL, deleted=[A])
+    asyncio.run(fill(tmp_path / "off", set_a, drop_a, set_a, drop_a))
+    asyncio.run(fill(tmp_path / "on", set_a, drop_a, set_a))
+    off, on = (f"store:{tmp_path / name}" for name in ("off", "on"))
+
+    assert "No changes" in run("undo", "2", off, "--yes", *AUTHORIZER).output
+    assert "No changes" in run("undo", "1", on, "--yes", *AUTHORIZER).output
+    assert "note: a later change overlaps: 3 " in run("undo", "1", on, *AUTHORIZER).output
+    assert (rows(off, *AUTHORIZER), rows(on, *AUTHORIZER)) == ([], ["A"])
+
+
+def test_history_of_another_store_is_rejected(config: str, tmp_path: Path) -> None:
+    asyncio.run(fill(tmp_path / "other", edit(ACL, set=[B])))
+
+    found = run("undo", "1", config, "--history", f"store:{tmp_path / 'other'}", "--yes")
+    same = run("undo", "2", config, "--history", config, "--yes")
+
+    assert found.exit_code == 1
+    assert "give the store of that cluster with --history" in found.output
+    assert (same.exit_code, rows(config)) == (0, ["C"])
+
+
+def test_history_is_that_of_the_store_that_overrides_name(config: str, tmp_path: Path) -> None:
+    asyncio.run(fill(tmp_path / "other", edit(ACL, set=[B]), edit(ACL, set=[A])))
+    other = ("--override", f"doorkeeper.data.dir={tmp_path / 'other'}")
+
+    assert run("undo", "1", config, "--yes", *other).exit_code == 0
+    assert (rows(config, *other), rows(config)) == (["A"], ["B", "C"])
 
 
 @pytest.mark.parametrize(

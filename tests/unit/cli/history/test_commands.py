@@ -100,6 +100,9 @@ def test_show_one_revision(run: Run, data_dir: Path) -> None:
     assert "software: java/4.3.1" in shown.output
     assert "+ topic t" in shown.output
 
+    unnumbered = run("history", "show", f"store:{data_dir}", f"{1 << 63}")
+    assert unnumbered.exit_code == 2
+
     missing = run("history", "show", f"store:{data_dir}", "9")
     assert missing.exit_code == 1
     assert "revision 9 is not in the log" in missing.output

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from doorkeeper.cli.repositories.repository import AclContents
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 ROW = "User:a,TOPIC,LITERAL,t,READ,ALLOW,*"
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
@@ -113,4 +115,46 @@ async def test_folder_of_another_tool(tmp_path: Path) -> None:
     with pytest.raises(
         RepositoryError, match=r"of cluster 'two', and .* of 'one'; expected the ACLs"
     ):
+        await repository(tmp_path).read()
+
+
+async def test_folders_behind_links_are_read_once(tmp_path: Path) -> None:
+    """A folder that was passed over had its ACLs removed."""
+    teams, shared = tmp_path / "teams", tmp_path / "shared"
+    for folder in (teams / "a", shared):
+        folder.mkdir(parents=True)
+        (folder / "acls.csv").write_text(f"{HEADER}\n{ROW.replace('t,', f'{folder.name},')}\n")
+    (teams / "linked").symlink_to(shared)
+    (teams / "again").symlink_to(shared)
+    (teams / "a" / "loop").symlink_to(teams)
+
+    found = await repository(teams).read()
+
+    assert found.bindings == [allow("a", READ, topic("a")), allow("a", READ, topic("shared"))]
+    (teams / "gone").symlink_to(tmp_path / "nothing")
+    with pytest.raises(RepositoryError, match="teams/gone: No such file"):
+        await repository(teams).read()
+
+
+async def test_folder_that_cannot_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "acls.csv").write_text(f"{HEADER}\n{ROW}\n")
+    (tmp_path / "secret").mkdir()
+    refused = tmp_path / "secret"
+    scandir, listdir = os.scandir, os.listdir
+
+    def refusing(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def call(path: Any = ".") -> Any:
+            if Path(path) == refused:
+                raise PermissionError(13, "Permission denied")
+            return ask(path)
+
+        return call
+
+    # The tests may run as root, who may read anything.
+    monkeypatch.setattr(os, "scandir", refusing(scandir))
+    monkeypatch.setattr(os, "listdir", refusing(listdir))
+
+    with pytest.raises(RepositoryError, match="secret: Permission denied"):
         await repository(tmp_path).read()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from doorkeeper.cli.commands import doorkeeper
-from testkit.stores import adding, fill, numbers_in, open_store, removing
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CREDENTIAL
+from doorkeeper.server.schema.features import release_change
+from testkit.stores import adding, credential, fill, numbers_in, open_store, removing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +45,43 @@ async def test_restore_returns_the_backup(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "the previous store is in" in result.output
     assert numbers_in(data) == [1, 2]
+
+
+async def test_restore_asks_before_users_and_rules_come_back(tmp_path: Path) -> None:
+    """No ACL differs: the passwords of a user who was removed would be valid again."""
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    old, eve = credential("bob"), credential("eve")
+    await fill(data, edit(CREDENTIAL, set=[old, eve]) | release_change("4.4"))
+    assert run("store", "backup", f"store:{data}", copy).exit_code == 0
+    new = replace(old, stored_key=b"another password")
+    change = edit(CREDENTIAL, set=[new, credential("zoe")], deleted=[eve])
+    await fill(data, change | release_change("4.3"))
+
+    asked = run("store", "restore", f"store:{data}", copy)
+    found = run("store", "restore", f"store:{data}", copy, "--yes", "--output", "json")
+
+    lines = [
+        "+ credential bob SCRAM-SHA-256",
+        "+ credential eve SCRAM-SHA-256",
+        "+ feature metadata.version",
+        "- credential zoe SCRAM-SHA-256",
+    ]
+    assert asked.exit_code == 1
+    end = "The restore adds 0 ACLs and removes 0; other changes: 4."
+    assert asked.stdout.splitlines() == [*lines, end]
+    assert json.loads(found.stdout)["others"] == lines
+
+
+async def test_restore_asks_before_another_cluster_takes_the_place(tmp_path: Path) -> None:
+    for name in ("data", "other"):
+        await fill(tmp_path / name, adding(1))
+    run("store", "backup", f"store:{tmp_path}/other", tmp_path / "copy")
+
+    asked = run("store", "restore", f"store:{tmp_path}/data", tmp_path / "copy")
+
+    assert asked.exit_code == 1
+    assert "- cluster id " in asked.stdout
+    assert "+ cluster id " in asked.stdout
 
 
 async def test_backup_does_not_overwrite_by_default(tmp_path: Path) -> None:

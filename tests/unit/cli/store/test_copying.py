@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.cli.repositories.addresses import parse_address
-from doorkeeper.cli.store.moves import check, copy, create
+from doorkeeper.cli.store.moves import accept, check, copy, create
 from doorkeeper.cli.stores import folder, place_of, settings_at
 from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
 from doorkeeper.server.state.store import StorageError
@@ -68,6 +68,40 @@ async def test_database_with_other_encoding_is_rejected(postgres_server: Postgre
 
     assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
     postgres_server.execute("DROP DATABASE latin WITH (FORCE)")
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("new", [False, True])
+async def test_store_is_created_in_an_empty_database_only(database: Database, *, new: bool) -> None:
+    settings = settings_at(parse_address(database.url()))
+
+    await create(settings, new=new, now_ms=lambda: NOW_MS)
+    created, findings = await check(place_of(settings))
+    with pytest.raises(StorageError, match="the database has a store; expected: an empty database"):
+        await create(settings, new=new, now_ms=lambda: NOW_MS)
+
+    assert (created.revision, findings) == (0, [])
+    assert (await check(place_of(settings)))[0].store_id == created.store_id
+
+
+@pytest.mark.interop
+async def test_accept_that_fails_has_accepted_nothing(database: Database, tmp_path: Path) -> None:
+    """Here the identity of the node cannot be written."""
+    overrides = [f"doorkeeper.data.dir={tmp_path / 'missing' / 'data'}"]
+    settings = settings_at(parse_address(database.url()), overrides)
+    with pytest.raises(StorageError, match="found no store in this database"):
+        await accept(settings, now_ms=lambda: NOW_MS)
+    await fill(tmp_path / "source", adding(1, 2))
+    await copied(folder(tmp_path / "source"), place_of(settings))
+    database.execute(
+        "DELETE FROM doorkeeper.item WHERE ctid IN (SELECT min(ctid) FROM doorkeeper.item)"
+    )
+
+    with pytest.raises(StorageError, match="cannot open"):
+        await accept(settings, now_ms=lambda: NOW_MS)
+
+    _, findings = await check(place_of(settings))
+    assert "digest: the rows do not match" in str(findings)
 
 
 @pytest.mark.interop

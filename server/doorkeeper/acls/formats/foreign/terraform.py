@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.formats.sources import Source
 
 _VERSION: Final = 4
-_SHOWN: Final = ("values", "planned_values")
+_PLANNED: Final = "planned_values"
+_SHOWN: Final = ("values", _PLANNED)
 _CONFLUENT: Final = {**SNAKE, "pattern": "pattern_type"}
 _ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
     "kafka_acl": {
@@ -48,7 +49,10 @@ _ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
 """The attribute of each word, by the type of a resource."""
 
 _DEFAULTS: Final = {"pattern": "LITERAL", "host": "*"}
-"""For attributes that older providers do not write."""
+"""For attributes that older providers do not write into a state.
+
+A plan also lacks what is known only after it was applied: a default would be a wider ACL.
+"""
 
 _OTHER_ACLS = re.compile(r"\w*(?:kafka|redpanda)\w*_acls?\w*|redpanda_acl")
 
@@ -77,6 +81,8 @@ def read(source: Source) -> AclSet:
     document = mapping_at(source.first)
     rows = Rows(source.line_of)
     count = 0
+    is_plan = _PLANNED in document
+    defaults = {} if is_plan else _DEFAULTS
     for path, kind, address, attributes in _resources(source, document):
         words = _ATTRIBUTES.get(kind)
         if words is None:
@@ -87,12 +93,13 @@ def read(source: Source) -> AclSet:
         count += 1
         rows.check_cluster(path, address, _cluster_of(attributes))
         row = {
-            word: _DEFAULTS.get(word) if attributes.get(name) is None else attributes[name]
+            word: defaults.get(word) if attributes.get(name) is None else attributes[name]
             for word, name in words.items()
         }
         if None in row.values():
             missing = [words[word] for word, value in row.items() if value is None]
-            raise rows.error(path, address, f"no value for {', '.join(missing)}")
+            why = "; if it is known only after apply, read the state then" if is_plan else ""
+            raise rows.error(path, address, f"no value for {', '.join(missing)}{why}")
         rows.add(path, address, row)
     if not count:
         raise NoAcls(f"found a Terraform state without {', '.join(_ATTRIBUTES)}")

@@ -199,6 +199,13 @@ async def read_revisions(store: Portable, after: int, until: int) -> list[Revisi
     return list(revisions_of(rows))
 
 
+async def revisions_between(store: Portable, after: int, until: int) -> AsyncIterator[Revision]:
+    """Yield ``read_revisions`` in their order, in little memory: a log may have millions."""
+    for start in range(after, until, WINDOW):
+        for revision in await read_revisions(store, start, min(start + WINDOW, until)):
+            yield revision
+
+
 async def newest_first(store: Portable, before: int | None = None) -> AsyncIterator[Revision]:
     """Yield the revisions of the log, the newest first; those before ``before``."""
     newest, base = await store.position()

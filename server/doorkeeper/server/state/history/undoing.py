@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -11,12 +11,12 @@ from doorkeeper.acls.plan import Plan
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.history.reading import BeforeHistory
-from doorkeeper.server.state.history.revisions import Revision, read_revisions
+from doorkeeper.server.state.history.revisions import Revision, revisions_between
 from doorkeeper.server.state.storage.portable import Portable
 
 
 class Undo(Struct, frozen=True):
-    """The ACLs that a range of revisions added and removed, after all of them.
+    """The ACLs that a range of revisions added and removed, and that no later one changed.
 
     ``other_kinds`` are the kinds besides ACLs that the range changed: they stay as they are.
     ``overlaps`` are later revisions that changed ACLs of the same patterns and principals.
@@ -28,10 +28,7 @@ class Undo(Struct, frozen=True):
     overlaps: tuple[Revision, ...]
 
     def plan(self, present: Iterable[AclBinding]) -> Plan:
-        """Return the plan that takes the range back, for the present ACLs.
-
-        ACLs that later changes have already removed or added again are left out.
-        """
+        """Return the plan that takes the range back, for the present ACLs."""
         there = set(present)
         removed = sorted(self.added & there)
         added = sorted(self.removed - there)
@@ -45,53 +42,56 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
         BeforeHistory: the log does not have all of them.
     """
     newest = (await store.position()).revision
-    revisions = await read_revisions(store, first - 1, newest)
-    inside = [revision for revision in revisions if revision.revision <= last]
-    if len(inside) != last - first + 1:
-        logged = f"{revisions[0].revision} to {newest}" if revisions else "none of them"
+    before: dict[AclBinding, bool] = {}
+    after: dict[AclBinding, bool] = {}
+    touched: set[object] = set()
+    others: set[str] = set()
+    overlaps = []
+    oldest = count = 0
+    async for revision in revisions_between(store, first - 1, newest):
+        oldest = oldest or revision.revision
+        changes = list(_acl_changes(revision))
+        if revision.revision > last:
+            # Whoever changed an ACL since did not ask for its state before the range.
+            for binding, _ in changes:
+                after.pop(binding, None)
+            if not touched.isdisjoint(_subject(binding) for binding, _ in changes):
+                overlaps.append(revision)
+            continue
+        count += 1
+        others.update(row.kind for row in revision.rows if row.kind != ACL.name)
+        for binding, deleted in changes:
+            touched.add(_subject(binding))
+            before.setdefault(binding, deleted)
+            after[binding] = not deleted
+    if count != last - first + 1:
+        logged = f"{oldest} to {newest}" if oldest else "none of them"
         raise BeforeHistory(
             f"{store.name}: revisions {first} to {last} are not all in the log, which has {logged}"
         )
-    before: dict[AclBinding, bool] = {}
-    after: dict[AclBinding, bool] = {}
-    for binding, deleted in _acl_changes(inside):
-        before.setdefault(binding, deleted)
-        after[binding] = not deleted
-    touched = {_subject(binding) for binding in before}
-    others = {row.kind for revision in inside for row in revision.rows if row.kind != ACL.name}
     return Undo(
         frozenset(binding for binding, exists in after.items() if exists and not before[binding]),
         frozenset(binding for binding, exists in after.items() if not exists and before[binding]),
         tuple(sorted(others)),
-        changes_of(revisions[len(inside) :], lambda binding: _subject(binding) in touched),
+        tuple(overlaps),
     )
 
 
 async def changed_acls(store: Portable, after: int) -> frozenset[AclBinding]:
     """Return the ACLs that revisions after one added or removed, also those that came back."""
     newest = (await store.position()).revision
-    revisions = await read_revisions(store, after, newest)
-    return frozenset(binding for binding, _ in _acl_changes(revisions))
+    changed = set()
+    async for revision in revisions_between(store, after, newest):
+        changed.update(binding for binding, _ in _acl_changes(revision))
+    return frozenset(changed)
 
 
-def changes_of(
-    revisions: Sequence[Revision], concerns: Callable[[AclBinding], bool]
-) -> tuple[Revision, ...]:
-    """Return the revisions that changed an ACL of a condition."""
-    return tuple(
-        revision
-        for revision in revisions
-        if any(concerns(acl) for acl, _ in _acl_changes([revision]))
-    )
-
-
-def _acl_changes(revisions: Iterable[Revision]) -> Iterator[tuple[AclBinding, bool]]:
+def _acl_changes(revision: Revision) -> Iterator[tuple[AclBinding, bool]]:
     """Yield the changed ACLs in order, and whether each was deleted."""
-    for revision in revisions:
-        for row in revision.rows:
-            stored = row.row() if row.kind == ACL.name else None
-            if isinstance(stored, StoredBinding):
-                yield stored.binding, row.deleted
+    for row in revision.rows:
+        stored = row.row() if row.kind == ACL.name else None
+        if isinstance(stored, StoredBinding):
+            yield stored.binding, row.deleted
 
 
 def _subject(binding: AclBinding) -> tuple[object, str]:

@@ -74,6 +74,9 @@ def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
         raise StorageError(f"{target.parent}: no such folder")
     if not target.exists():
         return
+    # The rename would replace a device such as /dev/null by a file.
+    if not target.is_file():
+        raise StorageError(f"{target}: found a device or a pipe; expected: a file name")
     if target.samefile(path):
         raise StorageError(f"{target}: this is the store itself")
     if not overwrite:

@@ -16,6 +16,8 @@ from doorkeeper.server.schema.declared import (
     CONFIG,
     CREDENTIAL,
     FEATURE,
+    OFFSET,
+    SETTING,
     TOPIC,
     StoredConfig,
     StoredFeature,
@@ -28,6 +30,7 @@ from doorkeeper.server.state.store import StorageError, StoreIdentity
 
 _ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
 _ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
+_ITEMS: Final = "SELECT kind, key, value, secret FROM item WHERE kind NOT IN (?, ?, ?)"
 
 
 class StoredRows(Struct, frozen=True):
@@ -64,6 +67,18 @@ def read_acls(path: Path) -> StoredRows:
             users=frozenset(credential.user for credential in read_rows(connection, CREDENTIAL)),
             topics=frozenset(topic.name for topic in read_rows(connection, TOPIC)),
         )
+
+
+def read_items(path: Path) -> dict[tuple[str, str], tuple[str, str | None]]:
+    """Return values and secrets by kind and key: not of ACLs, and of nothing that servers write.
+
+    Raises:
+        StorageError: there is no store, it cannot be read, or is from another version.
+    """
+    with sqlite_errors(path), closing(connect_readonly(path)) as connection:
+        schema.check_readable(connection, path)
+        rows = connection.execute(_ITEMS, (ACL.name, OFFSET.name, SETTING.name))
+        return {(kind, key): (value, secret) for kind, key, value, secret in rows}
 
 
 def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:

@@ -204,6 +204,21 @@ def test_read_terraform_show_output(member: str) -> None:
     assert read(json.dumps(document)) == [allow("kiln", WRITE, topic("clay", PREFIXED))]
 
 
+@pytest.mark.parametrize("word", ["acl_host", "resource_pattern_type_filter"])
+def test_value_known_only_after_apply_has_no_default(word: str) -> None:
+    """A host that only the apply computes would be all hosts."""
+    attributes = {name: value for name, value in MONGEY.items() if name != word}
+    resource = {"address": "a", "mode": "managed", "type": "kafka_acl", "values": attributes}
+    document = {
+        "format_version": "1.2",
+        "terraform_version": "1.9.5",
+        "planned_values": {"root_module": {"resources": [resource]}},
+    }
+
+    with pytest.raises(FormatError, match=f"no value for {word}; if it is known only after apply"):
+        read(json.dumps(document))
+
+
 RPK = """PRINCIPAL            HOST      RESOURCE-TYPE  RESOURCE-NAME  RESOURCE-PATTERN-TYPE  OPERATION  PERMISSION  ERROR
 User:öl mill         *         TOPIC          oil-           PREFIXED               ALL        ALLOW       
 RedpandaRole:press   10.0.0.7  CLUSTER        kafka-cluster  LITERAL                ALTER      DENY        

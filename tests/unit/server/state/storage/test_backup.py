@@ -86,6 +86,9 @@ async def test_backup_requires_a_store_and_a_file_name(data_dir: Path, tmp_path:
         backup(data_dir, tmp_path)
     with pytest.raises(StorageError, match="nowhere: no such folder"):
         backup(data_dir, tmp_path / "nowhere" / "backup")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StorageError, match="found a device or a pipe; expected: a file"):
+        backup(data_dir, tmp_path / "pipe", overwrite=True)
 
 
 async def test_restore_keeps_the_previous_store(data_dir: Path, target: Path) -> None:
