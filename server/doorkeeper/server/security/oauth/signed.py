@@ -45,7 +45,7 @@ class KeySource(Protocol):
     @property
     def keys(self) -> KeySet: ...
 
-    def fetch_newer(self) -> Awaitable[None] | None:
+    def fetch_newer(self) -> Awaitable[object] | None:
         """Fetch newer keys, since a token names an unknown one.
 
         Return None if there is nothing to wait for: loading is complete, or it is too soon to try
@@ -94,7 +94,7 @@ class SignedTokens:
         return self._validate(token, algorithm, keys)
 
     async def _later(
-        self, token: str, kid: str, algorithm: str, newer: Awaitable[None]
+        self, token: str, kid: str, algorithm: str, newer: Awaitable[object]
     ) -> ValidatedToken:
         await newer
         return self._validate(token, algorithm, self._keys(kid, algorithm))
