@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from doorkeeper.base.slices import SLICE_ITEMS
@@ -9,6 +11,9 @@ from doorkeeper.server.api.registry import APIS
 from doorkeeper.server.api.unserved import Refusal
 from doorkeeper.server.net.protocol.large_request import LargeRequest, arrays_of
 from doorkeeper_wire.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+)
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from testkit.deliveries import one
 from testkit.edge import connection, request
@@ -34,10 +39,15 @@ def test_long_arrays_are_found(message: object, lengths: list[int]) -> None:
     assert [len(array) for array in arrays] == lengths
 
 
-def test_tokens_are_described_in_a_thread() -> None:
+@pytest.mark.parametrize(
+    ("asked", "version"),
+    [
+        (DescribeDelegationTokenRequest(owners=None), 3),
+        (DescribeUserScramCredentialsRequest(users=None), 0),
+    ],
+)
+def test_all_tokens_or_users_are_described_in_a_thread(asked: Any, version: int) -> None:
     """However small the request: 4,000 tokens of others took two seconds of the loop."""
     to = connection(apis=APIS)
 
-    asked = one(to, request(DescribeDelegationTokenRequest(owners=None), 3))
-
-    assert isinstance(asked, LargeRequest)
+    assert isinstance(one(to, request(asked, version)), LargeRequest)
