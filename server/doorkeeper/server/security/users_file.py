@@ -18,6 +18,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -194,8 +195,9 @@ def _write(path: Path, lines: list[str]) -> None:
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
             if before is not None:
-                # An administrator's file would be closed to the server.
-                os.fchown(file.fileno(), before.st_uid, before.st_gid)
+                # A file of root's would be closed to the server; others may not give theirs away.
+                with suppress(PermissionError):
+                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
                 os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
             os.fsync(file.fileno())
         beside.replace(path)
