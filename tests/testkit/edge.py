@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.api.registry import ApiTable
     from doorkeeper.server.runtime.metrics.meters import RequestMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -262,6 +263,7 @@ def connection(
     properties: str = "",
     counts: Counts | None = None,
     established: bool = True,
+    apis: ApiTable = APIS,
 ) -> Connection:
     """Return the protocol's side of a connection from 127.0.0.1; a shell establishes its own."""
     peer = Peer(
@@ -275,7 +277,7 @@ def connection(
     made = Connection(
         peer,
         node=cast("Node", EdgeNode(properties)),
-        apis=APIS,
+        apis=apis,
         mechanisms=offers.mechanisms,
         builder=offers.builder,
         limits=limits or Limits(),

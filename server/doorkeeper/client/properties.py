@@ -196,6 +196,8 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
     else:
         der = b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
         context.load_verify_locations(cadata=der)
+        # Java trusts every certificate of the trust store; OpenSSL by default only roots.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if settings.is_given(SSL_KEYSTORE_LOCATION) or settings.is_given(SSL_KEYSTORE_KEY):
         identity = identity_of(settings, files)
         key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -9,7 +9,8 @@ import pytest
 
 from doorkeeper.client.logins import Bearer, Password
 from doorkeeper.client.properties import CommandConfigError, client_config
-from testkit.certificates import world
+from testkit.certificates import Authority, world
+from testkit.tls import shaken
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,6 +124,24 @@ def test_tls_verifies_the_server(tmp_path: Path) -> None:
     assert (strict.verify_mode, strict.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert (lax.verify_mode, lax.check_hostname) == (ssl.CERT_REQUIRED, False)
     assert len(strict.get_ca_certs()) == 1
+
+
+def test_authority_below_a_root_is_trusted(tmp_path: Path) -> None:
+    """Java trusts every certificate of a trust store."""
+    authority = Authority("Below", above=Authority("Root"))
+    (tmp_path / "ca.pem").write_text(authority.pem)
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
+    lines = (
+        "security.protocol=SSL",
+        "ssl.truststore.type=PEM",
+        f"ssl.truststore.location={tmp_path / 'ca.pem'}",
+    )
+
+    context = client_config(ADDRESS, written(tmp_path, *lines)).tls
+
+    assert context is not None
+    assert shaken(served, context)[1].getpeercert()
 
 
 def test_oauthbearer_from_jaas_options(tmp_path: Path) -> None:

@@ -25,6 +25,14 @@ def test_invalid_utf_8_is_decoded_as_in_java() -> None:
     assert wrong == []
 
 
+def test_one_call_decodes_the_rest() -> None:
+    """Half a megabyte of malformed bytes, as a password before the login, took a second."""
+    data = b"a\xff\xffb\xed\xa0\x80\xed\xa0c\xed"
+    error = UnicodeDecodeError("utf-8", data, 1, 2, "invalid start byte")
+
+    assert replace_as_java(error) == ("\ufffd\ufffdb\ufffd\ufffdc\ufffd", len(data))
+
+
 def test_encoding_is_not_supported() -> None:
     error = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogate")
 

@@ -24,7 +24,7 @@ from doorkeeper.cli.options import (
 )
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
-from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_result
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, printable, say, show_result
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -267,16 +267,18 @@ def list_users(output: str, **options: Any) -> None:
             for user, has in users.iterations().items()
             for mechanism, iterations in has.items()
         ]
-    width = max((len(row["user"]) for row in rows), default=0)
+    width = max((len(printable(row["user"])) for row in rows), default=0)
     lines = [
-        f"{row['user']:{width}}  {row['mechanism']}  {row['iterations']} iterations" for row in rows
+        f"{printable(row['user']):{width}}  {row['mechanism']}  {row['iterations']} iterations"
+        for row in rows
     ]
     show_result(output, Credentials(users=rows), lines)
 
 
 def _show_change(name: str, change: str, mechanisms: Sequence[str], output: str) -> None:
     record = UserChange(user=name, mechanisms=list(mechanisms))
-    show_result(output, record, [f"{name}: {change} for {' and '.join(mechanisms)}"])
+    shown = printable(name)
+    show_result(output, record, [f"{shown}: {change} for {' and '.join(mechanisms)}"])
 
 
 def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) -> None:

@@ -60,7 +60,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
     version = context.authorizable.request_version
     if not ApiVersionsRequest.MIN_VERSION <= version <= ApiVersionsRequest.MAX_VERSION:
         return refuse(request, version, ApiError(ErrorCode.UNSUPPORTED_VERSION))
-    if not _is_valid(request, version):
+    if not is_valid(request, version):
         return refuse(request, version, ApiError(ErrorCode.INVALID_REQUEST))
     # A broker checks it, a controller does not.
     if not context.controller_listener and _is_misrouted(request, node):
@@ -97,7 +97,8 @@ def _features(node: Node) -> list[Feature]:
     return [(name, *levels) for name, levels in found if levels is not None]
 
 
-def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
+def is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    """Return whether what the client says of itself is well-formed; else it is not recorded."""
     # KIP-1242: a client sends both or neither.
     if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
         return False

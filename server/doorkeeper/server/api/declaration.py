@@ -51,6 +51,7 @@ def declare(
     in_thread: bool = True,
     is_optional: bool = False,
     max_version: int | None = None,
+    slow: bool = False,
 ) -> Api:
     """Return an API that serves the versions of its request class, on listeners of brokers too.
 
@@ -67,6 +68,7 @@ def declare(
         on_controller=on_controller,
         in_thread=in_thread,
         is_optional=is_optional,
+        slow=slow,
     )
 
 

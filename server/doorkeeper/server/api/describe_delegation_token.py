@@ -100,4 +100,6 @@ API = declare(
     handle,
     refuse_as(DescribeDelegationTokenResponse),
     on_controller=True,
+    # Two decisions for each token of others, whose number any user can raise.
+    slow=True,
 )

@@ -78,4 +78,5 @@ def refuse(
     )
 
 
-API = declare(DescribeUserScramCredentialsRequest, handle, refuse)
+# A row for each user: 20,000 take 0.3 s.
+API = declare(DescribeUserScramCredentialsRequest, handle, refuse, slow=True)

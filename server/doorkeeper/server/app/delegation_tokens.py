@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -55,6 +55,15 @@ LOGGED_MAX: Final = 100
 """Ids in one line of the log."""
 
 
+class _Index(NamedTuple):
+    """What is derived from rows under a secret: ids by HMAC, and the tokens with theirs."""
+
+    rows: Table[StoredToken] | None
+    fingerprint: bytes
+    ids: dict[bytes, str]
+    signed: dict[str, tuple[StoredToken, SignedToken]]
+
+
 class DelegationTokens:
     """The tokens of the current secret. Not thread-safe."""
 
@@ -78,10 +87,8 @@ class DelegationTokens:
         self._interval_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._sweeping: asyncio.Task[None] | None = None
-        # What is derived from the rows of ``_indexed``: ids by HMAC, and the tokens with theirs.
-        self._indexed: Table[StoredToken] | None = None
-        self._ids: dict[bytes, str] = {}
-        self._signed: dict[str, tuple[StoredToken, SignedToken]] = {}
+        # Replaced as a whole: the thread of large requests indexes too.
+        self._known = _Index(None, b"", {}, {})
 
     def start(self) -> None:
         """Delete expired tokens at the interval of the settings."""
@@ -106,7 +113,6 @@ class DelegationTokens:
             return
         self._secret = secret
         self.fingerprint = fingerprint_of(secret) if secret else b""
-        self._indexed, self._ids, self._signed = None, {}, {}
         self._log_others(sorted(row.token_id for row in self._rows if not self._is_of_secret(row)))
 
     # --- reads
@@ -117,8 +123,7 @@ class DelegationTokens:
 
     def signed_tokens(self) -> Iterator[SignedToken]:
         """Return all tokens of the current secret, with their HMACs."""
-        self._index(self._rows)
-        return (signed for _, signed in self._signed.values())
+        return (signed for _, signed in self._index(self._rows).signed.values())
 
     def login(self, token_id: str) -> TokenLogin | None:
         """Return the credentials of a token; an expired one has them until it is deleted."""
@@ -137,24 +142,25 @@ class DelegationTokens:
     def _hmac(self, token_id: str) -> bytes:
         return hmac_of(self._secret or "", token_id)
 
-    def _index(self, rows: Table[StoredToken]) -> None:
+    def _index(self, rows: Table[StoredToken]) -> _Index:
         """Derive tokens and HMACs from rows; known rows cost a look-up each."""
-        if rows is self._indexed:
-            return
+        known, fingerprint = self._known, self.fingerprint
+        if known.rows is rows and known.fingerprint == fingerprint:
+            return known
         # HMACs are reused by token id: an HMAC depends only on the id and the secret.
-        before, now = self._signed, {}
+        before = known.signed if known.fingerprint == fingerprint else {}
+        now = {}
         for row in rows:
             if not self._is_of_secret(row):
                 continue
-            known = before.get(row.token_id)
-            if known is None or known[0] is not row:
-                hmac = self._hmac(row.token_id) if known is None else known[1].hmac
-                known = row, SignedToken(_token_of(row), hmac)
-            now[row.token_id] = known
-        # Complete before it is seen: threads with large requests read it too.
-        self._signed = now
-        self._ids = {signed.hmac: token_id for token_id, (_, signed) in now.items()}
-        self._indexed = rows
+            signed = before.get(row.token_id)
+            if signed is None or signed[0] is not row:
+                hmac = self._hmac(row.token_id) if signed is None else signed[1].hmac
+                signed = row, SignedToken(_token_of(row), hmac)
+            now[row.token_id] = signed
+        ids = {signed.hmac: token_id for token_id, (_, signed) in now.items()}
+        self._known = _Index(rows, fingerprint, ids, now)
+        return self._known
 
     # --- changes
 
@@ -175,7 +181,7 @@ class DelegationTokens:
         change = edit(TOKEN, set=[_row_of(token, self.fingerprint)])
         await commit(self._state_log, lambda _state: (change, None), context)
         # Its renewal need not look through all tokens for the HMAC.
-        self._ids[signed.hmac] = token.token_id
+        self._known.ids[signed.hmac] = token.token_id
         return signed
 
     def _plan(
@@ -200,9 +206,8 @@ class DelegationTokens:
         Raises:
             ApiError: 62, the HMAC is unknown.
         """
-        if hmac not in self._ids:
-            self._index(rows)
-        row = rows.get(self._ids.get(hmac, ""))
+        token_id = self._known.ids.get(hmac) or self._index(rows).ids.get(hmac, "")
+        row = rows.get(token_id)
         if row is None or not self._is_of_secret(row):
             raise ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
         return row
@@ -237,7 +242,7 @@ class DelegationTokens:
             for row in committed.result:
                 self._log.info("delegation token expired", id=row.token_id, owner=row.owner)
         # The deleted ones must not stay here for ever.
-        self._indexed, self._ids = None, {}
+        self._known = _Index(None, b"", {}, {})
 
     def _log_others(self, token_ids: Sequence[str]) -> None:
         event = (

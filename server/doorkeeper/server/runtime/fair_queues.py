@@ -1,7 +1,8 @@
 """Queues that are fair between keys, such as client addresses.
 
 Items queue by key, and the queues take turns: an address that sends a thousand wrong passwords
-waits behind its own, and another address with a single request is next.
+waits behind its own, and another address with a single request is next. Addresses of IPv6, in
+Java's eight groups, count by their /64 network: a peer there has as many as it likes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class FairQueues(Generic[T]):
         return sum(map(len, self._queues.values()))
 
     def put(self, key: Hashable, item: T) -> None:
+        if isinstance(key, str) and key.count(":") == 7:
+            key = key.rsplit(":", 4)[0]
         queue = self._queues.get(key)
         if queue is None:
             self._queues[key] = deque((item,))

@@ -121,10 +121,15 @@ def acceptor(keytab: Path, principal: str) -> object:
         ) from None
 
 
+_NO_CAUSES: Final = frozenset({"Success", "Unknown error"})
+"""What the library says where the mechanism has no status, as for a malformed token."""
+
+
 def minor_text(error: Exception) -> str:
     """Return the library's error text in one line, the mechanism's status first."""
     status = getattr(error, "get_all_statuses", None)
     if status is None:
         return " ".join(str(error).split())
     texts = [*status(error.min_code, False), *status(error.maj_code, True)]  # type: ignore[attr-defined]
+    texts = [text for text in texts if text not in _NO_CAUSES]
     return " ".join(str(texts[0] if texts else error).split())

@@ -3,6 +3,8 @@
     listener.name.clients.ldap.url          ldap.url, for everything on the listener CLIENTS
     listener.name.clients.plain.ldap.url    ldap.url, for PLAIN on it: takes precedence
 
+The prefix is in lower case; with any other spelling a key has no effect.
+
 Source: ``valuesWithPrefixOverride`` of Kafka's ``AbstractConfig``.
 """
 
@@ -23,6 +25,6 @@ def configs_of(
     configs = dict(originals)
     for prefix in prefixes:
         for key, value in originals.items():
-            if key.lower().startswith(prefix):
+            if key.startswith(prefix):
                 configs[key[len(prefix) :]] = value
     return configs

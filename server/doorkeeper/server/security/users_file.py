@@ -18,6 +18,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -182,16 +183,22 @@ def _name_in(line: str) -> str | None:
 
 
 def _write(path: Path, lines: list[str]) -> None:
-    """Replace a file and keep its mode; a new one is accessible to its owner only."""
+    """Replace a file and keep its mode and owner; a new one is accessible to its owner only."""
+    # The file behind a link: the server may know it by its own name.
+    path = Path(os.path.realpath(path))
     # In the same directory: a rename is atomic within one file system only.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE
+        before = path.stat() if path.exists() else None
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            if before is not None:
+                # A file of root's would be closed to the server; others may not give theirs away.
+                with suppress(PermissionError):
+                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:

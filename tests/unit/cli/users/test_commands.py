@@ -67,6 +67,14 @@ def test_mechanism_without_listener_is_warned_about(
     assert bool(added.stderr) is bool(missing)
 
 
+def test_control_characters_of_names_are_escaped(run: Run) -> None:
+    """Whoever may create users could write to the terminal of who lists them."""
+    added = run("add al\x07ice --mechanism SCRAM-SHA-256")
+
+    assert added.stdout == "al\\x07ice: added for SCRAM-SHA-256\n"
+    assert run("list").stdout == "al\\x07ice  SCRAM-SHA-256  4096 iterations\n"
+
+
 def test_user_is_added_once(run: Run) -> None:
     run("add alice --mechanism SCRAM-SHA-256")
 

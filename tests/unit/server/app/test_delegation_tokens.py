@@ -11,6 +11,7 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.create_delegation_token import API
+from doorkeeper.server.app import delegation_tokens
 from doorkeeper.server.app.delegation_tokens import SWEPT_MAX, DelegationTokens
 from doorkeeper.server.resources.tokens import (
     Expiration,
@@ -211,6 +212,25 @@ async def test_tokens_of_another_secret_are_ignored() -> None:
         assert here.ids() == ["old"]
         assert [line.fields for line in here.log.lines][1:] == [{"ids": "id"}]
         assert "second-one" not in str(here.log.lines)
+
+
+async def test_tokens_are_those_of_the_secret_whoever_indexes_them_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread of large requests may be at work when the secret changes."""
+    async with world(stored("old"), stored("id", secret="second-one")) as here:
+        compute = delegation_tokens.hmac_of
+
+        def late(secret: str, token_id: str) -> bytes:
+            monkeypatch.undo()
+            here.tokens.use(settings_of("delegation.token.secret.key=second-one\n"))
+            assert here.ids() == ["id"]
+            return compute(secret, token_id)
+
+        monkeypatch.setattr(delegation_tokens, "hmac_of", late)
+        here.ids()
+
+        assert here.ids() == ["id"]
 
 
 async def test_changed_lifetimes_apply_immediately() -> None:

@@ -41,6 +41,20 @@ async def test_rows_take_turns() -> None:
     assert order == ["a1", "a2", "b1", "c1", "a3", "a4"]
 
 
+async def test_addresses_of_a_network_share_a_row() -> None:
+    turns, order = FairSemaphore(1), list[str]()
+    peers = {f"a{last}": f"2001:db8:0:1:0:0:0:{last}" for last in range(1, 5)}
+    peers |= {"b1": "2001:db8:0:2:0:0:0:1", "c1": "10.0.0.1"}
+    tasks = [asyncio.create_task(begun(turns, peer, at, order)) for at, peer in peers.items()]
+    await asyncio.sleep(0)
+
+    for _ in tasks:
+        turns.release()
+        await asyncio.sleep(0)
+
+    assert order == ["a1", "a2", "b1", "c1", "a3", "a4"]
+
+
 async def test_cancelled_waiter_is_skipped() -> None:
     turns, order = FairSemaphore(1), list[str]()
     tasks = await waiting(turns, "a1 a2 a3 b1", order)

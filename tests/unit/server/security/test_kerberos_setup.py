@@ -14,6 +14,7 @@ from doorkeeper.server.security.kerberos_setup import (
     VARIABLE,
     acceptor,
     bindings,
+    minor_text,
     short_namer,
     use_configuration,
 )
@@ -83,3 +84,28 @@ def test_invalid_rule_names_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     assert namer.short_name("alice@EXAMPLE.COM") == "alice"
     assert namer.short_name("alice/host@EXAMPLE.COM") == "ALICE"
+
+
+class _Status(Exception):
+    """An error of the library; ``minor`` is the mechanism's text."""
+
+    min_code, maj_code = 100001, 0xD0000
+
+    def __init__(self, minor: str) -> None:
+        self.minor = minor
+
+    def get_all_statuses(self, code: int, is_major: bool) -> list[str]:
+        return ["Unspecified GSS failure."] if is_major else [self.minor]
+
+
+@pytest.mark.parametrize(
+    ("minor", "told"),
+    [
+        ("Request is a replay", "Request is a replay"),
+        ("Success", "Unspecified GSS failure."),
+        ("Unknown error", "Unspecified GSS failure."),
+    ],
+)
+def test_failure_is_not_called_a_success(minor: str, told: str) -> None:
+    """Tokens of other programs: the mechanism has no status for them, and the log has a reason."""
+    assert minor_text(_Status(minor)) == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +47,30 @@ def test_other_lines_are_kept(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o640
     delete_user(file, "a:b c")
     assert file.read_text() == f"# ours\n\n{bob}# the end\n"
+
+
+def test_file_behind_a_link_is_changed(tmp_path: Path) -> None:
+    file, link = tmp_path / "users.txt", tmp_path / "link.txt"
+    set_user(file, "alice", "one", SALT)
+    link.symlink_to(file)
+
+    set_user(link, "alice", "two", SALT)
+
+    assert link.is_symlink()
+    assert HashedUsers(read(file)).check("alice", "two")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_owner_of_the_file_stays(tmp_path: Path) -> None:
+    """A server that is another user than the administrator reads it afterwards too."""
+    file = tmp_path / "users.txt"
+    set_user(file, "alice", "one", SALT)
+    os.chown(file, 4321, 1234)
+
+    set_user(file, "alice", "two", SALT)
+
+    assert (file.stat().st_uid, file.stat().st_gid) == (4321, 1234)
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_unknown_user_cannot_be_deleted(tmp_path: Path) -> None:

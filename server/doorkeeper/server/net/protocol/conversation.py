@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.base.slices import joined
 from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.api_versions import is_valid
 from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.authorizer.one_request import reads_of
@@ -177,7 +178,7 @@ class Conversation:
 
     def _identify(self, request: ApiVersionsRequest, version: int) -> None:
         """Take the name and version of the client's software (KIP-511)."""
-        if version >= NAMES_SOFTWARE_FROM:
+        if version >= NAMES_SOFTWARE_FROM and is_valid(request, version):
             name, number = request.client_software_name, request.client_software_version
             self.client_software = f"{name}/{number}"
 

@@ -30,6 +30,10 @@ PAUSE_S: Final = 10.0
 """The minimum interval of fetches that tokens trigger."""
 
 
+RETRY_S_MIN: Final = 0.1
+"""The minimum wait after the second failure in a row: without a backoff there would be none."""
+
+
 class KeyEndpoint(Struct, frozen=True, kw_only=True):
     """The URL of the keys, the refresh interval, and the backoff after failures."""
 
@@ -80,49 +84,48 @@ class UrlKeys:
         if self._session is not None:
             await self._session.close()
 
-    def fetch_newer(self) -> Awaitable[None] | None:
+    def fetch_newer(self) -> Awaitable[object] | None:
         """Fetch, or join the fetch in progress; None within ``PAUSE_S`` of the last one."""
         if self._fetching is None or self._fetching.done():
             now_s = asyncio.get_running_loop().time()
             if now_s - self._requested_s < PAUSE_S:
                 return None
             self._requested_s = now_s
-        return self._fetch_and_log()
+        return self._join_fetch()
 
     def refresh(self) -> None:
         """Do nothing: the timer refreshes the keys."""
-
-    async def _fetch_and_log(self) -> None:
-        problem = await self._join_fetch()
-        if problem is not None:
-            self._logger.warning(
-                "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
-            )
 
     async def _run(self) -> None:
         wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
         while True:
             await asyncio.sleep(wait_s)
-            problem = await self._join_fetch()
-            if problem is None:
+            if await self._join_fetch() is None:
                 wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
-                continue
+            else:
+                wait_s, failed_s = failed_s, self._longer(failed_s)
+
+    def _longer(self, wait_s: float) -> float:
+        return max(RETRY_S_MIN, min(wait_s * 2, self._endpoint.backoff_max_s))
+
+    def _join_fetch(self) -> Awaitable[str | None]:
+        """Join the fetch in progress, or start one; the result is its problem."""
+        if self._fetching is None or self._fetching.done():
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch_and_log())
+        # Shielded: a waiter that is cancelled must not cancel the fetch for the others.
+        return asyncio.shield(self._fetching)
+
+    async def _fetch_and_log(self) -> str | None:
+        problem = await self._fetch()
+        # One line for all who wait; at the start the problem is raised.
+        if problem is not None and self._timer is not None:
             self._logger.warning(
                 "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
             )
-            wait_s, failed_s = failed_s, self._longer(failed_s)
-
-    def _longer(self, wait_s: float) -> float:
-        return min(wait_s * 2, self._endpoint.backoff_max_s)
-
-    async def _join_fetch(self) -> str | None:
-        """Join the fetch in progress, or start one; return its problem."""
-        if self._fetching is None or self._fetching.done():
-            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
-        # Shielded: a waiter that is cancelled must not cancel the fetch for the others.
-        return await asyncio.shield(self._fetching)
+        return problem
 
     async def _fetch(self) -> str | None:
+        """Fetch the keys; return what is wrong, None if nothing is."""
         try:
             self.keys = parse(await self._read())
         except TimeoutError:

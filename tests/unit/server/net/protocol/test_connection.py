@@ -155,6 +155,17 @@ def test_elements_are_limited_before_authentication(tags: int, is_served: bool) 
     assert isinstance(found, bytes if is_served else Closed)
 
 
+def test_refused_software_is_not_recorded() -> None:
+    """Before any login, the audit log would get lines and escapes of the client's choice."""
+    to = connection(LOGIN)
+    asked = ApiVersionsRequest(client_software_name="a\nb\x1b[2J", client_software_version="1")
+
+    assert isinstance(one(to, request(asked, 4)), bytes)
+    assert to.client_software == ""
+    one(to, request(asked.replace(client_software_name="java"), 4))
+    assert to.client_software == "java/1"
+
+
 def test_claimed_size_allocates_nothing() -> None:
     """A frame of 100 MB that does not come costs its five bytes."""
     to = connection()

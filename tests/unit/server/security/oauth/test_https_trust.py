@@ -62,6 +62,17 @@ def test_authority_without_key_identifiers_is_trusted(tmp_path: Path) -> None:
     assert not trust_context(settings()).verify_flags & ssl.VERIFY_X509_STRICT
 
 
+def test_authority_below_a_root_is_trusted(tmp_path: Path) -> None:
+    """Java trusts every certificate of a trust store."""
+    authority = Authority("Below", above=Authority("Root"))
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
+
+    context = trust_context(settings(truststore_type="PEM", truststore_certificates=authority.pem))
+
+    assert shaken(served, context)[1].getpeercert()
+
+
 async def test_untrusted_provider_is_rejected(tmp_path: Path) -> None:
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(world().server.write_pem(tmp_path / "server.pem"))

@@ -80,7 +80,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 async def looked(keys: UrlKeys) -> bool:
     """Look again; say whether there was something to wait for."""
-    newer: Awaitable[None] | None = keys.fetch_newer()
+    newer: Awaitable[object] | None = keys.fetch_newer()
     if newer is None:
         return False
     await newer
@@ -117,6 +117,47 @@ async def test_unknown_key_triggers_a_limited_fetch() -> None:
     assert again is False
     assert ids(keys) == ["second"]
     assert found.fetches == 2
+
+
+async def test_who_asks_before_the_fetch_begins_waits_for_it_too() -> None:
+    """Clients of a new key may ask in one turn of the loop; only then they begin to wait."""
+    async with provider() as found:
+        log = RecordingLogger()
+        keys = keys_at(found.url, log)
+        await keys.start()
+        found.status = 500
+
+        asked = [keys.fetch_newer() for _ in range(3)]
+        await asyncio.gather(*(newer for newer in asked if newer is not None))
+        await keys.close()
+
+    assert None not in asked
+    assert found.fetches == 2
+    assert len(log.lines) == 1, "one line for all who wait"
+
+
+async def test_failures_are_paced_without_a_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    sleep = asyncio.sleep
+
+    async def noted(wait_s: float) -> None:
+        waits.append(wait_s)
+        await sleep(0)
+
+    async with provider() as found:
+        endpoint = KeyEndpoint(url=found.url, refresh_s=60.0, backoff_s=0.0, backoff_max_s=0.0)
+        keys = UrlKeys(endpoint, RecordingLogger())
+        await keys.start()
+        found.status = 500
+        monkeypatch.setattr(asyncio, "sleep", noted)
+        for _ in range(STEPS_MAX):
+            if found.fetches >= 5:
+                break
+            await sleep(0.01)
+        await keys.close()
+
+    # aiohttp sleeps too, for no time.
+    assert [wait_s for wait_s in waits if wait_s][:3] == [60.0, 0.1, 0.1]
 
 
 FAULTS = {

@@ -115,6 +115,24 @@ def test_invalid_tokens_are_rejected(token: str) -> None:
         assert "alice" not in str(refused.value)
 
 
+def test_header_of_any_depth_makes_the_token_invalid() -> None:
+    """Who has no key chooses the nesting; each parser gives up at another depth."""
+    for depth in range(300, 1100):
+        header = b'{"alg":"ES256","x":' + b"[" * depth + b"]" * depth + b"}"
+
+        with pytest.raises(TokenRefused):
+            checked(f"{encoded(header)}.{encoded(CLAIMS)}.{'A' * 86}")
+
+
+def test_header_is_bounded_before_it_is_parsed() -> None:
+    """Half a megabyte of numbers took 0.2 seconds of the loop, without any key."""
+    key = key_of("EC", "k")
+
+    assert checked(signed(CLAIMS, key, "ES256", x5c=["A" * 12_000])).principal_name == "alice"
+    with pytest.raises(TokenRefused, match="at most 16384"):
+        checked(signed(CLAIMS, key, "ES256", x=[1] * 6_000))
+
+
 def test_payload_must_have_unique_names() -> None:
     key = key_of("EC", "k")
     twice = b'{"sub":"alice","sub":"bob","iat":0,"exp":' + str(NOW_S + 9).encode() + b"}"
