@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_broker import producers
 from doorkeeper_broker.batches import marker
-from doorkeeper_broker.log import Memory, PartitionLog
+from doorkeeper_broker.log import Memory, PartitionLog, Segment
 from doorkeeper_broker.producers import PRODUCER_OVERHEAD
 from doorkeeper_broker.transactions import EPOCH_MAX, Ending, Producer, Transactions
 from testkit.batches import base_offsets, batch
@@ -149,6 +150,24 @@ def test_oldest_segments_of_all_logs_are_dropped() -> None:
     assert first.start_offset == first.end_offset == 40
     assert 0 < second.start_offset < second.end_offset == 60
     assert read(second, second.start_offset)[0] == second.start_offset
+
+
+def test_deleted_records_are_not_kept_behind_older_ones() -> None:
+    """A test server lives long: topics come and go beside one that stays."""
+    memory = Memory(1_048_576)
+    stays, goes = PartitionLog(memory), PartitionLog(memory)
+    stays.append(batch(b"a"))
+    before = segments_alive()
+    goes.append(batch(b"b" * 20_000))
+
+    goes.delete()
+
+    assert segments_alive() == before
+
+
+def segments_alive() -> int:
+    gc.collect()
+    return sum(isinstance(each, Segment) for each in gc.get_objects())
 
 
 def test_producers_are_forgotten_with_their_last_segment() -> None:
