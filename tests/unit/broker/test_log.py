@@ -7,11 +7,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.groups import Offsets, size_of
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_broker import producers
+from doorkeeper_broker import transactions as module
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.log import Memory, PartitionLog, Segment
 from doorkeeper_broker.producers import PRODUCER_OVERHEAD
@@ -253,13 +255,37 @@ def test_each_producer_start_gets_a_new_epoch() -> None:
 
 
 def test_producer_resumes_with_its_epoch() -> None:
-    """One that says another epoch than the present one is fenced (KIP-360)."""
+    """It may repeat a request whose answer was lost; an older epoch is fenced (KIP-360)."""
     transactions = Transactions(count(1000).__next__)
     transactions.init("tx", TIMEOUT_MS, None)
 
     assert transactions.init("tx", TIMEOUT_MS, Producer(1000, 0)) == Producer(1000, 1)
+    assert transactions.init("tx", TIMEOUT_MS, Producer(1000, 0)) == Producer(1000, 1)
+    assert transactions.init("tx", TIMEOUT_MS, Producer(1000, 1)) == Producer(1000, 2)
     fenced = refusal_of(lambda: transactions.init("tx", TIMEOUT_MS, Producer(1000, 0)))
     assert fenced is ErrorCode.PRODUCER_FENCED
+
+
+def test_number_of_transactional_ids_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not used, and has no open transaction, is forgotten, as by a broker in time."""
+    monkeypatch.setattr(module, "IDS_MAX", 2)
+    transactions, producer = begun()
+    idle = transactions.init("idle", TIMEOUT_MS, None)
+    assert isinstance(idle, Producer)
+
+    transactions.init("new", TIMEOUT_MS, None)
+
+    assert transactions.described().keys() == {"tx", "new"}
+    assert refusal_of(lambda: transactions.add_partitions("idle", idle, [PART], 0)) is (
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    )
+    transactions.check_partition("tx", producer, PART)
+    other = transactions.init("new", TIMEOUT_MS, None)
+    assert isinstance(other, Producer)
+    transactions.add_partitions("new", other, [PART], 0)
+    assert refusal_of(lambda: transactions.init("newer", TIMEOUT_MS, None)) is (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE
+    )
 
 
 def test_exhausted_producer_id_is_replaced() -> None:
@@ -272,7 +298,7 @@ def test_exhausted_producer_id_is_replaced() -> None:
 
 def test_transaction_commits() -> None:
     transactions, producer = begun()
-    transactions.stage_offsets("tx", producer, "g", [ROW])
+    transactions.stage_offsets("tx", producer, "g", [ROW], Offsets())
 
     ending = end(transactions, producer)
 
@@ -288,14 +314,37 @@ def test_transaction_commits() -> None:
 
 def test_offsets_are_pending_until_the_transaction_ends() -> None:
     transactions, producer = begun()
-    transactions.stage_offsets("tx", producer, "g", [ROW])
+    transactions.stage_offsets("tx", producer, "g", [ROW], Offsets())
 
-    assert transactions.is_pending("g", "t-0")
-    assert not transactions.is_pending("g", "t-1")
+    assert transactions.pending() == {("g", "t-0")}
     ending = end(transactions, producer)
     assert isinstance(ending, Ending)
     ending.transaction.complete()
-    assert not transactions.is_pending("g", "t-0")
+    assert not transactions.pending()
+
+
+def test_offsets_of_transactions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Like those that are committed at once: in the size of all, and the number of groups."""
+    transactions, producer = begun()
+    monkeypatch.setattr(module, "SIZE_MAX", 2 * size_of(ROW))
+    committed = Offsets().with_changes([replace(ROW, group_id="h")], ())
+
+    transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    assert refusal_of(
+        lambda: transactions.stage_offsets(
+            "tx", producer, "g", [replace(ROW, partition="t-1")], committed
+        )
+    ) is (ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+    transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    ending = end(transactions, producer)
+    assert isinstance(ending, Ending)
+    ending.transaction.complete()
+    transactions.add_group("tx", producer, "g", 0)
+    transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    monkeypatch.setattr(module, "GROUPS_MAX", 1)
+    assert refusal_of(
+        lambda: transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    ) is (ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
 
 
 def test_end_of_transaction_bumps_the_epoch() -> None:
@@ -320,9 +369,9 @@ def test_partitions_outside_the_transaction_are_rejected() -> None:
     assert refusal_of(lambda: transactions.check_partition("tx", producer, ("t", 1))) is (
         ErrorCode.INVALID_TXN_STATE
     )
-    assert refusal_of(lambda: transactions.stage_offsets("tx", producer, "h", [ROW])) is (
-        ErrorCode.INVALID_TXN_STATE
-    )
+    assert refusal_of(
+        lambda: transactions.stage_offsets("tx", producer, "h", [ROW], Offsets())
+    ) is (ErrorCode.INVALID_TXN_STATE)
 
 
 def test_new_start_aborts_an_open_transaction() -> None:

@@ -300,7 +300,7 @@ def plan_commit(
         for row in part:
             old = set_.get(row.partition) or present.get(row.partition)
             after = size + size_of(row) - (0 if old is None else size_of(old))
-            if _is_too_long(row.metadata):
+            if is_too_long(row.metadata):
                 errors.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             elif after > SIZE_MAX:
                 errors.append(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
@@ -317,7 +317,8 @@ def plan_commit(
     return edit(OFFSET, set=changed), errors
 
 
-def _is_too_long(metadata: str) -> bool:
+def is_too_long(metadata: str) -> bool:
+    """Return whether the text of an offset is longer than ``METADATA_MAX``."""
     # A character has one or two code units; most texts are short.
     return (
         len(metadata) > METADATA_MAX // 2
