@@ -211,7 +211,7 @@ class PartitionLog:
     def find_time(self, timestamp: int) -> TimedOffset | None:
         """Return the first record of this time or a later one."""
         for base, batch in self._batches_from(self.start_offset):
-            if batch.max_timestamp < timestamp or batch.is_control:
+            if batch.max_timestamp < timestamp:
                 continue
             found = find_record(batch, timestamp, self._memory.inspection)
             if found is not None and base + found[0] >= self.start_offset:
@@ -220,7 +220,7 @@ class PartitionLog:
 
     def find_largest_time(self) -> TimedOffset | None:
         """Return the first record of the largest time."""
-        batches = (each for each in self._batches_from(self.start_offset) if not each[1].is_control)
+        batches = self._batches_from(self.start_offset)
         latest = max(batches, key=lambda each: each[1].max_timestamp, default=None)
         if latest is None:
             return None

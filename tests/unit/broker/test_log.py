@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from msgspec.structs import astuple, replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api import list_offsets
 from doorkeeper.server.resources.groups import Offsets, size_of
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_broker import producers
@@ -17,8 +19,15 @@ from doorkeeper_broker import transactions as module
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.log import Memory, PartitionLog, Segment
 from doorkeeper_broker.producers import PRODUCER_OVERHEAD
+from doorkeeper_broker.records import Records
 from doorkeeper_broker.transactions import EPOCH_MAX, Ending, Producer, Transactions
+from doorkeeper_wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from testkit.batches import base_offsets, batch
+from testkit.nodes import a_topic, answer, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +119,33 @@ def test_aborted_transactions_are_returned_to_readers() -> None:
     assert [each[:2] for each in found.aborted] == [(7, 0)]
     assert log.read(3, 9999, committed=True, at_least_one=True).aborted == ()
     assert log.read(0, 9999, committed=False, at_least_one=True).aborted == ()
+
+
+async def test_offsets_by_time_end_with_the_last_stable_offset() -> None:
+    """For readers of committed records; the marker has a time too (4.3.1)."""
+    node = await node_of(topics=[a_topic("t")])
+    records = Records(1_048_576)
+    topic = node.topics.get("t")
+    assert topic is not None
+    log = records.log_of(topic, 0)
+    log.append(batch(b"a", times=[1_000]))
+    log.append(batch(b"b", times=[2_000], producer=(7, 0, 0), attributes=TRANSACTIONAL))
+
+    def offsets(isolation_level: int) -> list[int]:
+        found = []
+        for time in (1_000, 1_001, -3):
+            row = ListOffsetsPartition(partition_index=0, timestamp=time)
+            request = ListOffsetsRequest(
+                isolation_level=isolation_level,
+                topics=(ListOffsetsTopic(name="t", partitions=(row,)),),
+            )
+            api = replace(list_offsets.API, handle=partial(list_offsets.handle, records=records))
+            found.append(answer(api, request, node, 8).topics[0].partitions[0].offset)
+        return found
+
+    assert [offsets(0), offsets(1)] == [[0, 1, 1], [0, -1, -1]]
+    log.append_marker(marker(7, 0, 3_000, commits=True), commits=True)
+    assert [offsets(0), offsets(1)] == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_records_outside_the_open_transaction_are_rejected() -> None:
