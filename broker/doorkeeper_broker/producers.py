@@ -80,13 +80,10 @@ class Producers:
             return
         if batch.producer_epoch < found.epoch:
             raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH)
-        if batch.producer_epoch > found.epoch:
-            expected = 0
-        elif found.batches:
+        expected = 0
+        # Without batches only a marker of this epoch is known.
+        if batch.producer_epoch == found.epoch and found.batches:
             expected = (found.batches[-1].last + 1) & 0x7FFFFFFF
-        else:
-            # Only a marker of this epoch is known: as on a broker any number may follow.
-            expected = batch.base_sequence
         if batch.base_sequence != expected:
             raise ApiError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         if not batch.is_transactional and batch.producer_id in self._open:

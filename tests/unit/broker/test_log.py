@@ -91,6 +91,15 @@ def test_sequence_gaps_are_rejected() -> None:
     assert log.append(batch(b"a", producer=(7, 2, 0))) == 2
 
 
+def test_first_sequence_after_a_marker_alone_is_0() -> None:
+    """The partition was part of a transaction, and got no record (4.3.1)."""
+    log = a_log()
+    log.append_marker(marker(7, 1, 0, commits=True), commits=True)
+
+    assert code_of(log, producer=(7, 1, 5)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.append(batch(b"a", producer=(7, 1, 0))) == 1
+
+
 def test_open_transaction_holds_last_stable_offset() -> None:
     log = a_log()
     log.append(batch(b"a"))
