@@ -277,9 +277,11 @@ def _find_member(members: Iterable[GroupMember], member_id: str) -> GroupMember:
 
 
 def _check_instance(members: Iterable[GroupMember], instance_id: str, member_id: str) -> None:
-    for member in members:
-        if member.group_instance_id == instance_id and member.member_id != member_id:
-            raise ApiError(ErrorCode.FENCED_INSTANCE_ID)
+    owners = [each.member_id for each in members if each.group_instance_id == instance_id]
+    if not owners:
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+    if member_id not in owners:
+        raise ApiError(ErrorCode.FENCED_INSTANCE_ID)
 
 
 def plan_commit(
