@@ -213,12 +213,12 @@ def command(
         for access in accesses
         if access.allowed == (enforced is None) and report.counts(access)
     ]
-    if run.status:
-        say(
-            f"note: COMMAND ended with status {run.status}: what it would have done otherwise is"
-            " not known"
-        )
     if enforced is None:
+        if run.status:
+            say(
+                f"note: COMMAND ended with status {run.status}: what it would have done otherwise"
+                " is not known"
+            )
         _report_created_topics(report.write_compared(counted))
         raise SystemExit(run.status)
     needed = least_acls(counted)
