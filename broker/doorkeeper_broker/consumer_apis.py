@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.values import trim
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.test_broker_keys import (
@@ -184,11 +185,11 @@ def _check(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
     """
     epoch = request.member_epoch
     texts = {
-        "MemberId can't be empty.": not request.member_id
+        "MemberId can't be empty.": is_blank(request.member_id)
         and (version >= OWN_IDS_FROM or epoch != JOIN),
-        "GroupId can't be empty.": not request.group_id,
-        "InstanceId can't be empty.": request.instance_id == "",
-        "RackId can't be empty.": request.rack_id == "",
+        "GroupId can't be empty.": is_blank(request.group_id),
+        "InstanceId can't be empty.": is_blank(request.instance_id),
+        "RackId can't be empty.": is_blank(request.rack_id),
         "RebalanceTimeoutMs must be provided in first request.": epoch == JOIN
         and request.rebalance_timeout_ms == -1,
         "TopicPartitions must be empty when (re-)joining.": epoch == JOIN
@@ -211,6 +212,11 @@ def _check(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
             f"ServerAssignor {assignor} is not supported. Supported assignors:"
             f" {', '.join(ASSIGNORS)}.",
         )
+
+
+def is_blank(text: str | None) -> bool:
+    """Return whether a text is there, and Java's ``trim`` leaves nothing of it."""
+    return text is not None and not trim(text)
 
 
 def _partitions_of(request: ConsumerGroupHeartbeatRequest) -> Partitions | None:

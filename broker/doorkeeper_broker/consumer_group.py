@@ -20,12 +20,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from time import thread_time
 from typing import Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.security.java_regex import JavaPattern, PatternError
+from doorkeeper.server.security.java_regex import TIME_LIMIT_S, JavaPattern, PatternError
 from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
 from doorkeeper_broker.consumer_member import (
     JOIN,
@@ -60,6 +61,8 @@ class ConsumerGroup:
         """The topics of the server when they were last looked at."""
         self._matched: dict[str, frozenset[str]] = {}
         """The topics of each pattern."""
+        self._stale: list[str] = []
+        """The patterns that have not been matched with the present topics yet."""
         self._sizes: dict[str, tuple[bytes, int]] = {}
         """Ids and numbers of partitions of the topics of all members."""
 
@@ -86,10 +89,12 @@ class ConsumerGroup:
         member, is_new = self._find_or_join(beat)
         before = member.assigned
         is_changed = member.update(beat) or is_new
-        fresh = {} if found is None else {member.pattern: found}
         if topics is not self._topics:
-            fresh = {**self._match_again(topics, describable), **fresh}
-        if is_changed or topics is not self._topics:
+            self._stale = list(self._matched)
+        fresh = self._match_again(topics, describable)
+        if found is not None:
+            fresh[member.pattern] = found
+        if fresh or is_changed or topics is not self._topics:
             self._matched = {**self._matched, **fresh}
             self._topics = topics
             self._look_at(topics, is_changed=is_changed)
@@ -314,11 +319,16 @@ class ConsumerGroup:
     def _match_again(
         self, topics: Topics, describable: Callable[[Sequence[str]], Collection[str]]
     ) -> dict[str, frozenset[str]]:
+        """Match patterns with other topics as far as time allows; later heartbeats go on."""
         found = {}
-        for pattern in self._matched:
+        end_s = thread_time() + TIME_LIMIT_S
+        while self._stale:
+            pattern = self._stale.pop()
             # The member that beats now is not to blame for the pattern of another.
             with suppress(ApiError):
                 found[pattern] = self._match(pattern, topics, describable)
+            if thread_time() >= end_s:
+                break
         return found
 
     def _look_at(self, topics: Topics, *, is_changed: bool) -> None:

@@ -92,7 +92,7 @@ class DataPath:
             replace(offset_commit.API, handle=self._commit_offsets),
             replace(
                 offset_fetch.API,
-                handle=partial(offset_fetch.handle, is_pending=transactions.is_pending),
+                handle=partial(offset_fetch.handle, find_pending=transactions.pending),
             ),
             *(
                 replace(

@@ -98,50 +98,45 @@ def _resolve(
 ) -> tuple[list[_Read], list[_Row]]:
     """Return the partitions to read, and the rows of the others."""
     by_id = context.authorizable.request_version >= _IDS_FROM
-    topics = [
-        (each, node.topics.by_id(each.topic_id) if by_id else node.topics.get(each.topic))
-        for each in request.topics
+    # Of a partition that occurs twice the last row counts, as in a broker's map.
+    asked_once = {
+        (topic.topic, topic.topic_id, each.partition): (topic, each)
+        for topic in request.topics
+        for each in topic.partitions
+    }
+    rows = [
+        (each, asked, node.topics.by_id(each.topic_id) if by_id else node.topics.get(each.topic))
+        for each, asked in asked_once.values()
     ]
     # -1 for a consumer, in the field of each version.
     replica_id = max(request.replica_id, request.replica_state.replica_id)
     if replica_id >= 0 and not is_allowed(node, context, _CLUSTER_ACTION):
-        return [], [
-            _Row(each, _refusal(asked.partition, _READ.refusal))
-            for each in request.topics
-            for asked in each.partitions
-        ]
-    names = [each.topic if topic is None else topic.name for each, topic in topics]
-    known = [not by_id or topic is not None for _, topic in topics]
-    named = [
-        name
-        for (each, _), name, is_known in zip(topics, names, known, strict=True)
-        if is_known
-        for _ in each.partitions
-    ]
+        return [], [_Row(each, _refusal(asked.partition, _READ.refusal)) for each, asked, _ in rows]
     # Once for each partition, as a broker asks: the audit log counts them.
+    named = [
+        each.topic if topic is None else topic.name for each, _, topic in rows if topic or not by_id
+    ]
     allowed = frozenset(named) if replica_id >= 0 else allowed_names(node, context, _READ, named)
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     reads: list[_Read] = []
     refused: list[_Row] = []
-    for (each, topic), name, is_known in zip(topics, names, known, strict=True):
-        for asked in each.partitions:
-            error = ErrorCode.NONE
-            if not is_known:
-                error = ErrorCode.UNKNOWN_TOPIC_ID
-            elif name not in allowed:
-                error = _READ.refusal
-            else:
-                epoch = asked.current_leader_epoch
-                error = error_of_leader(topic, asked.partition, places, node.node_id, epoch)
-            if error is ErrorCode.NONE and replica_id >= 0:
-                # No other broker has a replica of it.
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            if error is ErrorCode.NONE and topic is not None:
-                reads.append(_Read(each, asked, records.log_of(topic, asked.partition)))
-            elif error in _REFUSALS:
-                refused.append(_Row(each, _refusal(asked.partition, error)))
-            else:
-                refused.append(_Row(each, _failure(asked.partition, error)))
+    for each, asked, topic in rows:
+        if by_id and topic is None:
+            error = ErrorCode.UNKNOWN_TOPIC_ID
+        elif (each.topic if topic is None else topic.name) not in allowed:
+            error = _READ.refusal
+        else:
+            epoch = asked.current_leader_epoch
+            error = error_of_leader(topic, asked.partition, places, node.node_id, epoch)
+        if error is ErrorCode.NONE and replica_id >= 0:
+            # No other broker has a replica of it.
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error is ErrorCode.NONE and topic is not None:
+            reads.append(_Read(each, asked, records.log_of(topic, asked.partition)))
+        elif error in _REFUSALS:
+            refused.append(_Row(each, _refusal(asked.partition, error)))
+        else:
+            refused.append(_Row(each, _failure(asked.partition, error)))
     return reads, refused
 
 

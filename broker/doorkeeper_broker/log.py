@@ -6,7 +6,7 @@ Source: ``UnifiedLog`` of Kafka 4.3.1.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -35,29 +35,29 @@ class Memory:
         self.used = 0
         self.inspection = Inspection()
         """What the request that is handled may look at; another one for each request."""
-        self._segments: deque[tuple[PartitionLog, Segment]] = deque()
+        self._segments: OrderedDict[Segment, PartitionLog] = OrderedDict()
 
     def add(self, log: PartitionLog, segment: Segment) -> None:
         """Take a new segment."""
-        self._segments.append((log, segment))
+        self._segments[segment] = log
+
+    def remove(self, segment: Segment) -> None:
+        """Give up a segment that its log has dropped."""
+        del self._segments[segment]
+        self.used -= segment.size
 
     def trim(self) -> None:
         """Drop the oldest segments while all logs together are too large."""
         while self.used > self.bytes_max and self._segments:
-            log, segment = self._segments.popleft()
-            if log.segments and log.segments[0] is segment:
-                log.delete_before(segment.next_offset)
-        while self._segments and self._segments[0][1].is_dropped:
-            self._segments.popleft()
+            # The oldest of all is the oldest of its log.
+            segment, log = next(iter(self._segments.items()))
+            log.delete_before(segment.next_offset)
 
 
 class Segment:
     """Batches that are dropped together."""
 
-    __slots__ = (
-        *("base_offset", "base_offsets", "batches", "is_dropped", "next_offset", "overhead"),
-        "size",
-    )
+    __slots__ = ("base_offset", "base_offsets", "batches", "next_offset", "overhead", "size")
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
@@ -67,7 +67,6 @@ class Segment:
         self.size = 0
         """Bytes of the batches with ``overhead``, those of the objects around them."""
         self.overhead = 0
-        self.is_dropped = False
 
 
 class Slice(Struct, frozen=True):
@@ -212,7 +211,7 @@ class PartitionLog:
     def find_time(self, timestamp: int) -> TimedOffset | None:
         """Return the first record of this time or a later one."""
         for base, batch in self._batches_from(self.start_offset):
-            if batch.max_timestamp < timestamp or batch.is_control:
+            if batch.max_timestamp < timestamp:
                 continue
             found = find_record(batch, timestamp, self._memory.inspection)
             if found is not None and base + found[0] >= self.start_offset:
@@ -221,7 +220,7 @@ class PartitionLog:
 
     def find_largest_time(self) -> TimedOffset | None:
         """Return the first record of the largest time."""
-        batches = (each for each in self._batches_from(self.start_offset) if not each[1].is_control)
+        batches = self._batches_from(self.start_offset)
         latest = max(batches, key=lambda each: each[1].max_timestamp, default=None)
         if latest is None:
             return None
@@ -236,9 +235,7 @@ class PartitionLog:
         """Delete the records before an offset; a segment without records gives up its memory."""
         self.start_offset = max(self.start_offset, offset)
         while self.segments and self.segments[0].next_offset <= self.start_offset:
-            segment = self.segments.pop(0)
-            segment.is_dropped = True
-            self._memory.used -= segment.size
+            self._memory.remove(self.segments.pop(0))
         kept = self.segments[0].base_offset if self.segments else self.end_offset
         self.producers.forget_before(kept)
 

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from doorkeeper_wire.messages.produce import PartitionProduceData, ProduceRequest
 
 _ACKNOWLEDGEMENTS: Final = (-1, 0, 1)
-ADDS_PARTITIONS_FROM: Final = 12
-"""The version whose batches make their partitions part of the transaction (KIP-890)."""
-
 _ADMIN_CLIENT: Final = "__admin_client"
 
 
@@ -50,7 +47,7 @@ class CheckTransaction(Protocol):
     """Checks that a transactional batch is part of its producer's transaction."""
 
     def __call__(
-        self, transactional_id: str | None, producer: Producer, partition: Partition, *, adds: bool
+        self, transactional_id: str | None, producer: Producer, partition: Partition, version: int
     ) -> None: ...
 
 
@@ -106,7 +103,7 @@ class Producing:
                 request.transactional_id,
                 Producer(batch.producer_id, batch.producer_epoch),
                 (topic.name, data.index),
-                adds=context.authorizable.request_version >= ADDS_PARTITIONS_FROM,
+                context.authorizable.request_version,
             )
         rules = self._rules_of(topic, node)
         if len(batch.data) > rules.bytes_max:

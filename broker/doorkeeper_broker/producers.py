@@ -39,13 +39,12 @@ class AbortedTransaction(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("batches", "epoch", "last_offset", "transaction_offset")
+    __slots__ = ("batches", "epoch", "last_offset")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.last_offset = -1
         self.batches: deque[AppendedBatch] = deque(maxlen=KEPT_BATCHES)
-        self.transaction_offset: int | None = None
 
 
 class Producers:
@@ -54,6 +53,8 @@ class Producers:
     def __init__(self) -> None:
         self._producers: dict[int, _Producer] = {}
         """By id, those that have appended last at the end."""
+        self._open: dict[int, int] = {}
+        """The first offset of each open transaction, by the id of its producer, in order."""
         self.aborted: list[AbortedTransaction] = []
         """Aborted transactions, in the order of their markers."""
 
@@ -79,16 +80,13 @@ class Producers:
             return
         if batch.producer_epoch < found.epoch:
             raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH)
-        if batch.producer_epoch > found.epoch:
-            expected = 0
-        elif found.batches:
+        expected = 0
+        # Without batches only a marker of this epoch is known.
+        if batch.producer_epoch == found.epoch and found.batches:
             expected = (found.batches[-1].last + 1) & 0x7FFFFFFF
-        else:
-            # Only a marker of this epoch is known: as on a broker any number may follow.
-            expected = batch.base_sequence
         if batch.base_sequence != expected:
             raise ApiError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        if not batch.is_transactional and found.transaction_offset is not None:
+        if not batch.is_transactional and batch.producer_id in self._open:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)
 
     def __len__(self) -> int:
@@ -98,8 +96,8 @@ class Producers:
         """Record a batch at its offset; return whether its producer was not known."""
         found, is_new = self._used(batch.producer_id, batch.producer_epoch, offset)
         found.batches.append(AppendedBatch(batch.base_sequence, batch.last_sequence, offset))
-        if batch.is_transactional and found.transaction_offset is None:
-            found.transaction_offset = offset
+        if batch.is_transactional:
+            self._open.setdefault(batch.producer_id, offset)
         return is_new
 
     def _used(self, producer_id: int, epoch: int, offset: int) -> tuple[_Producer, bool]:
@@ -118,29 +116,23 @@ class Producers:
         return found, is_new
 
     def _forget_oldest(self) -> None:
-        for producer_id, producer in self._producers.items():
-            if producer.transaction_offset is None:
-                del self._producers[producer_id]
-                return
+        oldest = next((each for each in self._producers if each not in self._open), None)
+        if oldest is not None:
+            del self._producers[oldest]
 
     def end_transaction(
         self, producer_id: int, epoch: int, marker_offset: int, *, commits: bool
     ) -> None:
         """Record a marker; it fences older epochs."""
-        found, _ = self._used(producer_id, epoch, marker_offset)
-        first, found.transaction_offset = found.transaction_offset, None
+        self._used(producer_id, epoch, marker_offset)
+        first = self._open.pop(producer_id, None)
         if first is not None and not commits:
             self.aborted.append(AbortedTransaction(producer_id, first, marker_offset))
 
     @property
     def first_open_offset(self) -> int | None:
         """Return the first offset of any open transaction."""
-        open_ = [
-            each.transaction_offset
-            for each in self._producers.values()
-            if each.transaction_offset is not None
-        ]
-        return min(open_, default=None)
+        return next(iter(self._open.values()), None)
 
     def find_aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions with records or a marker in these offsets."""
@@ -158,5 +150,5 @@ class Producers:
         self._producers = {
             producer_id: producer
             for producer_id, producer in self._producers.items()
-            if producer.last_offset >= offset or producer.transaction_offset is not None
+            if producer.last_offset >= offset or producer_id in self._open
         }

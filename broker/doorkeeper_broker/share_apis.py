@@ -20,7 +20,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.test_broker_keys import GROUP_SHARE_MAX_SIZE
-from doorkeeper_broker.consumer_apis import by_topic
+from doorkeeper_broker.consumer_apis import by_topic, is_blank
 from doorkeeper_broker.consumer_member import JOIN, LEAVE, Beat, GroupLimits
 from doorkeeper_broker.group_settings import group_number
 from doorkeeper_broker.share_group import ShareGroup
@@ -136,8 +136,9 @@ def check_member_id(member_id: str | None) -> None:
 def _check(request: ShareGroupHeartbeatRequest) -> None:
     is_joining = request.member_epoch == JOIN
     texts = {
-        "GroupId can't be empty.": not request.group_id,
-        "RackId can't be empty.": request.rack_id == "",
+        "MemberId can't be empty.": is_blank(request.member_id),
+        "GroupId can't be empty.": is_blank(request.group_id),
+        "RackId can't be empty.": is_blank(request.rack_id),
         "SubscribedTopicNames must be set in first request.": is_joining
         and not request.subscribed_topic_names,
         "MemberEpoch is invalid.": request.member_epoch < LEAVE,

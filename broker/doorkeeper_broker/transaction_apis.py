@@ -9,7 +9,8 @@ topic (29), the APIs of offsets READ on the group (30), and TxnOffsetCommit READ
     TxnOffsetCommit 0-5      offsets are kept until the end; version 5 adds the group (KIP-890)
     EndTxn 0-5               version 5 answers the producer's next epoch (KIP-890)
 
-Clients that do not know PRODUCER_FENCED (90) get 47. A transaction that is not ended in its time is
+Clients that do not know PRODUCER_FENCED (90) get 47, and so do all that write. A write outside the
+transaction is 48, or 120 for clients that know it. A transaction that is not ended in its time is
 aborted, and its producer is fenced.
 
 Source: ``KafkaApis`` and ``TransactionCoordinator`` of the broker 4.3.1.
@@ -29,11 +30,7 @@ from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.offset_commit import stored_offset
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
-from doorkeeper.server.resources.groups import (
-    METADATA_MAX,
-    Committer,
-    check_committer,
-)
+from doorkeeper.server.resources.groups import Committer, check_committer, is_too_long
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
@@ -83,13 +80,26 @@ BROKERS_FROM: Final = 4
 """The version of AddPartitionsToTxn that brokers send."""
 
 FENCED_FROM: Final = 2
-"""The version of the APIs whose clients know PRODUCER_FENCED."""
+INIT_FENCED_FROM: Final = 4
+"""The version of the APIs, and of InitProducerId, whose clients know PRODUCER_FENCED."""
+
+ADDS_PARTITIONS_FROM: Final = 12
+"""The version of Produce whose batches make their partitions part of the transaction (KIP-890)."""
+
+ABORTABLE_FROM: Final = 11
+"""The version of Produce whose clients know TRANSACTION_ABORTABLE."""
 
 RAISES_EPOCH_FROM: Final = 5
 """The version of EndTxn that answers another epoch."""
 
+COMMIT_ABORTABLE_FROM: Final = 4
+"""The version of TxnOffsetCommit whose clients know TRANSACTION_ABORTABLE."""
+
 ADDS_GROUP_FROM: Final = 5
 """The version of TxnOffsetCommit that makes the group part of the transaction."""
+
+
+_NOT_ADDED: Final = "Partition was not added to the transaction"
 
 
 class TransactionApis:
@@ -117,7 +127,7 @@ class TransactionApis:
 
     # --- the APIs
 
-    def init(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    def init(self, request: InitProducerIdRequest, version: int) -> InitProducerIdResponse:
         """Give a transactional id to a producer.
 
         Raises:
@@ -127,9 +137,12 @@ class TransactionApis:
         if request.producer_id >= 0:
             present = Producer(request.producer_id, request.producer_epoch)
         assert request.transactional_id, "the server has checked it"
-        found = self.transactions.init(
-            request.transactional_id, request.transaction_timeout_ms, present
-        )
+        try:
+            found = self.transactions.init(
+                request.transactional_id, request.transaction_timeout_ms, present
+            )
+        except ApiError as error:
+            raise ApiError(_for_client(version, error.code, INIT_FENCED_FROM)) from None
         if isinstance(found, Ending):
             self._finish(found)
             raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -202,26 +215,25 @@ class TransactionApis:
         self._set_timer()
 
     def check_batch(
-        self, transactional_id: str | None, producer: Producer, partition: Partition, *, adds: bool
+        self, transactional_id: str | None, producer: Producer, partition: Partition, version: int
     ) -> None:
-        """Check a transactional batch; clients of KIP-890 make its partition part of it (``adds``).
+        """Check a transactional batch; clients of KIP-890 make its partition part of it.
 
         Raises:
             ApiError: the producer is fenced, or the partition is not part of its transaction.
         """
         assert transactional_id is not None, "the server has checked it"
         try:
-            if adds:
+            if version >= ADDS_PARTITIONS_FROM:
                 now_ms = self._node.now_ms()
                 self.transactions.add_partitions(transactional_id, producer, [partition], now_ms)
                 self._set_timer()
             else:
                 self.transactions.check_partition(transactional_id, producer, partition)
         except ApiError as error:
-            # Producers know this code from every broker.
-            if error.code is ErrorCode.PRODUCER_FENCED:
-                raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH) from None
-            raise
+            code = _of_verification(error.code, is_abortable=version >= ABORTABLE_FROM)
+            is_plain = code is not ErrorCode.INVALID_TXN_STATE
+            raise ApiError(code, None if is_plain else _NOT_ADDED) from None
 
     def add_offsets(
         self, request: AddOffsetsToTxnRequest, context: RequestContext, node: Node
@@ -264,12 +276,15 @@ class TransactionApis:
                 place = topic.name, row.partition_index
                 errors[place] = _existing_error(*place, allowed, node, _COMMIT_READ.refusal)
                 found = node.topics.get(topic.name)
-                if len(row.committed_metadata or "") > METADATA_MAX:
+                if is_too_long(row.committed_metadata or ""):
                     errors[place] = errors[place] or ErrorCode.OFFSET_METADATA_TOO_LARGE
                 if found is not None and not errors[place]:
                     rows.append(stored_offset(request.group_id, row, found))
         if rows:
-            error = _error_of(version, lambda: self._stage(request, rows, node, version))
+            error = _of_verification(
+                _error_of(version, lambda: self._stage(request, rows, node, version)),
+                is_abortable=version >= COMMIT_ABORTABLE_FROM,
+            )
             errors = {place: each or error for place, each in errors.items()}
         return _commit_response(request, lambda place: errors[place])
 
@@ -295,7 +310,9 @@ class TransactionApis:
                 request.transactional_id, producer, request.group_id, node.now_ms()
             )
             self._set_timer()
-        self.transactions.stage_offsets(request.transactional_id, producer, request.group_id, rows)
+        self.transactions.stage_offsets(
+            request.transactional_id, producer, request.group_id, rows, node.state.offsets
+        )
 
     def end(self, request: EndTxnRequest, context: RequestContext, node: Node) -> Outcome:
         """Commit or abort a transaction."""
@@ -376,9 +393,18 @@ def _error_of(version: int, work: Callable[[], None]) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _for_client(version: int, code: ErrorCode) -> ErrorCode:
-    if code is ErrorCode.PRODUCER_FENCED and version < FENCED_FROM:
+def _for_client(version: int, code: ErrorCode, fenced_from: int = FENCED_FROM) -> ErrorCode:
+    if code is ErrorCode.PRODUCER_FENCED and version < fenced_from:
         return ErrorCode.INVALID_PRODUCER_EPOCH
+    return code
+
+
+def _of_verification(code: ErrorCode, *, is_abortable: bool) -> ErrorCode:
+    """Return the error of a write, whose broker asks the coordinator about the transaction."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.INVALID_TXN_STATE and is_abortable:
+        return ErrorCode.TRANSACTION_ABORTABLE
     return code
 
 

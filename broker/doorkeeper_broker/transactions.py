@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.records import DescribedTransaction
+from doorkeeper.server.resources.groups import GROUPS_MAX, SIZE_MAX, Offsets, size_of
 from doorkeeper.server.schema.declared import StoredOffset
 
 EMPTY: Final = "Empty"
@@ -28,6 +29,9 @@ COMPLETE_ABORT: Final = "CompleteAbort"
 
 EPOCH_MAX: Final = 32_766
 """The last epoch of a producer id: then it gets another id."""
+
+IDS_MAX: Final = 10_000
+"""The transactional ids of a server. A broker has no bound, but forgets them after a week."""
 
 Partition = tuple[str, int]
 """Name of a topic, and number of a partition."""
@@ -70,7 +74,7 @@ class Transaction:
         self.transactional_id = transactional_id
         self.producer = Producer(producer_id, -1)
         self.last: Producer | None = None
-        """The producer whose end of a transaction raised the epoch (KIP-890)."""
+        """The producer whose request raised the epoch (KIP-360, KIP-890), which it may repeat."""
         self.timeout_ms = 0
         self.start_ms = -1
         self.deadline_ms: int | None = None
@@ -121,6 +125,9 @@ class Transactions:
     def __init__(self, new_producer_id: Callable[[], int]) -> None:
         self._new_producer_id = new_producer_id
         self._by_id: dict[str, Transaction] = {}
+        """Those that were used last at the end."""
+        self._staged = 0
+        """The size of all staged offsets, or more: it is computed anew at the limit."""
 
     def find(self, transactional_id: str) -> Transaction:
         """Return the transactions of an id.
@@ -130,9 +137,10 @@ class Transactions:
         """
         if not transactional_id:
             raise ApiError(ErrorCode.INVALID_REQUEST)
-        found = self._by_id.get(transactional_id)
+        found = self._by_id.pop(transactional_id, None)
         if found is None:
             raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        self._by_id[transactional_id] = found
         return found
 
     def init(
@@ -148,24 +156,34 @@ class Transactions:
         """
         found = self._by_id.get(transactional_id)
         if found is None:
+            self._make_room()
             found = Transaction(transactional_id, self._new_producer_id())
             self._by_id[transactional_id] = found
-        is_new = found.producer.epoch == -1
-        if present is not None and not is_new:
-            if present.producer_id != found.producer.producer_id:
-                raise ApiError(ErrorCode.PRODUCER_FENCED)
-            if present.epoch != found.producer.epoch:
-                raise ApiError(ErrorCode.PRODUCER_FENCED)
+            present = None
+        is_repeated = present is not None and present == found.last
+        if present not in (None, found.producer) and not is_repeated:
+            raise ApiError(ErrorCode.PRODUCER_FENCED)
         if found.state in (PREPARE_COMMIT, PREPARE_ABORT):
             raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
         if found.state == ONGOING:
             return found.prepare(self._next(found.producer), commits=False)
-        found.producer = self._next(found.producer)
+        if not is_repeated:
+            found.producer = self._next(found.producer)
+            found.last = present
         found.state = EMPTY
         found.start_ms = -1
         found.timeout_ms = timeout_ms
-        found.last = None
         return found.producer
+
+    def _make_room(self) -> None:
+        """Forget an id that was not used for longest, and has no open transaction, at the limit."""
+        if len(self._by_id) < IDS_MAX:
+            return
+        open_ = (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
+        oldest = next((key for key, each in self._by_id.items() if each.state not in open_), None)
+        if oldest is None:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        del self._by_id[oldest]
 
     def add_partitions(
         self,
@@ -216,17 +234,31 @@ class Transactions:
         producer: Producer,
         group_id: str,
         rows: Sequence[StoredOffset],
+        committed: Offsets,
     ) -> None:
         """Keep offsets that are committed with the transaction.
 
         Raises:
-            ApiError: the group is not part of it, or see ``Transaction.check``.
+            ApiError: the group is not part of it, there are too many, or see ``Transaction.check``.
         """
         found = self.find(transactional_id)
         found.check(producer)
         if found.state != ONGOING or group_id not in found.groups:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)
-        found.offsets.update(((group_id, row.partition), row) for row in rows)
+        staged = {(group_id, row.partition): row for row in rows}
+        size = sum(map(size_of, staged.values()))
+        size -= sum(size_of(found.offsets[place]) for place in staged.keys() & found.offsets.keys())
+        if committed.size + self._staged + size > SIZE_MAX:
+            self._staged = sum(
+                size_of(row) for each in self._by_id.values() for row in each.offsets.values()
+            )
+        is_new = not committed.of_group(group_id)
+        if committed.size + self._staged + size > SIZE_MAX or (
+            is_new and len(committed.groups()) + len(found.groups) > GROUPS_MAX
+        ):
+            raise ApiError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+        self._staged += size
+        found.offsets.update(staged)
 
     def described(self) -> Mapping[str, DescribedTransaction]:
         """Return the last transaction of each id, for those that list and describe them."""
@@ -237,9 +269,9 @@ class Transactions:
             for name, each in self._by_id.items()
         }
 
-    def is_pending(self, group_id: str, partition: str) -> bool:
-        """Return whether an open transaction has an offset of a group for a partition."""
-        return any((group_id, partition) in each.offsets for each in self._by_id.values())
+    def pending(self) -> frozenset[tuple[str, str]]:
+        """Return the groups and partitions of which an open transaction has an offset."""
+        return frozenset(place for each in self._by_id.values() for place in each.offsets)
 
     def end(
         self, transactional_id: str, producer: Producer, *, commits: bool, raises_epoch: bool

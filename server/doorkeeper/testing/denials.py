@@ -113,18 +113,25 @@ def expect(
     Raises:
         AssertionError: there was none; its text has the refusals that there were.
     """
-    before = len(refusals())
+    before = refusals()[-1:]
     hits: list[Denial] = []
     try:
         yield hits
     except BaseException as error:
         # The client's error seldom says which operation was refused.
-        error.add_note(f"denied in the block of expect_denied:{_text(refusals()[before:])}")
+        new = _since(before, refusals())
+        error.add_note(f"denied in the block of expect_denied:{_text(new)}")
         raise
-    new = refusals()[before:]
+    new = _since(before, refusals())
     hits += [denial for denial in new if matches(denial)]
     if not hits:
         raise AssertionError(f"expected {description} to be denied; denied requests:{_text(new)}")
+
+
+def _since(last: list[Denial], denials: list[Denial]) -> list[Denial]:
+    """Return the denials after the last one of before: all, if that is no longer kept."""
+    known = (at for at in range(len(denials), 0, -1) if last and denials[at - 1] is last[0])
+    return denials[next(known, 0) :]
 
 
 def _text(denials: list[Denial]) -> str:

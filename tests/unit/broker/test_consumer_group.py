@@ -192,6 +192,24 @@ def test_pattern_matches_whole_names() -> None:
     assert world.beat("a", 3, pattern="").assignment == world.of("other", 0)
 
 
+def test_patterns_of_all_members_are_matched_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A heartbeat would take as long as all of them, and nobody else is served meanwhile."""
+    monkeypatch.setattr(consumer_group, "TIME_LIMIT_S", 0)
+    world = World(t=1)
+    for name in "abca":
+        epoch = world.join(name, pattern=f"{name}.*").epoch
+    world.set_topics(t=1, a1=1, b1=1, c1=1)
+
+    matched = []
+    for _ in range(3):
+        epoch = world.beat("a", epoch).epoch
+        matched.append(sum(len(each.newer.matched) for each in world.group.describe().members))
+
+    assert matched == [1, 2, 3]
+
+
 def test_pattern_that_is_costly_to_compile_is_refused() -> None:
     """Compiling it takes a minute, in which nobody else is served."""
     world = World(t1=1)

@@ -202,3 +202,25 @@ async def test_errors_are_returned_without_waiting() -> None:
     records.delete_topic(orders.topic_id)
 
     assert rows(await task) == [("orders", 0, 3, [])]
+
+
+async def test_partition_that_is_named_twice_is_read_once() -> None:
+    """A broker keeps them in a map: the last one counts, in the place of the first."""
+    node = await a_node(allow("alice", READ, topic("orders")))
+    records = Records(1_000_000)
+    orders = node.topics.get("orders")
+    assert orders is not None
+    for _ in range(3):
+        records.log_of(orders, 0).append(batch(b"a"))
+    zero, one, wrong, two = (
+        FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=10_000)
+        for index, offset in ((0, 0), (1, 0), (0, 9), (0, 2))
+    )
+    first = FetchTopic(topic="orders", partitions=(zero, one, wrong))
+    secret = FetchTopic(topic="secret", partitions=(zero, zero))
+    topics = (first, secret, FetchTopic(topic="orders", partitions=(two,)), secret)
+    asked = FetchRequest(max_wait_ms=0, topics=topics)
+
+    found = outcome(an_api(records), asked, node, version=12, user="alice")
+
+    assert rows(found) == [("orders", 0, 0, [2]), ("orders", 1, 0, []), ("secret", 0, 29, [])]

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import gc
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api import list_offsets
+from doorkeeper.server.resources.groups import Offsets, size_of
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_broker import producers
+from doorkeeper_broker import transactions as module
 from doorkeeper_broker.batches import marker
-from doorkeeper_broker.log import Memory, PartitionLog
+from doorkeeper_broker.log import Memory, PartitionLog, Segment
 from doorkeeper_broker.producers import PRODUCER_OVERHEAD
+from doorkeeper_broker.records import Records
 from doorkeeper_broker.transactions import EPOCH_MAX, Ending, Producer, Transactions
+from doorkeeper_wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from testkit.batches import base_offsets, batch
+from testkit.nodes import a_topic, answer, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +91,15 @@ def test_sequence_gaps_are_rejected() -> None:
     assert log.append(batch(b"a", producer=(7, 2, 0))) == 2
 
 
+def test_first_sequence_after_a_marker_alone_is_0() -> None:
+    """The partition was part of a transaction, and got no record (4.3.1)."""
+    log = a_log()
+    log.append_marker(marker(7, 1, 0, commits=True), commits=True)
+
+    assert code_of(log, producer=(7, 1, 5)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.append(batch(b"a", producer=(7, 1, 0))) == 1
+
+
 def test_open_transaction_holds_last_stable_offset() -> None:
     log = a_log()
     log.append(batch(b"a"))
@@ -107,6 +128,33 @@ def test_aborted_transactions_are_returned_to_readers() -> None:
     assert [each[:2] for each in found.aborted] == [(7, 0)]
     assert log.read(3, 9999, committed=True, at_least_one=True).aborted == ()
     assert log.read(0, 9999, committed=False, at_least_one=True).aborted == ()
+
+
+async def test_offsets_by_time_end_with_the_last_stable_offset() -> None:
+    """For readers of committed records; the marker has a time too (4.3.1)."""
+    node = await node_of(topics=[a_topic("t")])
+    records = Records(1_048_576)
+    topic = node.topics.get("t")
+    assert topic is not None
+    log = records.log_of(topic, 0)
+    log.append(batch(b"a", times=[1_000]))
+    log.append(batch(b"b", times=[2_000], producer=(7, 0, 0), attributes=TRANSACTIONAL))
+
+    def offsets(isolation_level: int) -> list[int]:
+        found = []
+        for time in (1_000, 1_001, -3):
+            row = ListOffsetsPartition(partition_index=0, timestamp=time)
+            request = ListOffsetsRequest(
+                isolation_level=isolation_level,
+                topics=(ListOffsetsTopic(name="t", partitions=(row,)),),
+            )
+            api = replace(list_offsets.API, handle=partial(list_offsets.handle, records=records))
+            found.append(answer(api, request, node, 8).topics[0].partitions[0].offset)
+        return found
+
+    assert [offsets(0), offsets(1)] == [[0, 1, 1], [0, -1, -1]]
+    log.append_marker(marker(7, 0, 3_000, commits=True), commits=True)
+    assert [offsets(0), offsets(1)] == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_records_outside_the_open_transaction_are_rejected() -> None:
@@ -149,6 +197,24 @@ def test_oldest_segments_of_all_logs_are_dropped() -> None:
     assert first.start_offset == first.end_offset == 40
     assert 0 < second.start_offset < second.end_offset == 60
     assert read(second, second.start_offset)[0] == second.start_offset
+
+
+def test_deleted_records_are_not_kept_behind_older_ones() -> None:
+    """A test server lives long: topics come and go beside one that stays."""
+    memory = Memory(1_048_576)
+    stays, goes = PartitionLog(memory), PartitionLog(memory)
+    stays.append(batch(b"a"))
+    before = segments_alive()
+    goes.append(batch(b"b" * 20_000))
+
+    goes.delete()
+
+    assert segments_alive() == before
+
+
+def segments_alive() -> int:
+    gc.collect()
+    return sum(isinstance(each, Segment) for each in gc.get_objects())
 
 
 def test_producers_are_forgotten_with_their_last_segment() -> None:
@@ -234,13 +300,37 @@ def test_each_producer_start_gets_a_new_epoch() -> None:
 
 
 def test_producer_resumes_with_its_epoch() -> None:
-    """One that says another epoch than the present one is fenced (KIP-360)."""
+    """It may repeat a request whose answer was lost; an older epoch is fenced (KIP-360)."""
     transactions = Transactions(count(1000).__next__)
     transactions.init("tx", TIMEOUT_MS, None)
 
     assert transactions.init("tx", TIMEOUT_MS, Producer(1000, 0)) == Producer(1000, 1)
+    assert transactions.init("tx", TIMEOUT_MS, Producer(1000, 0)) == Producer(1000, 1)
+    assert transactions.init("tx", TIMEOUT_MS, Producer(1000, 1)) == Producer(1000, 2)
     fenced = refusal_of(lambda: transactions.init("tx", TIMEOUT_MS, Producer(1000, 0)))
     assert fenced is ErrorCode.PRODUCER_FENCED
+
+
+def test_number_of_transactional_ids_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not used, and has no open transaction, is forgotten, as by a broker in time."""
+    monkeypatch.setattr(module, "IDS_MAX", 2)
+    transactions, producer = begun()
+    idle = transactions.init("idle", TIMEOUT_MS, None)
+    assert isinstance(idle, Producer)
+
+    transactions.init("new", TIMEOUT_MS, None)
+
+    assert transactions.described().keys() == {"tx", "new"}
+    assert refusal_of(lambda: transactions.add_partitions("idle", idle, [PART], 0)) is (
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    )
+    transactions.check_partition("tx", producer, PART)
+    other = transactions.init("new", TIMEOUT_MS, None)
+    assert isinstance(other, Producer)
+    transactions.add_partitions("new", other, [PART], 0)
+    assert refusal_of(lambda: transactions.init("newer", TIMEOUT_MS, None)) is (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE
+    )
 
 
 def test_exhausted_producer_id_is_replaced() -> None:
@@ -253,7 +343,7 @@ def test_exhausted_producer_id_is_replaced() -> None:
 
 def test_transaction_commits() -> None:
     transactions, producer = begun()
-    transactions.stage_offsets("tx", producer, "g", [ROW])
+    transactions.stage_offsets("tx", producer, "g", [ROW], Offsets())
 
     ending = end(transactions, producer)
 
@@ -269,14 +359,37 @@ def test_transaction_commits() -> None:
 
 def test_offsets_are_pending_until_the_transaction_ends() -> None:
     transactions, producer = begun()
-    transactions.stage_offsets("tx", producer, "g", [ROW])
+    transactions.stage_offsets("tx", producer, "g", [ROW], Offsets())
 
-    assert transactions.is_pending("g", "t-0")
-    assert not transactions.is_pending("g", "t-1")
+    assert transactions.pending() == {("g", "t-0")}
     ending = end(transactions, producer)
     assert isinstance(ending, Ending)
     ending.transaction.complete()
-    assert not transactions.is_pending("g", "t-0")
+    assert not transactions.pending()
+
+
+def test_offsets_of_transactions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Like those that are committed at once: in the size of all, and the number of groups."""
+    transactions, producer = begun()
+    monkeypatch.setattr(module, "SIZE_MAX", 2 * size_of(ROW))
+    committed = Offsets().with_changes([replace(ROW, group_id="h")], ())
+
+    transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    assert refusal_of(
+        lambda: transactions.stage_offsets(
+            "tx", producer, "g", [replace(ROW, partition="t-1")], committed
+        )
+    ) is (ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+    transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    ending = end(transactions, producer)
+    assert isinstance(ending, Ending)
+    ending.transaction.complete()
+    transactions.add_group("tx", producer, "g", 0)
+    transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    monkeypatch.setattr(module, "GROUPS_MAX", 1)
+    assert refusal_of(
+        lambda: transactions.stage_offsets("tx", producer, "g", [ROW], committed)
+    ) is (ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
 
 
 def test_end_of_transaction_bumps_the_epoch() -> None:
@@ -301,9 +414,9 @@ def test_partitions_outside_the_transaction_are_rejected() -> None:
     assert refusal_of(lambda: transactions.check_partition("tx", producer, ("t", 1))) is (
         ErrorCode.INVALID_TXN_STATE
     )
-    assert refusal_of(lambda: transactions.stage_offsets("tx", producer, "h", [ROW])) is (
-        ErrorCode.INVALID_TXN_STATE
-    )
+    assert refusal_of(
+        lambda: transactions.stage_offsets("tx", producer, "h", [ROW], Offsets())
+    ) is (ErrorCode.INVALID_TXN_STATE)
 
 
 def test_new_start_aborts_an_open_transaction() -> None:

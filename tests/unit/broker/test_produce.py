@@ -44,3 +44,25 @@ async def test_records_of_compacted_topics_need_keys(attributes: int) -> None:
 async def test_oversized_batch_has_no_error_text() -> None:
     data = batch_bytes(b"a" * 100)
     assert await refusal({"max.message.bytes": "100"}, data) == (10, None)
+
+
+async def test_partition_that_is_named_twice_is_appended_once() -> None:
+    """A broker keeps them in a map: the last one counts, and a topic has one row."""
+    node = await node_of(topics=[a_topic("t", 2)])
+    records = Records(1_000_000)
+    first, second, other = (
+        PartitionProduceData(index=index, records=batch_bytes(value))
+        for index, value in ((0, b"first"), (0, b"second"), (1, b"other"))
+    )
+    rows = [(first, other), (second,)]
+    topics = tuple(TopicProduceData(name="t", partition_data=each) for each in rows)
+    request = ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=topics)
+
+    (found,) = answer(Producing(records, no_transactions).api(), request, node, 9).responses
+
+    assert [(row.index, row.error_code) for row in found.partition_responses] == [(0, 0), (1, 0)]
+    topic = node.topics.get("t")
+    assert topic is not None
+    log = records.log_of(topic, 0)
+    assert log.end_offset == 1
+    assert b"second" in log.read(0, 1_000, committed=False, at_least_one=True).data

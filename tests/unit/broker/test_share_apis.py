@@ -297,6 +297,8 @@ async def test_share_fetch_permissions(worlds: Any) -> None:
     assert rows(world.fetch(0, user="carol")) == []
     assert world.fetch(0, user="bob", member="x" * 37).error_code == 30
     assert world.fetch(0, member="x" * 37).error_code == 42
+    blank = world.beat(" ")
+    assert (blank.error_code, blank.error_message) == (42, "MemberId can't be empty.")
 
 
 async def test_share_offset_permissions(worlds: Any) -> None:

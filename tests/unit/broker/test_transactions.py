@@ -5,15 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from msgspec.structs import replace
 
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
+from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api import describe_transactions, list_transactions
+from doorkeeper_broker.records import Records
+from doorkeeper_broker.transaction_apis import TransactionApis
 from doorkeeper_broker.transactions import Ending, Producer, Transactions
 from doorkeeper_wire.messages.describe_transactions import DescribeTransactionsRequest
+from doorkeeper_wire.messages.init_producer_id import InitProducerIdRequest
 from doorkeeper_wire.messages.list_transactions import ListTransactionsRequest
+from doorkeeper_wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from testkit.acl import DESCRIBE, allow, topic
-from testkit.nodes import ADMIN, answer, node_of
+from testkit.nodes import ADMIN, a_topic, answer, node_of
 
 if TYPE_CHECKING:
     from testkit.nodes import ANode
@@ -72,6 +82,69 @@ async def test_transactions_are_listed() -> None:
     assert listed(producer_id_filters=(1,)) == [("y", "Empty")]
     assert listed(transactional_id_pattern="[x]") == [("x", "Ongoing")]
     assert listed(duration_filter=node.time_ms - START_MS) == [("y", "Empty")]
+
+
+def commit(producer: Producer, metadata: str = "") -> TxnOffsetCommitRequest:
+    """Return a commit of an offset of topic "t" for group "g" in the transaction "y"."""
+    row = TxnOffsetCommitRequestPartition(
+        partition_index=0, committed_offset=1, committed_metadata=metadata
+    )
+    return TxnOffsetCommitRequest(
+        transactional_id="y",
+        group_id="g",
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        topics=(TxnOffsetCommitRequestTopic(name="t", partitions=(row,)),),
+    )
+
+
+async def test_errors_of_transactional_offsets() -> None:
+    """A fenced producer is 47 in all versions, and a group of no transaction 120 from 4 on (4.3.1).
+
+    The text of an offset is counted in UTF-16 units, as by OffsetCommit.
+    """
+    node = await node_of(topics=[a_topic("t")])
+    apis = TransactionApis(Records(1_000_000), node)
+    apis.transactions = some()
+    api = next(each for each in apis.apis() if each.request is TxnOffsetCommitRequest)
+
+    def code(request: TxnOffsetCommitRequest, version: int) -> int:
+        return answer(api, request, node, version).topics[0].partitions[0].error_code  # type: ignore[no-any-return]
+
+    versions = (0, 2, 4, 5)
+    fenced = commit(Producer(1, 7))
+    assert [code(fenced, version) for version in versions] == [47, 47, 47, 47]
+    assert [code(commit(Producer(1, 0)), version) for version in versions] == [48, 48, 120, 0]
+    texts = ("\U0001f600" * 2_048, "\U0001f600" * 2_049)
+    assert [code(commit(Producer(1, 0), text), 5) for text in texts] == [0, 12]
+    apis.close()
+
+
+async def test_errors_of_records_outside_the_transaction() -> None:
+    """They are 48 with a text, and 120 from version 11 of Produce on (4.3.1)."""
+    apis = TransactionApis(Records(1_000_000), await node_of())
+    apis.transactions = some()
+
+    def refusal(version: int) -> tuple[int, str | None]:
+        with pytest.raises(ApiError) as refused:
+            apis.check_batch("y", Producer(1, 0), ("t", 0), version)
+        return refused.value.code, refused.value.message
+
+    assert refusal(10) == (48, "Partition was not added to the transaction")
+    assert refusal(11) == (120, None)
+
+
+async def test_old_producer_is_fenced_by_its_version() -> None:
+    """PRODUCER_FENCED came to InitProducerId with version 4."""
+    node = await node_of()
+    apis = TransactionApis(Records(1_000_000), node)
+    apis.transactions = some()
+    api = next(each for each in apis.apis() if each.request is InitProducerIdRequest)
+    request = InitProducerIdRequest(
+        transactional_id="y", transaction_timeout_ms=1_000, producer_id=1, producer_epoch=9
+    )
+
+    assert [answer(api, request, node, version).error_code for version in (3, 4)] == [47, 90]
 
 
 def test_producer_may_abort_before_begin() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
-from doorkeeper.testing import DoorkeeperServer
+from doorkeeper.testing import DoorkeeperServer, denials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,15 +64,15 @@ def test_producer_without_write_is_denied(server: DoorkeeperServer) -> None:
     server.add_acls([{**READ, "operation": "DESCRIBE"}])
 
     with (
-        server.expect_denied(SVC, "WRITE", topic="orders") as denials,
+        server.expect_denied(SVC, "WRITE", topic="orders") as found,
         pytest.raises(TopicAuthorizationFailedError),
     ):
         produce(server, b"a", user="svc")
 
-    assert denials[0].api == "Produce"
-    assert repr(denials[0]).startswith("<User:svc was denied WRITE on TOPIC orders in Produce")
-    assert "no ACL allows it" in repr(denials[0])
-    assert server.denied(SVC) == denials
+    assert found[0].api == "Produce"
+    assert repr(found[0]).startswith("<User:svc was denied WRITE on TOPIC orders in Produce")
+    assert "no ACL allows it" in repr(found[0])
+    assert server.denied(SVC) == found
     assert server.denied("User:admin") == []
 
 
@@ -87,6 +87,20 @@ def test_missing_denial_fails_the_test(server: DoorkeeperServer) -> None:
 
     with pytest.raises(AssertionError, match="denied requests: nothing"), server.expect_denied(SVC):
         pass
+
+
+def test_denial_is_noticed_after_many_others(
+    server: DoorkeeperServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that tries again all day: older refusals are dropped within the block."""
+    monkeypatch.setattr(denials, "KEPT", 1)
+    produce_without_write(server)
+    produce_without_write(server)
+
+    with server.expect_denied(SVC, "WRITE", topic="orders") as found:
+        produce_without_write(server)
+
+    assert found == server.denied(SVC)[-1:]
 
 
 def test_exception_in_the_block_is_matched(server: DoorkeeperServer) -> None:

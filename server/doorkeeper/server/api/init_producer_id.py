@@ -34,7 +34,7 @@ _WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(InitProducerIdRequest.
 _NONE: Final = -1
 
 
-def _refuse_transactions(request: InitProducerIdRequest) -> InitProducerIdResponse:
+def _refuse_transactions(_request: InitProducerIdRequest, _version: int) -> InitProducerIdResponse:
     # A code that says "try again", such as NOT_COORDINATOR, would keep producers trying for ever.
     raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
@@ -43,7 +43,7 @@ def handle(
     request: InitProducerIdRequest,
     context: RequestContext,
     node: Node,
-    begin: Callable[[InitProducerIdRequest], InitProducerIdResponse] = _refuse_transactions,
+    begin: Callable[[InitProducerIdRequest, int], InitProducerIdResponse] = _refuse_transactions,
 ) -> InitProducerIdResponse:
     """Return a new id to a producer without transactions; ``begin`` answers the others.
 
@@ -61,7 +61,7 @@ def handle(
         raise ApiError(ErrorCode.INVALID_REQUEST)
     if not 0 < request.transaction_timeout_ms <= node.settings[TRANSACTION_MAX_TIMEOUT_MS]:
         raise ApiError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    return begin(request)
+    return begin(request, context.authorizable.request_version)
 
 
 def _check_allowed(transactional_id: str | None, context: RequestContext, node: Node) -> None:

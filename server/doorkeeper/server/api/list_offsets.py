@@ -113,15 +113,18 @@ def handle(
 
 
 def _look_up(log: LogReads, timestamp: int, isolation_level: int) -> TimedOffset | None:
+    end = log.stable_offset if isolation_level == _READ_COMMITTED else log.end_offset
     if timestamp == _LATEST:
-        is_committed = isolation_level == _READ_COMMITTED
-        return TimedOffset(log.stable_offset if is_committed else log.end_offset, -1)
+        return TimedOffset(end, -1)
     if timestamp in _EARLIEST:
         return TimedOffset(log.start_offset, -1)
+    found = None
     if timestamp == _LARGEST_TIME:
-        return log.find_largest_time()
-    # There is no tiered storage, to which -5 and -6 refer.
-    return log.find_time(timestamp) if timestamp >= 0 else None
+        found = log.find_largest_time()
+    elif timestamp >= 0:
+        # There is no tiered storage, to which -5 and -6 refer.
+        found = log.find_time(timestamp)
+    return found if found is not None and found.offset < end else None
 
 
 def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:

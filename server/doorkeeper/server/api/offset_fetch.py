@@ -16,8 +16,7 @@ Source: ``handleOffsetFetchRequest`` and ``OffsetMetadataManager`` of the broker
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
@@ -48,24 +47,19 @@ IDS_FROM = 10
 """The version that has ids of topics instead of names."""
 
 
-IsPending = Callable[[str, str], bool]
-"""Whether an open transaction has an offset of a group for a partition, such as ``orders-0``."""
-
-
-def _is_stable(group_id: str, partition: str) -> bool:
-    return False
+Pending = Collection[tuple[str, str]]
+"""Groups and partitions, such as ``orders-0``, of which an open transaction has an offset."""
 
 
 def handle(
     request: OffsetFetchRequest,
     context: RequestContext,
     node: Node,
-    is_pending: IsPending = _is_stable,
+    find_pending: Callable[[], Pending] = frozenset,
 ) -> OffsetFetchResponse:
     version = context.authorizable.request_version
-    if not request.require_stable:
-        is_pending = _is_stable
-    groups = [_group(asked, context, node, is_pending) for asked in _groups_of(request, version)]
+    pending = find_pending() if request.require_stable else ()
+    groups = [_group(asked, context, node, pending) for asked in _groups_of(request, version)]
     return _response(groups, version)
 
 
@@ -83,7 +77,7 @@ def _groups_of(request: OffsetFetchRequest, version: int) -> Sequence[OffsetFetc
 
 
 def _group(
-    asked: OffsetFetchRequestGroup, context: RequestContext, node: Node, is_pending: IsPending
+    asked: OffsetFetchRequestGroup, context: RequestContext, node: Node, pending: Pending
 ) -> OffsetFetchResponseGroup:
     version = context.authorizable.request_version
     if not is_allowed(node, context, _DESCRIBE_GROUP, asked.group_id):
@@ -115,8 +109,7 @@ def _group(
             refused.append(_without_offsets(asked_topic, _DESCRIBE.refusal))
         else:
             tried.append(asked_topic)
-            is_in_transaction = partial(is_pending, asked.group_id)
-            shown.append(_topic(asked_topic, name, topic, rows, is_in_transaction))
+            shown.append(_topic(asked_topic, name, topic, rows, asked.group_id, pending))
     error = _error_of(asked, node)
     if error is not ErrorCode.NONE:
         failed = _refusal(asked.replace(topics=tuple(tried)), error, version)
@@ -167,12 +160,13 @@ def _topic(
     name: str,
     topic: Topic | None,
     rows: Mapping[str, StoredOffset],
-    is_in_transaction: Callable[[str], bool],
+    group_id: str,
+    pending: Pending,
 ) -> OffsetFetchResponseTopics:
     partitions = []
     for index in asked.partition_indexes:
         partition = partition_text(name, index)
-        if is_in_transaction(partition):
+        if (group_id, partition) in pending:
             partitions.append(_no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
             continue
         row = rows.get(partition)

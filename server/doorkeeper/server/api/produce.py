@@ -167,15 +167,22 @@ def _response(
     request: ProduceRequest,
     row: Callable[[int, PartitionProduceData], PartitionProduceResponse],
 ) -> ProduceResponse:
-    """Return a response with a row for each partition, by the topic's place in the request."""
+    """Return a response with a row for each partition, by the topic's place in the request.
+
+    Of a partition that occurs twice the last row counts, as in a broker's map.
+    """
+    topics: dict[tuple[str, bytes], dict[int, tuple[int, PartitionProduceData]]] = {}
+    for number, topic in enumerate(request.topic_data):
+        rows = topics.setdefault((topic.name, topic.topic_id), {})
+        rows.update((data.index, (number, data)) for data in topic.partition_data)
     return ProduceResponse(
         responses=tuple(
             TopicProduceResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=tuple(row(number, data) for data in topic.partition_data),
+                name=name,
+                topic_id=topic_id,
+                partition_responses=tuple(row(*each) for each in rows.values()),
             )
-            for number, topic in enumerate(request.topic_data)
+            for (name, topic_id), rows in topics.items()
         )
     )
 

@@ -277,9 +277,11 @@ def _find_member(members: Iterable[GroupMember], member_id: str) -> GroupMember:
 
 
 def _check_instance(members: Iterable[GroupMember], instance_id: str, member_id: str) -> None:
-    for member in members:
-        if member.group_instance_id == instance_id and member.member_id != member_id:
-            raise ApiError(ErrorCode.FENCED_INSTANCE_ID)
+    owners = [each.member_id for each in members if each.group_instance_id == instance_id]
+    if not owners:
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+    if member_id not in owners:
+        raise ApiError(ErrorCode.FENCED_INSTANCE_ID)
 
 
 def plan_commit(
@@ -300,7 +302,7 @@ def plan_commit(
         for row in part:
             old = set_.get(row.partition) or present.get(row.partition)
             after = size + size_of(row) - (0 if old is None else size_of(old))
-            if _is_too_long(row.metadata):
+            if is_too_long(row.metadata):
                 errors.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             elif after > SIZE_MAX:
                 errors.append(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
@@ -317,7 +319,8 @@ def plan_commit(
     return edit(OFFSET, set=changed), errors
 
 
-def _is_too_long(metadata: str) -> bool:
+def is_too_long(metadata: str) -> bool:
+    """Return whether the text of an offset is longer than ``METADATA_MAX``."""
     # A character has one or two code units; most texts are short.
     return (
         len(metadata) > METADATA_MAX // 2

@@ -163,7 +163,7 @@ async def test_pending_transactional_offset_is_unstable() -> None:
     def ask(*, require_stable: bool) -> Any:
         topic = OffsetFetchRequestTopic(name="orders", partition_indexes=(0,))
         request = OffsetFetchRequest(group_id="g", topics=(topic,), require_stable=require_stable)
-        handle = partial(offset_fetch.handle, is_pending=lambda *place: place == ("g", "orders-0"))
+        handle = partial(offset_fetch.handle, find_pending=lambda: {("g", "orders-0")})
         return answer(replace(API, handle=handle), request, node, 7)
 
     codes = [

@@ -73,6 +73,8 @@ GROUPS = {
         ("stable", "m-1", None, 4, 8, 22),
         ("static", "m-9", "i", 4, 8, 82),
         ("static", "m-2", "i", 4, 8, 22),
+        ("static", "m-2", "j", 4, 8, 25),
+        ("live", "m-1", "j", 4, 8, 25),
         ("dead", "", None, -1, 8, 15),
         ("live", "m-1", None, 4, 8, 0),
         ("live", "m-1", None, 3, 8, 22),
