@@ -263,7 +263,7 @@ async def _require_cluster_of(
         _require_cluster(repository, expected, await session.cluster_id())
 
 
-def _require_cluster(repository: AclRepository, expected: str | None, found: str | None) -> None:
+def _require_cluster(repository: AclRepository, expected: str | None, actual: str | None) -> None:
     """Refuse another cluster than that of a saved plan; None as ``expected`` permits any.
 
     An address may lead to another cluster than when the plan was made.
@@ -271,9 +271,9 @@ def _require_cluster(repository: AclRepository, expected: str | None, found: str
     Raises:
         RepositoryError: it is another one.
     """
-    if expected is not None and found != expected:
+    if expected is not None and actual != expected:
         raise RepositoryError(
-            f"{repository.address}: found cluster {found or '(unknown)'}; the plan was made for"
+            f"{repository.address}: found cluster {actual or '(unknown)'}; the plan was made for"
             f" cluster {expected}; to apply it anyway, add --other-address",
             NOTHING_CHANGED,
         )
