@@ -244,14 +244,14 @@ class Console:
         page = self._pages.get(name)
         if page is None:
             return PlainTextResponse("no such page\n", 404)
-        kept = {
+        short_fields = {
             field: [
                 self.texts.keep(value, is_secret=page.is_secret) if field in page.long else value
                 for value in values
             ]
             for field, values in fields.items()
         }
-        return RedirectResponse(link(f"/{name}", kept), 303)
+        return RedirectResponse(link(f"/{name}", short_fields), 303)
 
     def _posted(self, answer: Callable[..., Response]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:

@@ -32,7 +32,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     named = [] if asked.is_prefixed else asked.option("--resource", "name")
     since = [f"--since={at}"] if at else []
     words = [asked.address_word(state), *since, *named, *kinds, *asked.option("--author", "author")]
-    found = [asked.command("history", "list", *words, f"--limit={CHANGES}")]
+    listing = asked.command("history", "list", *words, f"--limit={CHANGES}")
     if at and resource:
         words = [f"--operation={asked.get('operation', 'Read')}", *resource]
         then = asked.command("acls", "who-can", *asked.set_words(), f"--at={at}", *words)
@@ -41,8 +41,8 @@ def commands(asked: Asked) -> Sequence[Command]:
         if earliest := _EARLIEST.search(messages):
             at = earliest[1]
             then = asked.command("acls", "who-can", *asked.set_words(), f"--at={at}", *words)
-        found.insert(0, then)
-    return found
+        return [then, listing]
+    return [listing]
 
 
 def _moment(asked: Asked) -> str:
