@@ -151,7 +151,7 @@ def check_operations_port(settings: Settings) -> tuple[list[str], list[str]]:
 
     warnings = WarningLog()
     problems = check_files(settings.http, warnings)
-    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
+    return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
 
 
 def check_shared_store(settings: Settings) -> list[str]:
@@ -201,7 +201,7 @@ def _folder_problem(folder: Path) -> str:
         there = there.parent
     if not there.is_dir():
         return f"{there} is not a folder"
-    if any(there.resolve().is_relative_to(each) for each in _WITHOUT_FOLDERS):
+    if any(there.resolve().is_relative_to(path) for path in _WITHOUT_FOLDERS):
         return f"a folder cannot be made in {there}"
     return ""
 
