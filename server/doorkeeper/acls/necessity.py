@@ -104,18 +104,18 @@ def removable(
     order = sorted(find(snapshot, ANY_BINDING), key=_turn)
     spaces = {
         resource_type: _Space(snapshot, resource_type)
-        for resource_type in {one.pattern.resource_type for one in order}
+        for resource_type in {binding.pattern.resource_type for binding in order}
     }
     before = -1
     while before < len(removed):
         before = len(removed)
         for binding in order:
             space = spaces[binding.pattern.resource_type]
-            one = _Judge(policy, snapshot, space, binding).verdict()
-            if one is None or one.cause not in causes:
+            verdict = _Judge(policy, snapshot, space, binding).verdict()
+            if verdict is None or verdict.cause not in causes:
                 continue
-            if one.cause not in accepted_causes.get(binding, ()):
-                removed[binding] = one
+            if verdict.cause not in accepted_causes.get(binding, ()):
+                removed[binding] = verdict
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:
             break

@@ -253,7 +253,7 @@ def _ipv4_groups(text: str) -> list[int] | None:
         return None
     if not all(map(_DIGITS.fullmatch, octets)):
         return None
-    one, two, three, four = map(int, octets)
-    if max(one, two, three, four) > _OCTET_MAX:
+    first, second, third, fourth = map(int, octets)
+    if max(first, second, third, fourth) > _OCTET_MAX:
         return None
-    return [one << 8 | two, three << 8 | four]
+    return [first << 8 | second, third << 8 | fourth]

@@ -81,7 +81,7 @@ def _common_prefixes(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str
     if not left or not right:
         return left or right
     # Of two prefixes with common names, the longer one covers exactly these.
-    prefixes = [one for one in left if one.startswith(right)]
+    prefixes = [prefix for prefix in left if prefix.startswith(right)]
     prefixes += [other for other in right if other.startswith(left)]
     return tuple(dict.fromkeys(prefixes)) or None
 

@@ -283,8 +283,8 @@ def _without_covered(privileges: Sequence[Privilege]) -> list[Privilege]:
     """Leave out literals that a prefix with an operation which implies theirs covers."""
     wide = [privilege.binding for privilege in privileges if privilege.kind == "PREFIX"]
 
-    def is_covered(one: Privilege) -> bool:
-        pattern, entry = one.binding
+    def is_covered(privilege: Privilege) -> bool:
+        pattern, entry = privilege.binding
         return pattern.pattern_type is PatternType.LITERAL and any(
             pattern.name.startswith(other.pattern.name)
             and satisfied_by(entry.operation, other.entry.operation)
