@@ -88,9 +88,8 @@ def document_of_plan(
         "examined": examined(plan, entities, present, goal).number,
     }
     # What no option overrides always follows from something that one does.
-    rows = [
-        {"rule": one.rule.value, "reason": one.reason} for one in refused if one.rule in OVERRIDES
-    ]
+    overridable = [hold for hold in refused if hold.rule in OVERRIDES]
+    rows = [{"rule": hold.rule.value, "reason": hold.reason} for hold in overridable]
     if rows:
         document["refused"] = rows
     return cast("PlanRecord", document)

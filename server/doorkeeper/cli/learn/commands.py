@@ -381,7 +381,7 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
         acl.binding.pattern.name
         for acl in needed
         if acl.binding.entry.operation is AclOperation.CREATE
-        and any(one.api == "Metadata" for one in acl.reasons)
+        and any(reason.api == "Metadata" for reason in acl.reasons)
     ]
     if created:
         say(
