@@ -165,7 +165,7 @@ class Console:
             if not answers:
                 return PlainTextResponse("the question is incomplete\n", 400)
             if answers[0].failed:
-                return PlainTextResponse("".join(f"{one}\n" for one in answers[0].messages), 400)
+                return PlainTextResponse("".join(f"{line}\n" for line in answers[0].messages), 400)
             return answers[0]
 
     # --- what pages need
@@ -185,7 +185,7 @@ class Console:
         if page.answers is not None:
             return page.answers(asked)[part]
         commands = page.commands(asked)[part]
-        return [run(one, self.sets.reading_of, "--output", output) for one in commands]
+        return [run(command, self.sets.reading_of, "--output", output) for command in commands]
 
     def _html(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         values.setdefault("waits", False)

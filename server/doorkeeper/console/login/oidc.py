@@ -103,7 +103,7 @@ class Oidc:
         """
         provider = await self.provider()
         state, browser, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(4))
-        earlier = [key for key, one in self._pending.items() if one.peer == peer]
+        earlier = [key for key, login in self._pending.items() if login.peer == peer]
         for key in earlier[: 1 - PENDING_OF_PEER_MAX]:
             del self._pending[key]
         ends_s = time.monotonic() + PENDING_S
@@ -266,7 +266,7 @@ def user_of(claims: Mapping[str, object]) -> str:
     """Return the name of a user, with the subject, which alone stays the same."""
     subject = str(claims.get("sub", ""))
     names = (claims.get("preferred_username"), claims.get("email"))
-    name = next((one for one in names if isinstance(one, str) and one), subject)
+    name = next((name for name in names if isinstance(name, str) and name), subject)
     return name if name == subject else f"{name} ({subject})"
 
 

@@ -22,7 +22,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     words = [asked.address_word(desired_set), asked.address_word(target), "--effective"]
     words += ["--whole"] if asked.get("whole") else []
     words += asked.login_words(desired_set, target)
-    words += [one for one in asked.settings.policy_words if not one.startswith("--config=")]
+    words += [word for word in asked.settings.policy_words if not word.startswith("--config=")]
     return [asked.command("acls", "plan", *words)]
 
 
@@ -57,7 +57,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         "desired_set": asked.set_state(),
         "changes": Rows(signed(plan), asked.number),
         "effects": Rows(plan["effective"], asked.number),
-        "allowed": sum(one["allowed"] for one in plan["effective"]),
+        "allowed": sum(region["allowed"] for region in plan["effective"]),
         "digest": digest_of(plan),
         "number": len(signed(plan)),
         "refused": answers[0].status == 1,

@@ -54,8 +54,8 @@ def _moment(asked: Asked) -> str:
 def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a revision, its lines about the resource apart from others; None without any."""
     lines = revision["changes"]
-    first = [one for one in lines if _is_about(asked, one)] if asked.get("name") else lines[:8]
-    rest = [one for one in lines if one not in first]
+    first = [line for line in lines if _is_about(asked, line)] if asked.get("name") else lines[:8]
+    rest = [line for line in lines if line not in first]
     return {**revision, "first": first, "rest": rest} if first else None
 
 
@@ -75,14 +75,16 @@ def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the principals of that day, and the changes of the page that is asked for."""
     values: dict[str, Any] = dict.fromkeys(("who", "then", "earliest"))
-    values["histories"] = [name for name, one in asked.sets.states.items() if one.has_history]
+    values["histories"] = [name for name, state in asked.sets.states.items() if state.has_history]
     if answers:
         page = answers[-1].record
-        revisions = [lines for one in page["revisions"] if (lines := _lines_of(asked, one))]
+        lines = (_lines_of(asked, revision) for revision in page["revisions"])
+        revisions = [revision for revision in lines if revision is not None]
+        days = Counter(revision["time"][:10] for revision in revisions)
         values |= {
             "revisions": Rows(revisions, asked.number, 20),
             "older": page["before"],
-            "picture": bars(Counter(one["time"][:10] for one in revisions), "Changes by day"),
+            "picture": bars(days, "Changes by day"),
         }
         if len(answers) > 1:
             values["then"] = answers[0].record

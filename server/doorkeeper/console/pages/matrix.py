@@ -37,7 +37,7 @@ def principals(asked: Asked) -> Rows:
         principal
         for principal, cells in sorted(index.principals.items())
         if text in principal.casefold()
-        and (not name or any(name in one.casefold() for one, _, _ in cells.patterns()))
+        and (not name or any(name in pattern[0].casefold() for pattern in cells.patterns()))
     ]
     return Rows(named, asked.number, PRINCIPALS)
 

@@ -89,7 +89,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         texts = answers[0].messages
         values["messages"] = [text for text in texts if not text.endswith(tuple(absent))]
         values["effects"] = Rows(effective, asked.number)
-        values["allowed"] = sum(one["allowed"] for one in effective)
+        values["allowed"] = sum(region["allowed"] for region in effective)
     return values
 
 
