@@ -121,7 +121,7 @@ def _differing(
     return tuple(
         sorted(
             host_words(classes, union)
-            for union, allowed in collapse([host_class.around for host_class in classes], answers)
+            for union, allowed in collapse([host_class.parent for host_class in classes], answers)
             if allowed is not everywhere
         )
     )

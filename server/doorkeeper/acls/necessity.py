@@ -227,31 +227,31 @@ class _Judge:
         because: dict[AclBinding, None] = {}
         shadowed = True
         for operation in asked:
-            by = self._find_cover(self._region, DENY_TESTS[operation])
-            if not by:
+            cover = self._find_cover(self._region, DENY_TESTS[operation])
+            if not cover:
                 shadowed = False
-                by = self._find_cover(self._region, ALLOW_TESTS[operation])
-            if not by:
+                cover = self._find_cover(self._region, ALLOW_TESTS[operation])
+            if not cover:
                 # Part of a network may be denied, and all the rest allowed by others.
-                by = self._find_cover(self._region, _either(operation))
-            if not by:
+                cover = self._find_cover(self._region, _either(operation))
+            if not cover:
                 return None
-            because |= dict.fromkeys(by)
+            because |= dict.fromkeys(cover)
         cause = Cause.SHADOWED if shadowed else Cause.COVERED
         return Removable(self._binding, cause, tuple(because))
 
     def _deny(self, asked: Sequence[AclOperation]) -> Removable | None:
         because: dict[AclBinding, None] = {}
         for operation in asked:
-            by = self._find_cover(self._region, DENY_TESTS[operation])
-            if by:
-                because |= dict.fromkeys(by)
+            cover = self._find_cover(self._region, DENY_TESTS[operation])
+            if cover:
+                because |= dict.fromkeys(cover)
                 continue
             for region in self._allowed_regions(operation):
-                by = self._find_cover(region, DENY_TESTS[operation])
-                if not by:
+                cover = self._find_cover(region, DENY_TESTS[operation])
+                if not cover:
                     return None
-                because |= dict.fromkeys(by)
+                because |= dict.fromkeys(cover)
         cause = Cause.COVERED if because else Cause.NOTHING_TO_DENY
         return Removable(self._binding, cause, tuple(because))
 

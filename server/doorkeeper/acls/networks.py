@@ -142,9 +142,9 @@ def _ipv4_network(host: str) -> Network:
     return _network(IPV4_BITS, int.from_bytes(bytes(octets), "big"), length)
 
 
-def _check_range(value: int, most: int) -> None:
-    if value > most:
-        raise InvalidNetwork(f"Value [{value}] not in range [0,{most}]")
+def _check_range(value: int, maximum: int) -> None:
+    if value > maximum:
+        raise InvalidNetwork(f"Value [{value}] not in range [0,{maximum}]")
 
 
 def _network(bits: int, address: int, length: int) -> Network:
@@ -227,12 +227,12 @@ def _groups(text: str, *, last: bool) -> list[int] | None:
     """Return the groups of a part of an address; an IPv4 address may be the last of them."""
     if not text:
         return []
-    *most, end = text.split(":")
+    *leading, end = text.split(":")
     ending = _ipv4_groups(end) if last and "." in end else _group(end)
     if ending is None:
         return None
     groups: list[int] = []
-    for part in most:
+    for part in leading:
         group = _group(part)
         if group is None:
             return None
