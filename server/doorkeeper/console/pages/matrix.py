@@ -62,8 +62,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         for answer in answers
     ]
     often = Counter(pattern for row in rows for pattern in row)
-    most = [pattern for pattern, _ in often.most_common(PATTERNS)]
-    columns = sorted(most, key=lambda pattern: pattern[1])
+    frequent = [pattern for pattern, _ in often.most_common(PATTERNS)]
+    columns = sorted(frequent, key=lambda pattern: pattern[1])
     cells = [
         (name, [row.get(column) for column in columns])
         for name, row in zip(names.items, rows, strict=False)
