@@ -227,14 +227,14 @@ def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
         return list(getattr(error, "problems", (str(error),))), []
     warnings = []
     for cluster in clusters:
-        said = f"{file}: cluster {cluster.name}"
+        subject = f"{file}: cluster {cluster.name}"
         if not cluster.store:
             warnings.append(
-                f"{said} is not changed although its mode is enforce, because store: ID is"
+                f"{subject} is not changed although its mode is enforce, because store: ID is"
                 " missing (printed by doorkeeper clusters adopt)"
             )
         elif store_id is not None and cluster.store != store_id:
-            warnings.append(f"{said}: {cluster.refusal_of(store_id)}")
+            warnings.append(f"{subject}: {cluster.refusal_of(store_id)}")
     return [], warnings
 
 
