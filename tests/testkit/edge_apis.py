@@ -197,7 +197,7 @@ class EdgeNode:
 
     node_id = 1
     authorizer = None
-    decisions = None
+    decision_counts = None
     state = EMPTY
     cluster_id = "4L6g3nShT-eMCtK--X86sw"
 
@@ -207,7 +207,7 @@ class EdgeNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decisions: RequestAuthorizer | None,
+        decision_counts: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> EdgeNode:
         """Return the node: it does not change."""

@@ -160,18 +160,6 @@ class LaggingRemote(RemoteCluster):
         return self._cluster.live
 
 
-class Lease:
-    """The lease of a node: held where it is alone."""
-
-    is_held = True
-
-    async def keep(self) -> bool:
-        return self.is_held
-
-    async def release(self) -> None:
-        pass
-
-
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 
 
@@ -201,15 +189,18 @@ class Kept:
                 **keys,
             },
         )
-        self.lease = Lease()
+        self.is_claimed = True
         self.log = self.store = self
         self.store_id = store_id
         self.tell = self.events.append
         self.now_ms = count().__next__
         self.task = ClusterSynchronization(config, cast("Fleet", self))
 
-    def named_lease(self, _name: str) -> Lease:
-        return self.lease
+    async def claim(self, _name: str) -> bool:
+        return self.is_claimed
+
+    async def release(self, _name: str) -> None:
+        """Leave nothing: there is one node."""
 
     def target_of(self, _config: ClusterConfig) -> State:
         return self.state

@@ -82,7 +82,7 @@ class ANode:
         self.time_ms = 1_700_000_000_000
         self.policies = Policies()
         self._ids = count(1000)
-        self.decisions: GuardedAuthorizer | None = None
+        self.decision_counts: GuardedAuthorizer | None = None
         self.acl_rows: AclRows | None = None
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
@@ -97,7 +97,7 @@ class ANode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decisions: RequestAuthorizer | None,
+        decision_counts: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> ANode:
         """Return the node: a test has no other thread."""

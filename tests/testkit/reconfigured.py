@@ -13,6 +13,7 @@ from doorkeeper.plugins import Reconfigurable
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.runtime.request_context import RequestContext
 from testkit.acl import request_of
@@ -89,10 +90,10 @@ class Running(NamedTuple):
         broker: str,
         *alterations: tuple[str, int, str | None],
         validate_only: bool = False,
-        is_topic: bool = False,
+        kind: int = ConfigResourceType.BROKER,
     ) -> list[str | None]:
         """Change keys of a broker or a topic; return the text of the refusal, or None."""
-        resource = AlteredResource(is_topic, broker, tuple(Alteration(*one) for one in alterations))
+        resource = AlteredResource(kind, broker, tuple(Alteration(*one) for one in alterations))
         errors = await self.assembly.config_changes.alter_configs(
             [resource], CONTEXT, validate_only=validate_only
         )

@@ -11,7 +11,11 @@ Source: the broker's ``ApiError`` and ``Errors`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from typing import Any, TypeVar
+
+R = TypeVar("R")
 
 
 class ErrorCode(IntEnum):
@@ -197,3 +201,9 @@ def answer_of(error: BaseException) -> tuple[ErrorCode, str | None]:
         return error.code, None
     text = error.message
     return error.code, None if text == DEFAULT_MESSAGES.get(error.code) else text
+
+
+def row_of(kind: Callable[..., R], error: BaseException | None, **fields: Any) -> R:
+    """Return a row of a response: with the code and the text of an error, or with neither."""
+    code, text = (ErrorCode.NONE, None) if error is None else answer_of(error)
+    return kind(error_code=code.value, error_message=text, **fields)

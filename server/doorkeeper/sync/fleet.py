@@ -49,7 +49,7 @@ class ClusterFleet:
     ) -> None:
         self.log = log
         self.now_ms = now_ms
-        self._on_event = on_event
+        self.tell = on_event
         self.clusters = [ClusterSynchronization(config, self) for config in configs]
         log.subscribe(lambda _: self._wake(), ACL)
 
@@ -130,9 +130,6 @@ class ClusterFleet:
             cluster.wake()
 
     # --- for the synchronizations
-
-    def tell(self, event: ClusterEvent) -> None:
-        self._on_event(event)
 
     def wake_followers(self) -> None:
         """Wake clusters whose target is another one than that of their last receipt."""

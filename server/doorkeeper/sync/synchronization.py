@@ -115,7 +115,6 @@ class ClusterSynchronization(OwnTask):
         if not config.is_enforced:
             self.role = Role.OBSERVER
         self._fleet = fleet
-        self._lease = fleet.log.store.named_lease(self.name)
         self._clock = asyncio.get_running_loop().time
         self._news = asyncio.Event()
         self._failures = 0
@@ -168,7 +167,7 @@ class ClusterSynchronization(OwnTask):
             self.state = next_state(self.role, self.state, Event.CLOSED)
             await self.follower.stop()
             await self.remote.close()
-            await self._lease.release()
+            await self._fleet.log.store.release(self.name)
 
     async def _fail(self, reason: str) -> None:
         # What the cluster has is not known any more: the next attempt begins with a reading.
@@ -205,7 +204,7 @@ class ClusterSynchronization(OwnTask):
     async def _claim(self) -> Event:
         # Taken once: a change that is committed meanwhile sets the event for another round.
         self._news.clear()
-        self.is_holder = await self._lease.keep()
+        self.is_holder = await self._fleet.log.store.claim(self.name)
         goal = self._fleet.target_of(self.config)
         if goal is None:
             self.read_s = self._clock()
@@ -384,7 +383,7 @@ class ClusterSynchronization(OwnTask):
             self.enforcement.refuse(sent.refused, sent.refusal, self._clock())
         # Another node may have got the lease while this one was frozen.
         # Batches that were sent already are part of the next reading of the other node.
-        if not await self._lease.keep():
+        if not await self._fleet.log.store.claim(self.name):
             self.is_holder = False
             return Event.OTHER_HOLDER
         return Event.REFUSED if sent.refused else Event.SENT

@@ -110,7 +110,7 @@ async def test_synchronization_follows_the_table(
         async with asyncio.timeout(scaled(20)):
             while not visited <= {state for state, _, _ in steps} or len(steps) < STEPS:
                 binding = chance.choice(BINDINGS)
-                found.lease.is_held = chance.random() < 0.8
+                found.is_claimed = chance.random() < 0.8
                 change = ([], [binding]) if binding in desired else ([binding], [])
                 found.change(*change)
                 desired ^= {binding}

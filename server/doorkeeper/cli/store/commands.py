@@ -6,9 +6,7 @@ Each takes the address of a store. ``backup`` and ``restore`` are for embedded o
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
-from typing import Final
 
 import click
 from msgspec import Struct
@@ -35,7 +33,7 @@ from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
-from doorkeeper.server.app.stores import identity_file_of
+from doorkeeper.server.app.stores import identity_file_of, utc_ms
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.state.history.revisions import RowChange
@@ -44,8 +42,6 @@ from doorkeeper.server.state.storage.backup import restore as put_back
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.reading import read_acls, read_items
 from doorkeeper.server.state.store import StorageError
-
-NS_PER_MS: Final = 1_000_000
 
 
 class RestoredRows(Struct, frozen=True):
@@ -154,7 +150,7 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
         aside = put_back(
             source,
             settings[DATA_DIR],
-            now_ms=_now_ms,
+            now_ms=utc_ms,
             progress=shown.count,
             identity_file=identity_file_of(settings),
         )
@@ -192,7 +188,7 @@ Examples:
 def create(store: Address, output: str, *, overwrite: bool) -> None:
     """Create an empty store."""
     settings = settings_at(store)
-    aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=_now_ms))
+    aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=utc_ms))
     name = _store_name(settings)
     record = CreatedStore(store=name, previous=_text_of(aside))
     show_result(output, record, [f"{name}: created an empty store{_previous(aside)}"])
@@ -219,7 +215,7 @@ Examples:
 def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
-    accepted = asyncio.run(moves.accept(settings, now_ms=_now_ms))
+    accepted = asyncio.run(moves.accept(settings, now_ms=utc_ms))
     record = AcceptedStore(
         store=_store_name(settings),
         clusterId=accepted.cluster_id,
@@ -295,7 +291,7 @@ def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> N
     places = place_of(settings_at(source)), place_of(settings_at(target))
     with progress("copy") as shown:
         header, aside = asyncio.run(
-            moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=shown.counter)
+            moves.copy(*places, overwrite=overwrite, now_ms=utc_ms(), progress=shown.counter)
         )
     record = StoreCopy(
         source=places[0].display_name,
@@ -361,7 +357,3 @@ def _difference(data_dir: Path, source: Path) -> RestoredRows | None:
 
 def _store_name(settings: Settings) -> str:
     return str(settings[DATA_DIR]) if settings.store is None else settings.store.display_name
-
-
-def _now_ms() -> int:
-    return time.time_ns() // NS_PER_MS

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from doorkeeper.base.errors import ApiError, answer_of
+from doorkeeper.base.errors import ApiError, row_of
 from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, refuse_rows, stock_text
 from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
@@ -83,10 +83,7 @@ def _respond(errors: Mapping[Entity, ApiError | None]) -> AlterClientQuotasRespo
 
 def _entry(entity: Entity, error: ApiError | None) -> EntryResult:
     parts = tuple(EntityResult(entity_type=kind, entity_name=name) for kind, name in entity)
-    if error is None:
-        return EntryResult(error_message=None, entity=parts)
-    code, text = answer_of(error)
-    return EntryResult(error_code=code.value, error_message=text, entity=parts)
+    return row_of(EntryResult, error, entity=parts)
 
 
 API = declare(

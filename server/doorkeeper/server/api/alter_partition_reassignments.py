@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
@@ -71,20 +71,16 @@ def _respond(
             ReassignableTopicResponse(
                 name=topic.name,
                 partitions=tuple(
-                    _row(partition.partition_index, next(left)) for partition in topic.partitions
+                    row_of(
+                        ReassignablePartitionResponse,
+                        next(left),
+                        partition_index=partition.partition_index,
+                    )
+                    for partition in topic.partitions
                 ),
             )
             for topic in request.topics
         ),
-    )
-
-
-def _row(index: int, error: BaseException | None) -> ReassignablePartitionResponse:
-    if error is None:
-        return ReassignablePartitionResponse(partition_index=index, error_message=None)
-    code, text = answer_of(error)
-    return ReassignablePartitionResponse(
-        partition_index=index, error_code=code.value, error_message=text
     )
 
 

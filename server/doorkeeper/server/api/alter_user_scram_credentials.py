@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from doorkeeper.base.errors import ApiError, answer_of
+from doorkeeper.base.errors import ApiError, row_of
 from doorkeeper.base.slices import counts, sort
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
@@ -71,15 +71,10 @@ def _respond(
     users: Sequence[str], errors: Mapping[str, ApiError]
 ) -> AlterUserScramCredentialsResponse:
     return AlterUserScramCredentialsResponse(
-        results=tuple(_row(user, errors.get(user)) for user in users)
+        results=tuple(
+            row_of(AlterUserScramCredentialsResult, errors.get(user), user=user) for user in users
+        )
     )
-
-
-def _row(user: str, error: BaseException | None) -> AlterUserScramCredentialsResult:
-    if error is None:
-        return AlterUserScramCredentialsResult(user=user, error_message=None)
-    code, text = answer_of(error)
-    return AlterUserScramCredentialsResult(user=user, error_code=code.value, error_message=text)
 
 
 def refuse(
@@ -88,7 +83,9 @@ def refuse(
     """Answer the same error for every user, sorted, as a broker sorts them."""
     users = counts(row.name for rows in (request.deletions, request.upsertions) for row in rows)
     return AlterUserScramCredentialsResponse(
-        results=tuple(_row(user, error) for user in sort(users))
+        results=tuple(
+            row_of(AlterUserScramCredentialsResult, error, user=user) for user in sort(users)
+        )
     )
 
 

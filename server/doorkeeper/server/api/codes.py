@@ -29,7 +29,7 @@ from doorkeeper.acls.model import (
     ResourceType,
     SortedBindings,
 )
-from doorkeeper.base.errors import answer_of
+from doorkeeper.base.errors import answer_of, row_of
 from doorkeeper.base.slices import counts, sort
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl
@@ -134,8 +134,7 @@ def description_of(entry: AccessControlEntry) -> AclDescription:
 
 def filter_result(result: AclDeleteResult) -> DeleteAclsFilterResult:
     if result.error is not None:
-        code, text = answer_of(result.error)
-        return DeleteAclsFilterResult(error_code=code.value, error_message=text)
+        return row_of(DeleteAclsFilterResult, result.error)
     return DeleteAclsFilterResult(
         error_message=None, matching_acls=tuple(map(_matching_acl, result.bindings))
     )

@@ -19,7 +19,7 @@ from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer
 from doorkeeper.base.slices import counts, free
 from doorkeeper.server.api.node import Node, Outcome, Response, Update, UpdateOperation
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
-from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.settings.broker import OurRefusal, alter_values
 from doorkeeper.server.resources.settings.operations import (
     Alteration,
@@ -38,12 +38,9 @@ if TYPE_CHECKING:
         alter_configs.AlterConfigsRequest | incremental_alter_configs.IncrementalAlterConfigsRequest
     )
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = ConfigResourceType
 
-STORED_TYPES = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
-"""The types of ``AlteredResource`` by Kafka's codes."""
-
-_NOT_HERE = {
+_NOT_HERE: Mapping[int, str] = {
     BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
 }
 
@@ -102,14 +99,13 @@ class ConfigAlterations(Struct, frozen=True):
 
     def _altered(self, resource: RequestedResource) -> AlteredResource:
         return AlteredResource(
-            resource.resource_type == TOPIC,
+            resource.resource_type,
             resource.resource_name,
             tuple(
                 Alteration(config.name, self.operation_of(config), config.value)
                 for config in resource.configs
             ),
             replaces=self.replaces,
-            stored_type=STORED_TYPES.get(resource.resource_type, ""),
         )
 
     def _respond(
@@ -132,7 +128,8 @@ class ConfigAlterations(Struct, frozen=True):
 def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
     """Return the permission that an API needs for each resource type."""
     on_cluster, on_topic, on_group = needs(api_key)
-    return {kind: {TOPIC: on_topic, GROUP: on_group}.get(kind, on_cluster) for kind in types}
+    others: Mapping[int, Need] = {TOPIC: on_topic, GROUP: on_group}
+    return {kind: others.get(kind, on_cluster) for kind in types}
 
 
 def _judge(
@@ -188,7 +185,7 @@ def _check_broker(
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
     if kind == BROKER:
         if name:
-            _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
+            check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
         values = altered.current_values(node.settings.dynamic)
         try:
             alter_values(values, altered.alterations, of_cluster=not name)
@@ -198,9 +195,10 @@ def _check_broker(
             raise
 
 
-def _check_node_id(name: str, node: Node, unexpected: str) -> None:
+def check_node_id(name: str, node: Node, unexpected: str, noun: str = "Node") -> None:
+    """Refuse what is not the id of the node, with the texts of a broker."""
     if _WHOLE.fullmatch(name) is None:
-        text = f"Node id must be an integer, but it is: {name}"
+        text = f"{noun} id must be an integer, but it is: {name}"
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
     if int(name) != node.node_id:
         raise ApiError(ErrorCode.INVALID_REQUEST, unexpected.format(node.node_id, name))
@@ -218,7 +216,7 @@ def _check_allowed(
         text = None if kind == BROKER_LOGGER else DEFAULT_MESSAGES[need.refusal]
         raise Verbatim(need.refusal, text)
     if kind == BROKER_LOGGER:
-        _check_node_id(
+        check_node_id(
             resource.resource_name, node, "Unexpected node id. Expected {}, but received {}"
         )
     # After the permission, which a broker checks for these types too.

@@ -35,7 +35,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.validation import unencodable
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.server.api.codes import UnknownElements
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node, Services, Update, UpdateOperation
@@ -126,7 +126,7 @@ def _respond(refusals: Sequence[ApiError | None], results: Results) -> CreateAcl
     rows = []
     for refusal in refusals:
         error = next(created).error if refusal is None else refusal
-        rows.append(_CREATED if error is None else _row(error))
+        rows.append(_CREATED if error is None else row_of(AclCreationResult, error))
     return CreateAclsResponse(results=tuple(rows))
 
 
@@ -141,14 +141,9 @@ def _refusal_of(binding: AclBinding) -> ApiError | None:
     return unencodable(binding)
 
 
-def _row(error: BaseException) -> AclCreationResult:
-    code, text = answer_of(error)
-    return AclCreationResult(error_code=code.value, error_message=text)
-
-
 def refuse(request: CreateAclsRequest, version: int, error: BaseException) -> CreateAclsResponse:
     """Answer the same error in every row: the response has no error of its own."""
-    return CreateAclsResponse(results=(_row(error),) * len(request.creations))
+    return CreateAclsResponse(results=(row_of(AclCreationResult, error),) * len(request.creations))
 
 
 API = declare(CreateAclsRequest, handle, refuse, on_controller=True)

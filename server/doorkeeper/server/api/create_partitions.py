@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
@@ -81,10 +81,7 @@ def _respond(
 
 
 def _row(name: str, error: BaseException | None) -> CreatePartitionsTopicResult:
-    if error is None:
-        return CreatePartitionsTopicResult(name=name)
-    code, text = answer_of(error)
-    return CreatePartitionsTopicResult(name=name, error_code=code.value, error_message=text)
+    return row_of(CreatePartitionsTopicResult, error, name=name)
 
 
 API = declare(

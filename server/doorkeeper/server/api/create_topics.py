@@ -24,7 +24,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
@@ -192,8 +192,7 @@ def _row_of_success(
 
 
 def _row_of_error(name: str, error: BaseException) -> CreatableTopicResult:
-    code, text = answer_of(error)
-    return CreatableTopicResult(name=name, error_code=code.value, error_message=text)
+    return row_of(CreatableTopicResult, error, name=name)
 
 
 API = declare(CreateTopicsRequest, handle, refuse_rows(CreateTopicsResponse), on_controller=True)

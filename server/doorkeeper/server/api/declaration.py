@@ -94,7 +94,7 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "partition_index": ("partition_index", "partition", "*"),
     "partitions": ("partitions", "partition_indexes"),
     "responses": ("topics",),
-    "results": ("topics", "groups_names", "resources"),
+    "results": ("topics", "groups_names", "resources", "users"),
     "results_by_partition": ("partitions",),
     "results_by_topic_v3_and_below": ("v3_and_below_topics",),
     "results_by_transaction": ("transactions",),

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Sequence
 from functools import partial
 
 from doorkeeper.acls.model import AclBindingFilter
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.server.api.codes import UnknownElements, filter_of, filter_result
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node, Services, Update, UpdateOperation
@@ -69,8 +69,7 @@ def _respond(results: Results) -> DeleteAclsResponse:
 
 def refuse(request: DeleteAclsRequest, version: int, error: BaseException) -> DeleteAclsResponse:
     """Answer the same error for every filter: the response has no error of its own."""
-    code, text = answer_of(error)
-    row = DeleteAclsFilterResult(error_code=code.value, error_message=text)
+    row = row_of(DeleteAclsFilterResult, error)
     return DeleteAclsResponse(filter_results=(row,) * len(request.filters))
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
@@ -47,7 +48,8 @@ ZERO_ID = bytes(16)
 
 def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
     version = context.authorizable.request_version
-    rights = _Rights(node, context)
+    # Asked at once, even for an empty request, as on a broker: the audit log shows it.
+    may_delete_all = is_allowed(node, context, _DELETE_ON_CLUSTER)
     if not node.settings[DELETE_TOPIC_ENABLE]:
         # TOPIC_DELETION_DISABLED is unknown to clients of older versions.
         if version < 3:
@@ -56,7 +58,13 @@ def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) ->
     asked = _Asked(_states(request))
     # Names behind ids are needed before the permissions are asked, all in one call.
     known = {topic_id: node.topics.by_id(topic_id) for topic_id in asked.ids}
-    rights.ask([*asked.names, *(topic.name for topic in known.values() if topic is not None)])
+    names = counts((*asked.names, *(topic.name for topic in known.values() if topic is not None)))
+    if may_delete_all:
+        every = frozenset(name for name in names)
+        rights = _Rights(every, every)
+    else:
+        needed = (_DESCRIBE, _DELETE)
+        rights = _Rights(*(allowed_names(node, context, need, list(names)) for need in needed))
     if request.timeout_ms <= 0 and (asked.names or asked.ids):
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
     rows = asked.rows
@@ -111,28 +119,11 @@ class _Asked:
         self.rows.append(_row(name, topic_id, ErrorCode.INVALID_REQUEST, text))
 
 
-class _Rights:
-    """The topics that the caller may describe and delete; the cluster is checked first."""
+class _Rights(NamedTuple):
+    """The topics that the caller may describe and delete."""
 
-    __slots__ = ("_context", "_everything", "_node", "deletable", "describable")
-
-    def __init__(self, node: Node, context: RequestContext) -> None:
-        self._node = node
-        self._context = context
-        # Asked at once, even for an empty request, as on a broker: the audit log shows it.
-        self._everything = is_allowed(node, context, _DELETE_ON_CLUSTER)
-        self.describable: frozenset[str] = frozenset()
-        self.deletable: frozenset[str] = frozenset()
-
-    def ask(self, names: Sequence[str]) -> None:
-        distinct = list(counts(names))
-        if self._everything:
-            self.describable = self.deletable = frozenset(name for name in distinct)
-            return
-        self.describable, self.deletable = (
-            allowed_names(self._node, self._context, need, distinct)
-            for need in (_DESCRIBE, _DELETE)
-        )
+    describable: frozenset[str]
+    deletable: frozenset[str]
 
 
 def _by_name(

@@ -20,21 +20,23 @@ Source: the broker's ``ConfigHelper`` (4.3.1).
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
+from doorkeeper.server.api.config_alteration import check_node_id
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings
 from doorkeeper.server.resources.cluster import Topic
-from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
 from doorkeeper.server.resources.settings.group import group_settings
+from doorkeeper.server.resources.settings.operations import STORED_TYPES
 from doorkeeper.server.resources.settings.topic import (
     TopicConfig,
     display,
@@ -54,7 +56,7 @@ from doorkeeper_wire.messages.describe_configs import (
 
 Rows = Iterable[DescribeConfigsResourceResult]
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = ConfigResourceType
 
 _DEFAULT_CONFIG, _LOGGER_CONFIG = 5, 6
 
@@ -71,8 +73,6 @@ _NEEDS: Mapping[int, Need] = {
 # The names of log4j: WARN and FATAL.
 _LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
 _LEVELS |= {logging.ERROR: "ERROR", logging.CRITICAL: "FATAL"}
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def handle(
@@ -199,11 +199,8 @@ def _default_synonyms(
 def _broker(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         return (_key(key, builder) for key in node.settings.describe_cluster())
-    if _broker_id(name) != node.node_id:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
-        )
+    unexpected = "Unexpected broker id, expected {} or empty string, but received {}"
+    check_node_id(name, node, unexpected, "Broker")
     return (_key(key, builder) for key in node.settings.describe())
 
 
@@ -223,11 +220,7 @@ def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResu
 def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-    if _broker_id(name) != node.node_id:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {node.node_id} but received {name}",
-        )
+    check_node_id(name, node, "Unexpected broker id, expected {} but received {}", "Broker")
     # The root logger always has a level, also where the configuration names none.
     levels = {"root": logging.INFO, **node.settings[LOG_LEVELS]}
     return (
@@ -241,34 +234,20 @@ def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:
     )
 
 
-def _broker_id(name: str) -> int:
-    if _WHOLE.fullmatch(name) is None:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
-        )
-    return int(name)
-
-
-def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
+def _stored(
+    kind: int,
+    noun: str,
+    settings: Callable[[], Mapping[str, TopicConfig]],
+    source: ConfigSource,
+    name: str,
+    node: Node,
+    builder: _RowBuilder,
+) -> Rows:
     if not name:
-        text = "Client metrics subscription name must not be empty"
-        raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    values = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
-    source = ConfigSource.CLIENT_METRICS_CONFIG
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{noun} name must not be empty")
+    values = node.state.resource_configs.of((STORED_TYPES[kind], name))
     return (
-        _stored_row(config, values, source, builder)
-        for _, config in sorted(client_metrics_settings().items())
-    )
-
-
-def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
-    if not name:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-    values = node.state.resource_configs.of(operations.GROUP, name)
-    source = ConfigSource.GROUP_CONFIG
-    return (
-        _stored_row(config, values, source, builder)
-        for _, config in sorted(group_settings().items())
+        _stored_row(config, values, source, builder) for _, config in sorted(settings().items())
     )
 
 
@@ -297,8 +276,14 @@ _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
     TOPIC: _topic,
     BROKER: _broker,
     BROKER_LOGGER: _broker_logger,
-    CLIENT_METRICS: _client_metrics,
-    GROUP: _group,
+    CLIENT_METRICS: partial(
+        _stored,
+        CLIENT_METRICS,
+        "Client metrics subscription",
+        client_metrics_settings,
+        ConfigSource.CLIENT_METRICS_CONFIG,
+    ),
+    GROUP: partial(_stored, GROUP, "Group", group_settings, ConfigSource.GROUP_CONFIG),
 }
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import Counter
 
 from doorkeeper.base.credentials import MECHANISM_CODES
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ApiError, ErrorCode, row_of
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -48,18 +48,12 @@ def handle(
 def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsResult:
     # One row for all occurrences, as from a broker, without the credentials.
     if count > 1:
-        return DescribeUserScramCredentialsResult(
-            user=user,
-            error_code=ErrorCode.DUPLICATE_RESOURCE.value,
-            error_message=_TWICE + user,
-        )
+        error = ApiError(ErrorCode.DUPLICATE_RESOURCE, _TWICE + user)
+        return row_of(DescribeUserScramCredentialsResult, error, user=user)
     iterations_of = node.scram_users.iterations_of(user)
     if not iterations_of:
-        return DescribeUserScramCredentialsResult(
-            user=user,
-            error_code=ErrorCode.RESOURCE_NOT_FOUND.value,
-            error_message=_NOT_THERE + user,
-        )
+        error = ApiError(ErrorCode.RESOURCE_NOT_FOUND, _NOT_THERE + user)
+        return row_of(DescribeUserScramCredentialsResult, error, user=user)
     infos = (
         CredentialInfo(mechanism=MECHANISM_CODES[mechanism], iterations=iterations)
         for mechanism, iterations in iterations_of.items()
@@ -67,16 +61,10 @@ def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsRe
     return DescribeUserScramCredentialsResult(user=user, credential_infos=tuple(infos))
 
 
-def refuse(
-    request: DescribeUserScramCredentialsRequest, version: int, error: BaseException
-) -> DescribeUserScramCredentialsResponse:
-    """Answer an error for the whole request, with a row for each named user."""
-    code, text = answer_of(error)
-    row = DescribeUserScramCredentialsResult(error_code=code.value, error_message=text)
-    return DescribeUserScramCredentialsResponse(
-        error_code=code.value, error_message=text, results=(row,) * len(request.users or ())
-    )
-
-
 # A row for each user: 20,000 take 0.3 s.
-API = declare(DescribeUserScramCredentialsRequest, handle, refuse, slow=True)
+API = declare(
+    DescribeUserScramCredentialsRequest,
+    handle,
+    refuse_rows(DescribeUserScramCredentialsResponse),
+    slow=True,
+)

@@ -18,7 +18,8 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
+from doorkeeper.server.resources.settings.operations import STORED_TYPES
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.list_config_resources import (
     ConfigResource,
@@ -28,11 +29,7 @@ from doorkeeper_wire.messages.list_config_resources import (
 
 (_DESCRIBE_CONFIGS,) = needs(ListConfigResourcesRequest.API_KEY)
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
-
-_STORED: Final = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
-
-_TYPES: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
+_TYPES: Final = tuple(reversed(ConfigResourceType))
 """The types in the order in which a broker lists them."""
 
 
@@ -43,7 +40,11 @@ def handle(
     if not is_allowed(node, context, _DESCRIBE_CONFIGS):
         return ListConfigResourcesResponse(error_code=_DESCRIBE_CONFIGS.refusal.value)
     # Version 0 was ListClientMetricsResources.
-    known = (CLIENT_METRICS,) if context.authorizable.request_version == 0 else _TYPES
+    known = (
+        (ConfigResourceType.CLIENT_METRICS,)
+        if context.authorizable.request_version == 0
+        else _TYPES
+    )
     types = set(request.resource_types or known)
     if not types <= set(known):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION.value)
@@ -57,13 +58,13 @@ def handle(
 
 
 def _names(kind: int, context: RequestContext, node: Node) -> Iterator[str]:
-    if kind in (BROKER, BROKER_LOGGER):
+    if kind in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER):
         brokers = node.brokers(context.authorizable.listener_name)
         yield from (str(broker.node_id) for broker in brokers)
-    elif kind == TOPIC:
+    elif kind == ConfigResourceType.TOPIC:
         yield from node.topics.names()
     else:
-        yield from node.state.resource_configs.names(_STORED[kind])
+        yield from node.state.resource_configs.names(STORED_TYPES[kind])
 
 
 API = declare(ListConfigResourcesRequest, handle, refuse_as(ListConfigResourcesResponse))

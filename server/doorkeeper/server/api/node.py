@@ -35,6 +35,7 @@ from doorkeeper.server.state.state import State
 from doorkeeper.server.state.submissions import Plan
 
 if TYPE_CHECKING:
+    from doorkeeper.server.api.acl_rows import AclRows
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
@@ -87,14 +88,6 @@ class AuthorizerReads(Protocol):
         ...
 
 
-class AclDescriber(Protocol):
-    """What answers DescribeAcls from the standard authorizer's ACLs."""
-
-    def answer(self, filter: AclBindingFilter, version: int) -> Response | None:
-        """Return the response to a filter; None for what the authorizer must be asked."""
-        ...
-
-
 class Node(Protocol):
     """The server as its handlers see it. Each attribute is one consistent state."""
 
@@ -136,7 +129,7 @@ class Node(Protocol):
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decisions: RequestAuthorizer | None,
+        decision_counts: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> Node:
         """Return the node for a handler in another thread, with this authorizer.
@@ -160,12 +153,12 @@ class Node(Protocol):
     def scram_users(self) -> ScramUsers: ...
 
     @property
-    def decisions(self) -> GuardedAuthorizer | RequestAuthorizer | None:
+    def decision_counts(self) -> GuardedAuthorizer | RequestAuthorizer | None:
         """Return what counts decisions; None without an authorizer."""
         ...
 
     @property
-    def acl_rows(self) -> AclDescriber | None:
+    def acl_rows(self) -> AclRows | None:
         """Return the cache of encoded rows; None with a plug-in authorizer."""
         ...
 

@@ -39,7 +39,6 @@ from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -171,19 +170,6 @@ class _RefusedPartitions:
                 for topic_row, rows in topics.items()
             )
         )
-
-
-def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitResponseTopic:
-    return OffsetCommitResponseTopic(
-        name=asked.name,
-        topic_id=asked.topic_id,
-        partitions=tuple(
-            OffsetCommitResponsePartition(
-                partition_index=row.partition_index, error_code=code.value
-            )
-            for row in asked.partitions
-        ),
-    )
 
 
 API = declare(OffsetCommitRequest, handle, refuse_rows(OffsetCommitResponse, no_text))

@@ -285,7 +285,7 @@ class Assembly:
             policies=self.policies,
         )
         if self.guarded is not None:
-            node.decisions = self.guarded
+            node.decision_counts = self.guarded
             node.acl_rows = AclRows(self.guarded.snapshot)
         return node
 

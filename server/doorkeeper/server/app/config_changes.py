@@ -97,7 +97,8 @@ class ConfigChanges:
     async def _alter(
         self, resource: AlteredResource, context: RequestContext, *, validate_only: bool
     ) -> None:
-        if resource.is_topic or resource.stored_type:
+        broker = ConfigResourceType.BROKER
+        if resource.kind != broker:
             # Topics, groups and subscriptions to client metrics: a revision for each resource.
             plan = partial(self._plan, resource)
             if validate_only:
@@ -117,7 +118,6 @@ class ConfigChanges:
             alteration.name: values.get(alteration.name) for alteration in resource.alterations
         }
         # Also keys with the value that they have: a controller records those of brokers again.
-        broker = ConfigResourceType.BROKER
         self._policies.check_alteration(ConfigAlteration(broker, resource.name, changed))
         if validate_only:
             return
@@ -128,7 +128,7 @@ class ConfigChanges:
             await self._reconfiguration.refresh()
 
     def _plan(self, resource: AlteredResource, state: State) -> tuple[Change, None]:
-        if resource.is_topic:
+        if resource.kind == ConfigResourceType.TOPIC:
             return plan_topic_alteration(state.topics, resource, self._policies), None
         number = self._reconfiguration.settings.number
         return plan_alteration(state.resource_configs, resource, number, self._policies), None

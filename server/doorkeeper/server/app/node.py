@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from doorkeeper.server.api import registry
-from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
+from doorkeeper.server.api.node import ApiRange, AuthorizerReads
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.one_request import RequestAuthorizer
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
@@ -30,6 +30,7 @@ from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.state import State
 
 if TYPE_CHECKING:
+    from doorkeeper.server.api.acl_rows import AclRows
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.operations.logs.pipeline import Logger
@@ -83,9 +84,9 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
-        self.decisions: GuardedAuthorizer | RequestAuthorizer | None = None
+        self.decision_counts: GuardedAuthorizer | RequestAuthorizer | None = None
         """The guard of the authorizer, for answers that are repeated."""
-        self.acl_rows: AclDescriber | None = None
+        self.acl_rows: AclRows | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
         self._random_bytes = random_bytes
@@ -121,7 +122,7 @@ class LiveNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decisions: GuardedAuthorizer | RequestAuthorizer | None,
+        decision_counts: GuardedAuthorizer | RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> LiveNode:
         """Return a copy for another thread: with the present state for ever, and this authorizer.
@@ -131,7 +132,7 @@ class LiveNode:
         other = copy(self)
         other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
-        other.decisions = decisions
+        other.decision_counts = decision_counts
         other.policies = on_loop(self.policies)
         return other
 

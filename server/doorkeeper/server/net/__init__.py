@@ -20,9 +20,8 @@ loops              uvloop where it is installed, else asyncio
 """
 
 from doorkeeper.server.net.addresses import BindError
-from doorkeeper.server.net.loops import LOOPS, new_runner
+from doorkeeper.server.net.loops import new_runner
 from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.net.server import Server
-from doorkeeper.server.runtime.logger import Logger
 
-__all__ = ["LOOPS", "BindError", "ListenerSpec", "Logger", "Server", "new_runner"]
+__all__ = ["BindError", "ListenerSpec", "Server", "new_runner"]

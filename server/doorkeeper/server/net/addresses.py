@@ -38,13 +38,10 @@ def java_host_address(socket_address: tuple[Any, ...]) -> str:
     return f"{text}%{scope}" if scope else text
 
 
-def connection_id(
-    local: tuple[Any, ...], remote: tuple[Any, ...], processor: int, number: int
-) -> str:
+def connection_id(local: tuple[Any, ...], remote: tuple[Any, ...], number: int) -> str:
     """Return ``localHost:localPort-remoteHost:remotePort-processor-index``, as brokers log it."""
     return (
-        f"{java_host_address(local)}:{local[1]}-{java_host_address(remote)}:{remote[1]}"
-        f"-{processor}-{number}"
+        f"{java_host_address(local)}:{local[1]}-{java_host_address(remote)}:{remote[1]}-0-{number}"
     )
 
 

@@ -163,7 +163,7 @@ class Channel(Accepted):
             # memory.
             self._transport.set_write_buffer_limits(high=0)
         self._end = self.connection.start(peer_certificates(transport))
-        self._authenticated = self.connection.session.is_open
+        self._authenticated = self.connection.session.is_past_login
         if self.connection.events:
             log_events(self.connection, self._server)
         # The principal could not be built: close before the first request.
@@ -306,7 +306,7 @@ class Channel(Accepted):
         if connection.events:
             self._server.observe(log_events, connection, self._server)
         if not self._authenticated:
-            self._authenticated = connection.session.is_open
+            self._authenticated = connection.session.is_past_login
             is_over = is_over and connection.buffered_bytes > 0
         elif (
             is_empty
@@ -497,7 +497,7 @@ class Channel(Accepted):
             # A client that waits for its answer sends nothing: most updates end before anything
             # comes, and to stop and resume takes two calls into the system.
             reading = not (held or self._is_full or self._request.__class__ is Refused)
-        elif turn_over or connection.waiting:
+        elif turn_over or connection.has_work:
             if self._turn is None:
                 self._turn = self._soon(self._next_turn)
             reading = not self._authenticated and held <= UNAUTHENTICATED_BYTES

@@ -15,14 +15,13 @@ from typing import Final
 
 from doorkeeper.server.net.context import Accepted
 from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.peer_log import Flood
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.tls.alerts import alert_sender
 
 LINES_MAX: Final = 10
-"""A client with a wrong certificate reconnects often: further failures are only counted."""
-
-WINDOW_S: Final = 10.0
-"""The window of ``LINES_MAX``, for each listener."""
+"""A client with a wrong certificate reconnects often: further failures of a listener in a window
+are only counted."""
 
 LINGER_BYTES: Final = 65536
 """The size of reads whose data is discarded."""
@@ -63,20 +62,21 @@ class _Handshake:
 class Handshakes:
     """The handshakes in progress of one listener."""
 
-    __slots__ = ("_expected", "_freed", "_limits", "_log", "_logger", "_running", "succeeded")
+    __slots__ = (
+        *("_expected", "_flood", "_freed", "_limits", "_listener", "_logger", "_running"),
+        *("failures", "succeeded"),
+    )
 
     def __init__(self, listener_name: str, limits: Limits, logger: Logger) -> None:
         self._limits = limits
         self._logger = logger
-        self._log = HandshakeLog(listener_name, logger)
+        self._listener = listener_name
+        self._flood = Flood(LINES_MAX, asyncio.get_running_loop(), self._tell_omitted)
+        self.failures = 0
         self._running: dict[asyncio.Task[None], _Handshake] = {}
         self._freed = asyncio.Event()
         self._expected = 0
         self.succeeded = 0
-
-    @property
-    def failures(self) -> int:
-        return self._log.failures
 
     def __len__(self) -> int:
         return len(self._running)
@@ -126,7 +126,22 @@ class Handshakes:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._log.close()
+        self._flood.close()
+
+    def record_failure(self, connection: str, reason: str) -> None:
+        self.failures += 1
+        if self._flood.admits("failed TLS handshake"):
+            self._logger.info(
+                "failed TLS handshake",
+                listener=self._listener,
+                connection=connection,
+                reason=reason,
+            )
+
+    def _tell_omitted(self, _event: str, count: int) -> None:
+        self._logger.info(
+            "failed TLS handshakes, not logged one by one", listener=self._listener, count=count
+        )
 
     def _end(self, task: asyncio.Task[None]) -> None:
         """Clean up, also after a task that was cancelled before it began."""
@@ -142,7 +157,7 @@ class Handshakes:
             handshake.alert_socket.close()
         if not handshake.over:
             if handshake.overdue:
-                self._log.record_failure(handshake.channel.peer_id, "timed out")
+                self.record_failure(handshake.channel.peer_id, "timed out")
             handshake.end(None)
 
     async def _one(self, context: ssl.SSLContext, handshake: _Handshake) -> None:
@@ -161,7 +176,7 @@ class Handshakes:
             self.succeeded += 1
         except OSError as error:
             if not channel.is_connected:
-                self._log.record_failure(channel.peer_id, reason_of(error))
+                self.record_failure(channel.peer_id, reason_of(error))
             handshake.end(error)
             if handshake.alert_socket is not None:
                 await self._linger(handshake.alert_socket)
@@ -198,46 +213,3 @@ def reason_of(error: OSError) -> str:
     if isinstance(error, (TimeoutError, ConnectionAbortedError)):
         return "timed out"
     return error.strerror or "the connection is lost"
-
-
-class HandshakeLog:
-    """The lines of failures on one listener, rate limited. ``failures`` counts all of them."""
-
-    __slots__ = ("_lines", "_listener", "_logger", "_omitted", "_window", "failures")
-
-    def __init__(self, listener_name: str, logger: Logger) -> None:
-        self._listener = listener_name
-        self._logger = logger
-        self.failures = 0
-        self._lines = 0
-        self._omitted = 0
-        self._window: asyncio.TimerHandle | None = None
-
-    def record_failure(self, connection: str, reason: str) -> None:
-        self.failures += 1
-        if self._window is None:
-            # The timer starts with a failure: without failures there are no wake-ups.
-            self._window = asyncio.get_running_loop().call_later(WINDOW_S, self._over)
-        if self._lines >= LINES_MAX:
-            self._omitted += 1
-            return
-        self._lines += 1
-        self._logger.info(
-            "failed TLS handshake", listener=self._listener, connection=connection, reason=reason
-        )
-
-    def close(self) -> None:
-        """Log the count of omitted lines."""
-        if self._window is not None:
-            self._window.cancel()
-            self._over()
-
-    def _over(self) -> None:
-        if self._omitted:
-            self._logger.info(
-                "failed TLS handshakes, not logged one by one",
-                listener=self._listener,
-                count=self._omitted,
-            )
-        self._lines = self._omitted = 0
-        self._window = None

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from importlib.util import find_spec
-from typing import Final
-
-LOOPS: Final = ("auto", "uvloop", "asyncio")
-"""Kinds of event loop; ``auto`` is uvloop where it is installed."""
 
 
 def new_runner(loop: str = "auto") -> asyncio.Runner:
-    """Return a runner of this kind of loop.
-
-    Raises:
-        ValueError: the kind is unknown.
-        ImportError: uvloop was named and is not installed.
-    """
-    if loop not in LOOPS:
-        raise ValueError(f"event loop {loop}: one of {', '.join(LOOPS)}")
+    """Return a runner: ``auto``, ``uvloop`` or ``asyncio``."""
     if loop == "asyncio" or (loop == "auto" and find_spec("uvloop") is None):
         return asyncio.Runner()
     import uvloop

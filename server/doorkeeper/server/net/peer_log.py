@@ -8,44 +8,45 @@ count is logged.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from doorkeeper.server.runtime.logger import Logger
 
 LINES_MAX: Final = 100
 WINDOW_S: Final = 10.0
-"""The window of ``LINES_MAX``, for each event of a server."""
+"""The window of ``LINES_MAX`` for each event."""
 
 TEXT_CHARACTERS_MAX: Final = 500
 """A longer value of a field is cut."""
 
 
-class PeerLog:
-    """The lines of one server. Not thread-safe."""
+class Flood:
+    """The lines of each event in a window of time: so many are logged, the others counted."""
 
-    __slots__ = ("_lines", "_logger", "_loop", "_omitted", "_window")
+    __slots__ = ("_lines", "_lines_max", "_loop", "_omitted", "_tell", "_window")
 
-    def __init__(self, logger: Logger, loop: asyncio.AbstractEventLoop) -> None:
-        self._logger = logger
+    def __init__(
+        self, lines_max: int, loop: asyncio.AbstractEventLoop, tell: Callable[[str, int], object]
+    ) -> None:
+        """``tell`` logs how many lines of an event were omitted."""
+        self._lines_max = lines_max
         self._loop = loop
+        self._tell = tell
         self._lines: dict[str, int] = {}
         self._omitted: dict[str, int] = {}
         self._window: asyncio.TimerHandle | None = None
 
-    def info(self, event: str, **fields: object) -> None:
-        """Log an event that operators may want to know."""
-        if self._admits(event):
-            self._logger.info(event, **shorten_all(fields))
-
-    def warning(self, event: str, **fields: object) -> None:
-        """Log that a peer does something wrong."""
-        if self._admits(event):
-            self._logger.warning(event, **shorten_all(fields))
-
-    def error(self, event: str, **fields: object) -> None:
-        """Log that the server, or a plug-in, fails on the input of a peer."""
-        if self._admits(event):
-            self._logger.error(event, **shorten_all(fields))
+    def admits(self, event: str) -> bool:
+        # The timer starts with a line: without lines there are no wake-ups.
+        if self._window is None:
+            self._window = self._loop.call_later(WINDOW_S, self._end_window)
+        lines = self._lines.get(event, 0)
+        if lines >= self._lines_max:
+            self._omitted[event] = self._omitted.get(event, 0) + 1
+            return False
+        self._lines[event] = lines + 1
+        return True
 
     def close(self) -> None:
         """Log the counts of omitted lines."""
@@ -53,22 +54,42 @@ class PeerLog:
             self._window.cancel()
             self._end_window()
 
-    def _admits(self, event: str) -> bool:
-        if self._window is None:
-            self._window = self._loop.call_later(WINDOW_S, self._end_window)
-        lines = self._lines.get(event, 0)
-        if lines >= LINES_MAX:
-            self._omitted[event] = self._omitted.get(event, 0) + 1
-            return False
-        self._lines[event] = lines + 1
-        return True
-
     def _end_window(self) -> None:
         self._window = None
         self._lines.clear()
         omitted, self._omitted = self._omitted, {}
         for event, count in omitted.items():
-            self._logger.warning("log lines omitted", of=event, count=count)
+            self._tell(event, count)
+
+
+class PeerLog:
+    """The lines of one server. Not thread-safe."""
+
+    __slots__ = ("_flood", "_logger", "close")
+
+    def __init__(self, logger: Logger, loop: asyncio.AbstractEventLoop) -> None:
+        self._logger = logger
+        self._flood = Flood(
+            LINES_MAX,
+            loop,
+            lambda event, count: logger.warning("log lines omitted", of=event, count=count),
+        )
+        self.close = self._flood.close
+
+    def info(self, event: str, **fields: object) -> None:
+        """Log an event that operators may want to know."""
+        if self._flood.admits(event):
+            self._logger.info(event, **shorten_all(fields))
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Log that a peer does something wrong."""
+        if self._flood.admits(event):
+            self._logger.warning(event, **shorten_all(fields))
+
+    def error(self, event: str, **fields: object) -> None:
+        """Log that the server, or a plug-in, fails on the input of a peer."""
+        if self._flood.admits(event):
+            self._logger.error(event, **shorten_all(fields))
 
 
 def shorten_all(fields: dict[str, object]) -> dict[str, object]:

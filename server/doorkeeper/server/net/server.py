@@ -216,7 +216,7 @@ class Server:
         # As in a broker, the number wraps at 2**31 and stays positive.
         number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
         peer = Peer(
-            connection_id(accepted.getsockname(), address, 0, number),
+            connection_id(accepted.getsockname(), address, number),
             java_host_address(address),
             spec.name,
             spec.security_protocol,

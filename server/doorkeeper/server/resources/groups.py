@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import immutables
 from msgspec import Struct
@@ -22,6 +22,7 @@ from msgspec import Struct
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices, parts
 from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
+from doorkeeper.server.resources.nested_maps import ChangingMaps
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from doorkeeper_wire.consumer_protocol import decode_subscription
@@ -102,7 +103,7 @@ class Offsets:
 
     def with_changes(self, set: Iterable[StoredOffset], deleted: Iterable[StoredOffset]) -> Self:
         """Return the offsets without ``deleted`` and with ``set``; O(log n) for each row."""
-        by_group, by_topic = _ChangingMaps(self._by_group), _ChangingMaps(self._by_topic)
+        by_group, by_topic = ChangingMaps(self._by_group), ChangingMaps(self._by_topic)
         size = self.size
         for row in deleted:
             old = by_group.of(row.group_id).pop(row.partition, None)
@@ -117,34 +118,6 @@ class Offsets:
             if row.partition:
                 by_topic.of(topic_of(row))[row.group_id, row.partition] = row
         return type(self)(by_group.finish(), by_topic.finish(), size)
-
-
-class _ChangingMaps(Generic[K]):
-    """A map of maps under construction from another one, which is unchanged."""
-
-    def __init__(self, before: immutables.Map[str, immutables.Map[K, StoredOffset]]) -> None:
-        self._before = before
-        self._changed: dict[str, immutables.MapMutation[K, StoredOffset]] = {}
-
-    def of(self, name: str) -> immutables.MapMutation[K, StoredOffset]:
-        """Return the inner map of a name, to be changed."""
-        mutation = self._changed.get(name)
-        if mutation is None:
-            inner = self._before.get(name)
-            mutation = (immutables.Map() if inner is None else inner).mutate()
-            self._changed[name] = mutation
-        return mutation
-
-    def finish(self) -> immutables.Map[str, immutables.Map[K, StoredOffset]]:
-        """Return the new map, without inner maps that have become empty."""
-        outer = self._before.mutate()
-        for name, changed in self._changed.items():
-            inner = changed.finish()
-            if inner:
-                outer[name] = inner
-            else:
-                outer.pop(name, None)
-        return outer.finish()
 
 
 def deletion(offsets: Offsets, rows: Iterable[StoredOffset]) -> Change:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from ipaddress import ip_address
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
-import immutables
 from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
+from doorkeeper.server.resources.nested_maps import OwnedValues
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 
@@ -45,48 +45,12 @@ def entity_text(entity: Entity) -> str:
     return json.dumps(dict(entity), ensure_ascii=False, separators=(",", ":"))
 
 
-def _entity_from(text: str) -> Entity:
-    return tuple(json.loads(text).items())
-
-
-class ClientQuotas:
+class ClientQuotas(OwnedValues[Entity, float]):
     """The quotas of all entities; immutable."""
 
-    __slots__ = ("_by_entity",)
-
-    def __init__(
-        self, by_entity: immutables.Map[Entity, immutables.Map[str, float]] | None = None
-    ) -> None:
-        self._by_entity = immutables.Map() if by_entity is None else by_entity
-
-    def of(self, entity: Entity) -> Mapping[str, float]:
-        """Return the quotas of an entity by name; empty without any."""
-        return self._by_entity.get(entity, _NONE)
-
-    def __iter__(self) -> Iterator[tuple[Entity, Mapping[str, float]]]:
-        """Yield the entities that have quotas, in no order."""
-        return iter(self._by_entity.items())
-
-    def with_changes(self, set: Iterable[StoredQuota], deleted: Iterable[StoredQuota]) -> Self:
-        """Return the quotas without ``deleted`` and with ``set``; O(log n) for each row."""
-        with self._by_entity.mutate() as entities:
-            for row in deleted:
-                entity = _entity_from(row.entity)
-                left = entities.get(entity, _NONE)
-                if row.name in left:
-                    left = left.delete(row.name)
-                if left:
-                    entities[entity] = left
-                else:
-                    entities.pop(entity, None)
-            for row in set:
-                entity = _entity_from(row.entity)
-                entities[entity] = entities.get(entity, _NONE).set(row.name, row.value)
-            quotas = entities.finish()
-        return type(self)(quotas)
-
-
-_NONE: Final[immutables.Map[str, float]] = immutables.Map()
+    @staticmethod
+    def owner_of(row: StoredQuota) -> Entity:
+        return tuple(json.loads(row.entity).items())
 
 
 class QuotaFilter(Struct, frozen=True):

@@ -24,6 +24,7 @@ from doorkeeper.base.credentials import (
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices
+from doorkeeper.server.resources.nested_maps import ChangingMaps
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential
 
@@ -38,24 +39,40 @@ class ScramUsers:
 
     def __init__(
         self,
-        set: Iterable[StoredCredential] = (),
-        deleted: Iterable[StoredCredential] = (),
         by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = _NO_USERS,
         rounds: immutables.Map[tuple[str, int], int] = _NO_ROUNDS,
     ) -> None:
-        """Take ``by_user`` and its ``rounds`` without ``deleted`` and with ``set``."""
         self._by_user = by_user
         # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
         self._rounds = rounds
-        self._take(set, deleted)
 
     def with_changes(
         self,
         set: Iterable[StoredCredential],
-        deleted: Iterable[StoredCredential],
+        deleted: Iterable[StoredCredential] = (),
     ) -> Self:
         """Return a snapshot without ``deleted`` and with ``set``."""
-        return type(self)(set, deleted, self._by_user, self._rounds)
+        by_user, rounds = ChangingMaps(self._by_user), self._rounds.mutate()
+
+        def count(mechanism: str, iterations: int, step: int) -> None:
+            total = rounds.get((mechanism, iterations), 0) + step
+            if total:
+                rounds[mechanism, iterations] = total
+            else:
+                del rounds[mechanism, iterations]
+
+        for row in deleted:
+            gone = by_user.of(row.user).pop(row.mechanism)
+            count(row.mechanism, gone.iterations, -1)
+        for row in set:
+            of_user, mechanism = by_user.of(row.user), row.mechanism
+            if mechanism in of_user:
+                count(mechanism, of_user[mechanism].iterations, -1)
+            of_user[mechanism] = ScramCredential(
+                row.salt, row.stored_key, row.server_key, row.iterations
+            )
+            count(mechanism, row.iterations, 1)
+        return type(self)(by_user.finish(), rounds.finish())
 
     def credential(self, mechanism: str, user: str) -> ScramCredential | None:
         """Return a user's credential; None if the user has none for the mechanism."""
@@ -83,43 +100,6 @@ class ScramUsers:
             if counted_mechanism == mechanism
         ]
         return min(counted)[1] if counted else ITERATIONS_MIN
-
-    def _take(
-        self,
-        replaced: Iterable[StoredCredential],
-        deleted: Iterable[StoredCredential],
-    ) -> None:
-        """Change this snapshot during its construction."""
-        none: immutables.Map[str, ScramCredential] = immutables.Map()
-        with self._by_user.mutate() as by_user, self._rounds.mutate() as rounds:
-
-            def count(mechanism: str, iterations: int, step: int) -> None:
-                total = rounds.get((mechanism, iterations), 0) + step
-                if total:
-                    rounds[mechanism, iterations] = total
-                else:
-                    del rounds[mechanism, iterations]
-
-            for row in deleted:
-                user, mechanism = row.user, row.mechanism
-                of_user = by_user[user]
-                count(mechanism, of_user[mechanism].iterations, -1)
-                left = of_user.delete(mechanism)
-                if left:
-                    by_user[user] = left
-                else:
-                    del by_user[user]
-            for row in replaced:
-                user, mechanism = row.user, row.mechanism
-                credential = ScramCredential(
-                    row.salt, row.stored_key, row.server_key, row.iterations
-                )
-                of_user = by_user.get(user, none)
-                if mechanism in of_user:
-                    count(mechanism, of_user[mechanism].iterations, -1)
-                by_user[user] = of_user.set(mechanism, credential)
-                count(mechanism, credential.iterations, 1)
-            self._by_user, self._rounds = by_user.finish(), rounds.finish()
 
 
 class CredentialDeletion(NamedTuple):

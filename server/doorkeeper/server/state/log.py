@@ -232,7 +232,7 @@ class StateLog:
         self._tasks.append(self._loop.create_task(self.store.follow(self._follow)))
         if self._max_age_s is not None and self.store.is_shared:
             self._tasks.append(self._loop.create_task(self._watch_age(self._max_age_s)))
-        self._tasks.append(self._loop.create_task(self._run_writer()))
+        self._tasks.append(self._loop.create_task(self._serve_submissions()))
 
     async def _watch_age(self, max_age_s: float) -> None:
         """Keep ``State.stale`` true, which denies access, while the state is too old."""
@@ -306,7 +306,7 @@ class StateLog:
             self._work.set()
         return completion
 
-    async def _run_writer(self) -> None:
+    async def _serve_submissions(self) -> None:
         failures = 0
         while True:
             if not self._submissions.queue and self._submissions.doubt is None:

@@ -159,28 +159,6 @@ class Lease(LogReader):
         """
 
 
-class NamedLease(ABC):
-    """The right to do something that one node at a time may do, such as to change a cluster."""
-
-    @abstractmethod
-    async def keep(self) -> bool:
-        """Take or renew the lease; return whether this node holds it."""
-
-    @abstractmethod
-    async def release(self) -> None:
-        """Leave it to another node."""
-
-
-class SoleLease(NamedLease):
-    """The lease of the only node of a store."""
-
-    async def keep(self) -> bool:
-        return True
-
-    async def release(self) -> None:
-        return None
-
-
 class Store(ABC):
     """A durable store. For the event loop's thread, except ``rows``."""
 
@@ -224,10 +202,16 @@ class Store(ABC):
             StoreReplaced: it is not the store that this node used before.
         """
 
-    def named_lease(self, name: str) -> NamedLease:
-        """Return the lease of a name, not taken yet; one node of the store holds it at a time."""
+    async def claim(self, name: str) -> bool:
+        """Take or renew a right that one node at a time has, such as to change a cluster.
+
+        Return whether this node has it.
+        """
         del name  # without other nodes
-        return SoleLease()
+        return True
+
+    async def release(self, name: str) -> None:
+        """Leave what this node has claimed to another one."""
 
     async def follow(self, catch_up: Callable[[LogReader], Awaitable[None]]) -> None:
         """Call ``catch_up`` whenever there may be new revisions, until cancelled.

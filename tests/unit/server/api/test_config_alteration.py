@@ -10,6 +10,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import alter_configs, incremental_alter_configs
 from doorkeeper.server.api.config_alteration import Verbatim, code_and_text
 from doorkeeper.server.api.node import Update
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper_wire.messages import alter_configs as messages
 from doorkeeper_wire.messages.incremental_alter_configs import (
@@ -20,7 +21,7 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
 from testkit.nodes import answer, node_of, on_the_wire, outcome
 from testkit.plans import RecordingServices
 
-TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+TOPIC, BROKER, LOGGER, METRICS, GROUP = ConfigResourceType
 SET, DELETE = 0, 1
 ASKED = ("max.connections", SET, "5")
 
@@ -56,12 +57,12 @@ async def test_changes_are_submitted_in_request_order(version: int) -> None:
     services: Any = RecordingServices()
     await made.apply(services)
     assert services.asked == [
-        AlteredResource(is_topic=False, name="1", alterations=(Alteration(*ASKED),)),
+        AlteredResource(kind=BROKER, name="1", alterations=(Alteration(*ASKED),)),
         AlteredResource(
-            is_topic=True, name="orders", alterations=(Alteration("retention.ms", DELETE, None),)
+            kind=TOPIC, name="orders", alterations=(Alteration("retention.ms", DELETE, None),)
         ),
-        AlteredResource(is_topic=False, name="g", alterations=(), stored_type="group"),
-        AlteredResource(is_topic=False, name="m", alterations=(), stored_type="client-metrics"),
+        AlteredResource(kind=GROUP, name="g", alterations=()),
+        AlteredResource(kind=METRICS, name="m", alterations=()),
         True,
     ]
     refusal = ApiError(ErrorCode.INVALID_CONFIG, "no")
@@ -157,7 +158,7 @@ async def test_alter_configs_replaces_all_keys(version: int) -> None:
     await made.apply(services)
     resource, _ = services.asked
     assert resource == AlteredResource(
-        is_topic=False,
+        kind=BROKER,
         name="1",
         alterations=(Alteration("max.connections", 0, "5"),),
         replaces=True,

@@ -8,6 +8,7 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.app.services import NodeServices
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 from doorkeeper.server.state.store import StorageError
@@ -23,7 +24,9 @@ async def test_topics_are_created_and_altered(tmp_path: Path) -> None:
     async with running(tmp_path, "") as server:
         created = edit(TOPIC, set=[row])
         await server.assembly.log.submit(lambda _state: (created, None), SERVER)
-        assert await server.alter("orders", ("retention.ms", SET, "5"), is_topic=True) == [None]
+        assert await server.alter(
+            "orders", ("retention.ms", SET, "5"), kind=ConfigResourceType.TOPIC
+        ) == [None]
         assert server.assembly.node.topics.names() == ("orders",)
 
     async with running(tmp_path, "") as server:

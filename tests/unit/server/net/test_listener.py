@@ -158,7 +158,7 @@ def test_hosts_are_formatted_as_in_java(address: tuple[Any, ...], text: str) -> 
 
 def test_connection_id_has_both_addresses() -> None:
     """Local, remote, processor, number: the form of brokers since 3.9."""
-    found = connection_id(("::ffff:127.0.0.1", 9092, 0, 0), ("::1", 5000, 0, 0), 0, 12)
+    found = connection_id(("::ffff:127.0.0.1", 9092, 0, 0), ("::1", 5000, 0, 0), 12)
 
     assert found == "127.0.0.1:9092-0:0:0:0:0:0:0:1:5000-0-12"
 

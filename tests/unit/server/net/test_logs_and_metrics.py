@@ -11,7 +11,7 @@ from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net import peer_log
 from doorkeeper.server.net.connection_log import log_events
-from doorkeeper.server.net.handshakes import LINES_MAX, HandshakeLog
+from doorkeeper.server.net.handshakes import LINES_MAX, Handshakes
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import LogEvent, Login
@@ -138,11 +138,11 @@ UNTOLD = "failed TLS handshakes, not logged one by one"
 
 async def test_handshake_log_lines_are_limited() -> None:
     log = Log()
-    handshakes = HandshakeLog("DOOR", log)
+    handshakes = Handshakes("DOOR", Limits(), log)
 
     for number in range(LINES_MAX + 30):
         handshakes.record_failure(f"c{number}", "timed out")
-    handshakes.close()
+    await handshakes.close()
 
     assert log.events() == ["failed TLS handshake"] * LINES_MAX + [UNTOLD]
     assert handshakes.failures == LINES_MAX + 30

@@ -20,7 +20,7 @@ BOB = credential("bob", iterations=5000)
 
 
 def test_user_exists_while_it_has_a_credential() -> None:
-    users = ScramUsers([OF_256, OF_512])
+    users = ScramUsers().with_changes([OF_256, OF_512])
 
     half = users.with_changes([BOB], [OF_256])
     none = half.with_changes((), [OF_512, BOB])
@@ -35,7 +35,7 @@ def test_user_exists_while_it_has_a_credential() -> None:
 
 def test_default_iterations_are_the_most_frequent() -> None:
     """The most frequent number of a mechanism, the lowest of several; 4,096 where there is none."""
-    users = ScramUsers([BOB, credential("carol", iterations=5000), OF_256, OF_512])
+    users = ScramUsers().with_changes([BOB, credential("carol", iterations=5000), OF_256, OF_512])
 
     assert users.usual_iterations("SCRAM-SHA-256") == 5000
     assert users.usual_iterations("SCRAM-SHA-512") == 8192
@@ -59,7 +59,7 @@ def test_random_changes_match_a_new_snapshot() -> None:
             users = users.with_changes([row], ())
             expected[key] = row
 
-    fresh = ScramUsers(expected.values())
+    fresh = ScramUsers().with_changes(expected.values())
     assert users.names() == fresh.names()
     for name in users.names():
         assert users.iterations_of(name) == fresh.iterations_of(name)

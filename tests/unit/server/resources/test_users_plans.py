@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State
 
-USERS = ScramUsers([credential("alice"), credential("alice", "SCRAM-SHA-512"), credential("bob")])
+USERS = ScramUsers().with_changes(
+    [credential("alice"), credential("alice", "SCRAM-SHA-512"), credential("bob")]
+)
 
 TWICE = (92, "A user credential cannot be altered twice in the same request")
 ABSENT = (91, "Attempt to delete a user credential that does not exist")

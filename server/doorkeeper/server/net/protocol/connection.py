@@ -86,7 +86,7 @@ class Connection(Conversation):
         self._ended = False
 
     @property
-    def waiting(self) -> bool:
+    def has_work(self) -> bool:
         """Return whether ``advance`` has work."""
         return bool(self.frames) or (self._fault is not None and not self._ended)
 
@@ -108,7 +108,7 @@ class Connection(Conversation):
             self._ended = True
             self.events += [principal_fault(error), login(self, None, NO_PRINCIPAL)]
             return Closed("")
-        if peer_certificates and self.session.is_open:
+        if peer_certificates and self.session.is_past_login:
             self.events.append(login(self, None))
         return None
 
@@ -305,7 +305,7 @@ class Connection(Conversation):
         fault = self._fault
         if fault is None:
             return None
-        if not self.session.is_open:
+        if not self.session.is_past_login:
             return refuse_login(
                 self, b"", "Failing SASL authentication due to invalid receive size"
             )
@@ -317,7 +317,9 @@ class Connection(Conversation):
             result: Advance = take_bare(self, frame, now_s)
         else:
             limits = self._limits
-            elements_max = limits.elements_max if session.is_open else limits.sasl_elements_max
+            elements_max = (
+                limits.elements_max if session.is_past_login else limits.sasl_elements_max
+            )
             # The limit travels with the bytes: the generated decoders count elements against it.
             # Each element takes at least one byte.
             if len(frame) > HANDLED_HERE_ELEMENTS_MAX or len(frame) > elements_max:
@@ -326,10 +328,10 @@ class Connection(Conversation):
             try:
                 header, offset = decode_request_header(frame)
             except (Malformed, UnknownApi) as error:
-                raise header_fault(error, is_open=session.is_open) from None
+                raise header_fault(error, is_past_login=session.is_past_login) from None
             self.counts.requests += 1
-            # An open session without an end admits every request.
-            if session.is_open and session.expires_s is None:
+            # A session without an end admits every request after its login.
+            if session.is_past_login and session.expires_s is None:
                 return self._serve(header, Body(frame, offset))
             action = session.admit(header.api_key, now_s)
             if action is SessionAction.SERVE:
@@ -359,4 +361,4 @@ class Connection(Conversation):
     @property
     def _frame_bytes_max(self) -> int:
         limits = self._limits
-        return limits.frame_bytes_max if self.session.is_open else limits.sasl_frame_bytes_max
+        return limits.frame_bytes_max if self.session.is_past_login else limits.sasl_frame_bytes_max

@@ -244,8 +244,8 @@ class Conversation:
     ) -> Advance:
         """Call the handler."""
         is_repeated = api.key in REPEATED_APIS
-        decisions = self.node.decisions if is_repeated else None
-        before = decisions.decided if decisions is not None else None
+        counts = self.node.decision_counts if is_repeated else None
+        before = counts.decided if counts is not None else None
         try:
             outcome: Any = api.handle(request, self.context(header), self.node)
         except Malformed as error:
@@ -295,9 +295,9 @@ class Conversation:
         node = self.node
         decisions = None
         if node.authorizer is not None and _needs_permission(header, request):
-            if node.decisions is None or before is None:
+            if node.decision_counts is None or before is None:
                 return None
-            decisions = node.decisions.quiet_since(before)
+            decisions = node.decision_counts.quiet_since(before)
             if decisions is None:
                 return None
         return RepeatableAnswer(

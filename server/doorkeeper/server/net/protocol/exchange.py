@@ -43,7 +43,6 @@ class Peer(Struct, frozen=True):
     listener_name: str
     security_protocol: str
     controller: bool = False
-    processor: int = 0
     number: int = 0
 
     def description(self, release: str) -> str:
@@ -54,7 +53,7 @@ class Peer(Struct, frozen=True):
         """
         envelope = "None" if release == "4.3" else "Optional.empty"
         return (
-            f"Request(processor={self.processor}, connectionId={self.connection_id},"
+            f"Request(processor=0, connectionId={self.connection_id},"
             f" session=org.apache.kafka.network.Session@{self.number:x},"
             f" listenerName=ListenerName({self.listener_name}),"
             f" securityProtocol={self.security_protocol}, buffer=null, envelope={envelope})"

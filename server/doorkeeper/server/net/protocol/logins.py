@@ -102,7 +102,7 @@ def reply_frame(
             login(conversation, header, NO_PRINCIPAL),
         ]
         conversation.counts.authentications[session.mechanism_name, False] += 1
-    elif reply.failure is None and session.is_open:
+    elif reply.failure is None and session.is_past_login:
         conversation.counts.authentications[session.mechanism_name, True] += 1
         conversation.events.append(login(conversation, header))
     body = reply.body
@@ -136,7 +136,7 @@ def login(
     return Login(
         conversation.peer,
         session.principal if reason is None else None,
-        session.mechanism_name or ("TLS" if session.is_open else ""),
+        session.mechanism_name or ("TLS" if session.is_past_login else ""),
         session.reauthenticating,
         conversation.client_software,
         header,

@@ -156,15 +156,15 @@ def size_fault(fault: InvalidFrame) -> End:
     return End(f"Invalid receive (size = {fault.size}{larger})", hint)
 
 
-def header_fault(error: Malformed | UnknownApi, *, is_open: bool) -> End:
-    """Return the end for an unreadable header; ``is_open``: the client is authenticated."""
+def header_fault(error: Malformed | UnknownApi, *, is_past_login: bool) -> End:
+    """Return the end for an unreadable header; ``is_past_login``: the client is authenticated."""
     if isinstance(error, Malformed):
         reason, fields = "malformed request header", _where(error)
     else:
         reason = f"Error parsing request header. Our best guess of the apiKeyId is: {error.api_key}"
         fields = {"api_version": error.api_version, "correlation_id": error.correlation_id}
     # Before the authentication most unreadable input is a wrong protocol: a broker logs this text.
-    if not is_open:
+    if not is_past_login:
         fields["cause"], reason = reason, NOT_KAFKA
     return End(reason, fields)
 

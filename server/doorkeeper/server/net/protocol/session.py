@@ -193,7 +193,7 @@ class Reply(Struct, frozen=True):
 class Session:
     """The authentication of one connection. All times are seconds of one monotonic clock.
 
-    ``token_authenticated``: the client logged in with a delegation token. ``is_open``: it has
+    ``token_authenticated``: the client logged in with a delegation token. ``is_past_login``: it
     authenticated, or need not. ``expires_s``: the end of the session, None without one.
     ``takes_bare_frames``: the next frame has no request header.
     ``refusal`` is why the login has failed while the client has yet to acknowledge it; else empty.
@@ -211,7 +211,7 @@ class Session:
         "_state",
         "_wrong_mechanism",
         "expires_s",
-        "is_open",
+        "is_past_login",
         "principal",
         "reauthenticating",
         "refusal",
@@ -289,7 +289,7 @@ class Session:
 
     def choose(self, request: SaslHandshakeRequest, version: int, now_s: float) -> Reply:
         """Answer a SaslHandshake: the client names its mechanism."""
-        if self.is_open:
+        if self.is_past_login:
             # From here a failure closes an open connection, and the principal must stay the same.
             self.reauthenticating = True
             self._began_s = now_s
@@ -402,7 +402,7 @@ class Session:
 
     def _is_early(self, now_s: float) -> bool:
         return (
-            self.is_open
+            self.is_past_login
             and self._began_s is not None
             and now_s - self._began_s < REAUTHENTICATION_INTERVAL_S
         )
@@ -413,7 +413,7 @@ class Session:
     def _enter(self, state: SessionState) -> None:
         """Enter a state, and precompute its rules, so that each request costs one look-up."""
         self._state = state
-        self.is_open = state in OPEN_STATES
+        self.is_past_login = state in OPEN_STATES
         self.takes_bare_frames = state in BARE_STATES
         self._admitted, self._otherwise = _BY_KEY[state]
 

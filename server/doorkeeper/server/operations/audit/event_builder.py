@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
 from doorkeeper.acls.decision import Policy, Question, explain
 from doorkeeper.acls.model import AclBinding
-from doorkeeper.server.authorizer.contract import AclDeleteResult, Action
+from doorkeeper.server.authorizer.contract import AclDeleteResult, Action, AuthorizationResult
 from doorkeeper.server.operations.audit.events import Binding, Decision, Event, Item, Login
 from doorkeeper.server.operations.audit.events import Change as ChangeEvent
 from doorkeeper.server.schema.acls import StoredBinding
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 SET, DELETED = "set", "deleted"
 
 
-class Seen(msgspec.Struct, kw_only=True, eq=False):
+class Seen(Struct, kw_only=True, eq=False):
     """A decision, its count, and its first and last time.
 
     ``key`` identifies equal decisions.
@@ -50,7 +49,7 @@ class Seen(msgspec.Struct, kw_only=True, eq=False):
     count: int = 1
 
 
-class SeenLogin(msgspec.Struct, kw_only=True, eq=False):
+class SeenLogin(Struct, kw_only=True, eq=False):
     """A login, its count, and its first and last time."""
 
     login: ConnectionLogin
@@ -60,28 +59,43 @@ class SeenLogin(msgspec.Struct, kw_only=True, eq=False):
     count: int = 1
 
 
-class Repetition(Struct, frozen=True):
-    """A repetition of some decisions."""
+class RecordedRequest:
+    """The decisions on one request, the entries that count them, and its repetitions since.
 
-    entries: Sequence[Seen]
-    times: int
-    last_ns: int
-    last_correlation_id: int
+    The writer's thread gets it when the event loop's has forgotten it.
+    """
+
+    __slots__ = ("actions", "count", "entries", "last_correlation_id", "last_ns", "results")
+
+    def __init__(
+        self,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+        entries: Sequence[Seen],
+    ) -> None:
+        """Copy the lists, because their owner may change them."""
+        self.actions = [*actions]
+        self.results = [*results]
+        self.entries = entries
+        self.count = 0
+        self.last_ns = 0
+        self.last_correlation_id = 0
 
     def add(self) -> None:
+        """Add the repetitions to the entries."""
         for seen in self.entries:
-            seen.count += self.times
+            seen.count += self.count
             if self.last_ns >= seen.last_ns:
                 seen.last_ns = self.last_ns
                 seen.last_correlation_id = self.last_correlation_id
 
 
 def window_events(
-    decisions: Iterable[Seen], again: list[Repetition], logins: Iterable[SeenLogin]
+    decisions: Iterable[Seen], again: list[RecordedRequest], logins: Iterable[SeenLogin]
 ) -> list[Event]:
     """Return the events of one window; ``again`` is added to the decisions, and emptied."""
-    for repetition in again:
-        repetition.add()
+    for request in again:
+        request.add()
     # A build that could not be written is repeated: do not add the repetitions twice.
     again.clear()
     return [*decision_events(decisions), *map(login_event, logins)]

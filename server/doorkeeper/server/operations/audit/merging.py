@@ -36,7 +36,7 @@ from doorkeeper.server.config.audit_keys import (
     Recorded,
 )
 from doorkeeper.server.operations.audit.event_builder import (
-    Repetition,
+    RecordedRequest,
     Seen,
     SeenLogin,
     window_events,
@@ -63,26 +63,6 @@ _ALLOWED: Final = AuthorizationResult.ALLOWED
 # What explains a denial whose ACLs were too old, as in the authorizer log. One object, since equal
 # decisions are found by identity.
 _DENIES_BY_DEFAULT: Final = Policy()
-
-
-class RecordedRequest:
-    """The decisions on one request, the entries that count them, and its repetitions since."""
-
-    __slots__ = ("actions", "count", "entries", "last_correlation_id", "last_ns", "results")
-
-    def __init__(
-        self,
-        actions: Sequence[Action],
-        results: Sequence[AuthorizationResult],
-        entries: Sequence[Seen],
-    ) -> None:
-        """Copy the lists, because their owner may change them."""
-        self.actions = [*actions]
-        self.results = [*results]
-        self.entries = entries
-        self.count = 0
-        self.last_ns = 0
-        self.last_correlation_id = 0
 
 
 class ClientDecisions:
@@ -272,11 +252,7 @@ class Merging:
         count = len(decisions) + len(logins)
         if not count:
             return
-        again = [
-            Repetition(request.entries, request.count, request.last_ns, request.last_correlation_id)
-            for request in self._again
-        ]
-        events = partial(window_events, decisions, again, logins)
+        events = partial(window_events, decisions, self._again, logins)
         happened = self._occurrences()
         # All or nothing: a part of a window would need its own counts.
         item = QueuedEvents(self._now_ns(), events, count, happened)

@@ -158,7 +158,7 @@ class HttpPort:
     ) -> _Connection:
         assert self._server is not None, "there before anything is accepted"
         self._number += 1
-        peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
+        peer_id = connection_id(accepted.getsockname(), address, self._number)
         connection = _Connection(self._server, peer_id, self._forget)
         self._connections[connection] = java_host_address(address)
         # At the limit accepting would stop, and silent peers would keep probes out.

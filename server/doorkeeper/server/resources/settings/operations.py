@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.dynamic_values import DynamicValues
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 
 
 class ConfigOperation(IntEnum):
@@ -86,22 +87,24 @@ def not_a_list(name: str, operation: ConfigOperation) -> ApiError:
     return ApiError(ErrorCode.INVALID_CONFIG, text)
 
 
-GROUP: Final = "group"
-CLIENT_METRICS: Final = "client-metrics"
+STORED_TYPES: Final[Mapping[int, str]] = {
+    ConfigResourceType.GROUP: "group",
+    ConfigResourceType.CLIENT_METRICS: "client-metrics",
+}
+"""The types of ``ResourceConfigs``: their names in the store."""
 
 
 class AlteredResource(Struct, frozen=True):
-    """Changes of a topic, a broker, or all brokers if a broker's name is empty.
+    """Changes of a resource, or of all brokers if a broker's name is empty.
 
-    With ``replaces`` keys that are not named lose their values. ``stored_type`` is GROUP or
-    CLIENT_METRICS for a resource of that type; empty for topics and brokers.
+    ``kind`` is the code of a ``ConfigResourceType``, or what a request has in its place. With
+    ``replaces`` keys that are not named lose their values.
     """
 
-    is_topic: bool
+    kind: int
     name: str
     alterations: tuple[Alteration, ...]
     replaces: bool = False
-    stored_type: str = ""
 
     def current_values(self, dynamic: DynamicValues) -> Mapping[str, str]:
         """Return the dynamic values on which the change starts."""

@@ -8,19 +8,16 @@ Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Self
-
-import immutables
+from collections.abc import Callable, Mapping
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.nested_maps import OwnedValues
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
 from doorkeeper.server.resources.settings.group import check_group
 from doorkeeper.server.resources.settings.operations import (
-    CLIENT_METRICS,
-    GROUP,
+    STORED_TYPES,
     AlteredResource,
     ConfigOperation,
     altered,
@@ -31,67 +28,26 @@ from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 
 
-class ResourceConfigs:
-    """The values of all resources; immutable."""
+class ResourceConfigs(OwnedValues[tuple[str, str], str]):
+    """The values of all resources, by type and name; immutable."""
 
-    __slots__ = ("_by_resource",)
-
-    def __init__(
-        self,
-        by_resource: immutables.Map[tuple[str, str], immutables.Map[str, str]] | None = None,
-    ) -> None:
-        self._by_resource = immutables.Map() if by_resource is None else by_resource
-
-    def of(self, resource_type: str, name: str) -> Mapping[str, str]:
-        """Return the values of a resource by key; empty without any."""
-        return self._by_resource.get((resource_type, name), _NONE)
+    @staticmethod
+    def owner_of(row: StoredResourceConfig) -> tuple[str, str]:
+        return row.resource_type, row.resource
 
     def names(self, resource_type: str) -> list[str]:
         """Return the resources of a type that have values, sorted."""
-        return sorted(name for kind, name in self._by_resource if kind == resource_type)
-
-    def __iter__(self) -> Iterator[tuple[tuple[str, str], Mapping[str, str]]]:
-        """Yield the resources that have values, in no order."""
-        return iter(self._by_resource.items())
-
-    def with_changes(
-        self,
-        set: Iterable[StoredResourceConfig],
-        deleted: Iterable[StoredResourceConfig],
-    ) -> Self:
-        """Return the values without ``deleted`` and with ``set``; O(log n) for each row."""
-        with self._by_resource.mutate() as resources:
-            for row in deleted:
-                key = row.resource_type, row.resource
-                left = resources.get(key, _NONE)
-                if row.name in left:
-                    left = left.delete(row.name)
-                if left:
-                    resources[key] = left
-                else:
-                    resources.pop(key, None)
-            for row in set:
-                key = row.resource_type, row.resource
-                resources[key] = resources.get(key, _NONE).set(row.name, row.value)
-            configs = resources.finish()
-        return type(self)(configs)
-
-
-_POLICY_TYPES: Final = {
-    GROUP: ConfigResourceType.GROUP,
-    CLIENT_METRICS: ConfigResourceType.CLIENT_METRICS,
-}
-_NONE: Final[immutables.Map[str, str]] = immutables.Map()
+        return sorted(name for (kind, name), _ in self if kind == resource_type)
 
 
 def _altered_values(
     configs: ResourceConfigs, resource: AlteredResource, number: Callable[[str], int]
 ) -> Mapping[str, str]:
     """Return the values of a resource after a change."""
-    present = configs.of(resource.stored_type, resource.name)
+    present = configs.of((STORED_TYPES[resource.kind], resource.name))
     values = altered({} if resource.replaces else present, resource.alterations, _no_list)
     try:
-        if resource.stored_type == GROUP:
+        if resource.kind == ConfigResourceType.GROUP:
             if not resource.name:
                 text = "Default group resources are not allowed."
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)
@@ -120,11 +76,11 @@ def plan_alteration(
 
     ``number`` returns the value of a key of the server, which bounds those of groups.
     """
-    kind, name = resource.stored_type, resource.name
-    present, values = configs.of(kind, name), _altered_values(configs, resource, number)
+    kind, name = STORED_TYPES[resource.kind], resource.name
+    present, values = configs.of((kind, name)), _altered_values(configs, resource, number)
     names = (alteration.name for alteration in resource.alterations)
     changed = {n: values.get(n) for n in names if values.get(n) != present.get(n)}
-    policy.check_alteration(ConfigAlteration(_POLICY_TYPES[kind], name, changed))
+    policy.check_alteration(ConfigAlteration(ConfigResourceType(resource.kind), name, changed))
     put = [
         StoredResourceConfig(kind, name, key, value)
         for key, value in sorted(values.items())

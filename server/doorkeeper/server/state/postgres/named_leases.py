@@ -19,7 +19,7 @@ from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.postgres.connecting import LOST, close_connection
 from doorkeeper.server.state.postgres.health import reason
-from doorkeeper.server.state.store import NamedLease, StorageError
+from doorkeeper.server.state.store import StorageError
 
 Connect = Callable[[], Awaitable[asyncpg.Connection]]
 
@@ -114,17 +114,3 @@ class NamedLeases:
         living, self._living = self._living, None
         if living is not None:
             living.cancel()
-
-
-class SessionLease(NamedLease):
-    """The lease of one name."""
-
-    def __init__(self, leases: NamedLeases, name: str) -> None:
-        self._leases = leases
-        self._name = name
-
-    async def keep(self) -> bool:
-        return await self._leases.keep(self._name)
-
-    async def release(self) -> None:
-        await self._leases.release(self._name)

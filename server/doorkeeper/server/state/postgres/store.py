@@ -21,7 +21,6 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 from uuid import UUID
@@ -37,7 +36,7 @@ from doorkeeper.server.state.postgres import digest, rows
 from doorkeeper.server.state.postgres.connecting import LOST, close_connection, opened
 from doorkeeper.server.state.postgres.creating import prepare
 from doorkeeper.server.state.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
-from doorkeeper.server.state.postgres.named_leases import NamedLeases, SessionLease
+from doorkeeper.server.state.postgres.named_leases import NamedLeases
 from doorkeeper.server.state.postgres.schema import (
     CHANNEL,
     check_identity,
@@ -57,7 +56,6 @@ from doorkeeper.server.state.store import (
     LogEntry,
     Logged,
     LogReader,
-    NamedLease,
     OutcomeUnknown,
     StateDiffers,
     StorageError,
@@ -151,7 +149,7 @@ class PostgresStore(Store):
         self._writing = asyncio.Lock()
         self._writer_lost = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._leases: NamedLeases | None = None
+        self._leases = NamedLeases(lambda: connect(self._check), lease_timeout_s)
 
     @classmethod
     async def open(  # noqa: PLR0913 - what a configuration says of a store
@@ -398,11 +396,11 @@ class PostgresStore(Store):
         lease.is_checked = self._writer_is_checked
         return lease
 
-    def named_lease(self, name: str) -> NamedLease:
-        """Return the lease of a name: one node holds it, until its session ends."""
-        if self._leases is None:
-            self._leases = NamedLeases(partial(self._connect, self._check), self.lease_timeout_s)
-        return SessionLease(self._leases, name)
+    async def claim(self, name: str) -> bool:
+        return await self._leases.keep(name)
+
+    async def release(self, name: str) -> None:
+        await self._leases.release(name)
 
     def _drop_writer(self) -> None:
         connection, self._writer = self._writer, None

@@ -172,7 +172,7 @@ def test_claimed_size_allocates_nothing() -> None:
 
     assert results(to, (104_857_600).to_bytes(4) + b"x") == []
     assert to.buffered_bytes < 10
-    assert not to.waiting
+    assert not to.has_work
 
 
 # --- requests that are none
@@ -259,7 +259,7 @@ def test_input_after_the_end_is_ignored() -> None:
     results(to, describe("a") + bare(b"") + describe("b"))
 
     assert results(to, describe("c")) == []
-    assert not to.waiting
+    assert not to.has_work
     assert to.buffered_bytes == 0
 
 

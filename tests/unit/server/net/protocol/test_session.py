@@ -88,7 +88,7 @@ def authenticated(body: object) -> SaslAuthenticateResponse:
 def test_without_sasl_clients_are_anonymous() -> None:
     session = Session(None, CONTEXT, DefaultPrincipalBuilder())
 
-    assert session.is_open
+    assert session.is_past_login
     assert session.principal == ANONYMOUS
     assert {session.admit(key, 0.0) for key in (3, 17, 18, 36)} == {SessionAction.SERVE}
 
@@ -117,7 +117,7 @@ def test_without_sasl_the_builder_receives_certificates() -> None:
 
     assert session.principal == ALICE
     assert good.contexts == [CONTEXT._replace(peer_certificates=(b"certificate",))]
-    assert (session.is_open, refused.is_open) == (True, False)
+    assert (session.is_past_login, refused.is_past_login) == (True, False)
     assert refused.admit(METADATA, 0.0) is SessionAction.CLOSE
 
 
@@ -200,7 +200,7 @@ def test_unauthenticated_client_may_choose_a_mechanism() -> None:
         SessionAction.CLOSE,
         SessionAction.CLOSE,
     ]
-    assert not session.is_open
+    assert not session.is_past_login
 
 
 def test_api_versions_is_answered_once() -> None:
@@ -268,7 +268,7 @@ def test_failed_authentication_stays_anonymous() -> None:
     assert body.error_message == "Authentication failed: Invalid username or password"
     assert reply.failure == body.error_message
     assert session.principal == ANONYMOUS
-    assert not session.is_open
+    assert not session.is_past_login
 
 
 def test_session_expires() -> None:
@@ -299,7 +299,7 @@ def test_reauthentication() -> None:
     assert session.admit(HANDSHAKE, 1.5) is SessionAction.CHOOSE
     session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 1.5)
     assert session.reauthenticating
-    assert not session.is_open
+    assert not session.is_past_login
     assert session.principal == ALICE
     body = authenticated(stepped(session, plain(), 1.6).body)
 
@@ -331,11 +331,11 @@ def test_principal_cannot_change() -> None:
         "Cannot change principals during re-authentication from User.alice: User.bob"
     )
     assert session.principal == ALICE
-    assert not session.is_open
+    assert not session.is_past_login
 
 
-@pytest.mark.parametrize(("owner", "is_open"), [("User", True), ("Role", False)])
-def test_token_authenticates_only_its_owner(owner: str, is_open: bool) -> None:
+@pytest.mark.parametrize(("owner", "is_past_login"), [("User", True), ("Role", False)])
+def test_token_authenticates_only_its_owner(owner: str, is_past_login: bool) -> None:
     success = Success("alice", token_authenticated=True, token_owner=Principal(owner, "alice"))
     offers = {"TOKEN": OfferedMechanism("TOKEN", lambda _: Deciding(success))}
     session = Session(offers, CONTEXT, DefaultPrincipalBuilder())
@@ -343,16 +343,16 @@ def test_token_authenticates_only_its_owner(owner: str, is_open: bool) -> None:
 
     reply = stepped(session, b"")
 
-    assert session.is_open is is_open
-    assert session.token_authenticated is is_open
-    assert session.principal == (ALICE if is_open else ANONYMOUS)
+    assert session.is_past_login is is_past_login
+    assert session.token_authenticated is is_past_login
+    assert session.principal == (ALICE if is_past_login else ANONYMOUS)
     text = (
         "Authentication failed during authentication due to invalid credentials with SASL"
         " mechanism TOKEN"
     )
-    assert authenticated(reply.body).error_message == ("" if is_open else text)
+    assert authenticated(reply.body).error_message == ("" if is_past_login else text)
     reason = "the token is of Role:alice, and its name makes User:alice here"
-    assert reply.failure == (None if is_open else reason)
+    assert reply.failure == (None if is_past_login else reason)
 
 
 def test_unknown_mechanism_at_reauthentication_is_not_answered() -> None:

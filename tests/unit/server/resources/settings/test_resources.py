@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
 
 SET, DELETE, APPEND = 0, 1, 2
+METRICS = ConfigResourceType.CLIENT_METRICS
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
@@ -51,11 +52,11 @@ def number(key: str) -> int:
 def altered(
     name: str,
     *alterations: tuple[str, int, str | None],
-    kind: str = "group",
+    kind: int = ConfigResourceType.GROUP,
     replaces: bool = False,
 ) -> AlteredResource:
     changes = tuple(Alteration(*each) for each in alterations)
-    return AlteredResource(False, name, changes, replaces=replaces, stored_type=kind)
+    return AlteredResource(kind, name, changes, replaces=replaces)
 
 
 async def alter(
@@ -78,15 +79,15 @@ async def test_values_are_stored_by_resource() -> None:
     async with memory_log(store := MemoryStore()) as log:
         await alter(log, altered("g", (SESSION, SET, "50000"), (HEARTBEAT, SET, "6000")))
         await alter(log, altered("g", (SESSION, SET, "50000")))
-        await alter(log, altered("m", ("metrics", SET, "*"), kind="client-metrics"))
+        await alter(log, altered("m", ("metrics", SET, "*"), kind=METRICS))
         await alter(log, altered("g", (HEARTBEAT, DELETE, None), ("absent", DELETE, None)))
         configs = log.state.resource_configs
-        assert dict(configs.of("group", "g")) == {SESSION: "50000"}
+        assert dict(configs.of(("group", "g"))) == {SESSION: "50000"}
         assert (configs.names("group"), configs.names("client-metrics")) == (["g"], ["m"])
-        assert dict(configs.of("group", "m")) == {}
+        assert dict(configs.of(("group", "m"))) == {}
 
         await alter(log, altered("g", (HEARTBEAT, SET, "7000"), replaces=True))
-        assert dict(log.state.resource_configs.of("group", "g")) == {HEARTBEAT: "7000"}
+        assert dict(log.state.resource_configs.of(("group", "g"))) == {HEARTBEAT: "7000"}
         await alter(log, altered("g", replaces=True))
         assert log.state.resource_configs.names("group") == []
 
@@ -105,14 +106,14 @@ async def test_values_are_stored_by_resource() -> None:
     ("resource", "code", "text"),
     [
         (altered("", (SESSION, SET, "50000")), 42, "Default group resources are not allowed."),
-        (altered("", kind="client-metrics"), 42, "Subscription name can't be empty"),
+        (altered("", kind=METRICS), 42, "Subscription name can't be empty"),
         (altered("g", (SESSION, APPEND, "1")), 40,
          f"Can't APPEND to key {SESSION} because its type is not LIST."),
-        (altered("m", ("metrics", 3, "a"), kind="client-metrics"), 40,
+        (altered("m", ("metrics", 3, "a"), kind=METRICS), 40,
          "Can't SUBTRACT to key metrics because its type is not LIST."),
         (altered("g", (SESSION, 7, "1")), -1, ""),
         (altered("g", ("x", SET, "1")), 40, "Unknown group config name: x"),
-        (altered("m", ("x", SET, "1"), kind="client-metrics"), 42,
+        (altered("m", ("x", SET, "1"), kind=METRICS), 42,
          "Unknown client metrics configuration: x"),
     ],
 )  # fmt: skip
@@ -135,7 +136,7 @@ async def test_policy_receives_changes() -> None:
         await alter(log, altered("g", (SESSION, SET, "50000"), (HEARTBEAT, SET, "6000")))
         await alter(log, altered("g", (SESSION, DELETE, None), (HEARTBEAT, SET, "6000")), policy)
         with pytest.raises(PolicyViolation):
-            await alter(log, altered("other", ("metrics", SET, "*"), kind="client-metrics"), policy)
+            await alter(log, altered("other", ("metrics", SET, "*"), kind=METRICS), policy)
 
         assert log.state.resource_configs.names("client-metrics") == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.errors import ApiError
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.resources.topics.plans import altered_topic
@@ -17,9 +18,8 @@ TOPIC = a_topic("orders", configs={"retention.ms": "5"})
 def asked(
     name: str, alteration: tuple[str, int, str | None], *, replaces: bool = False
 ) -> AlteredResource:
-    return AlteredResource(
-        is_topic=True, name=name, alterations=(Alteration(*alteration),), replaces=replaces
-    )
+    kind = ConfigResourceType.TOPIC
+    return AlteredResource(kind, name, (Alteration(*alteration),), replaces=replaces)
 
 
 def test_omitted_configs_are_removed() -> None:

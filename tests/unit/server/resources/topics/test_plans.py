@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.resources.topics.plans import plan_alteration, plan_creation, plan_deletion
@@ -44,7 +45,7 @@ def create(log: StateLog, *names: str) -> asyncio.Task[list[ApiError | None]]:
 
 
 def altered(name: str, value: str = "5") -> AlteredResource:
-    return AlteredResource(True, name, (Alteration("retention.ms", 0, value),))
+    return AlteredResource(ConfigResourceType.TOPIC, name, (Alteration("retention.ms", 0, value),))
 
 
 def codes(errors: Sequence[ApiError | None]) -> list[int]:
@@ -66,7 +67,7 @@ def test_valid_changes_are_made() -> None:
 
 def test_alteration_keeps_the_topic() -> None:
     state = topics("a")
-    same = AlteredResource(True, "a", (Alteration("x", 1, None),))
+    same = AlteredResource(ConfigResourceType.TOPIC, "a", (Alteration("x", 1, None),))
     changed = row("a", **{"retention.ms": "5"})
 
     assert plan_alteration(state, altered("a"), Policies()) == edit(TOPIC, set=[changed])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
-from doorkeeper.server.state.postgres.named_leases import NamedLeases, SessionLease
+from doorkeeper.server.state.postgres.named_leases import NamedLeases
 from testkit.load import scaled
 from testkit.shared_stores import prepared
 
@@ -36,14 +36,12 @@ async def leases_of(database: Database, timeout_s: float = 60) -> AsyncIterator[
 async def test_lease_has_one_holder(database: Database) -> None:
     await prepared(database)
     async with leases_of(database) as one, leases_of(database) as two:
-        mine, theirs = SessionLease(one, "cluster a"), SessionLease(two, "cluster a")
-
-        assert await mine.keep()
-        assert not await theirs.keep()
-        assert await SessionLease(two, "cluster b").keep()
-        await mine.release()
-        assert await theirs.keep()
-        assert not await mine.keep()
+        assert await one.keep("cluster a")
+        assert not await two.keep("cluster a")
+        assert await two.keep("cluster b")
+        await one.release("cluster a")
+        assert await two.keep("cluster a")
+        assert not await one.keep("cluster a")
 
 
 async def test_frozen_node_loses_its_lease(database: Database) -> None:
