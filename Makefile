@@ -11,6 +11,8 @@ PARTS := test-brokers test-admin test-applications test-logins test-nodes test-c
 py := .venv/bin/python
 ARGS ?=
 export PYTHON
+# The tests start hundreds of processes, each of which would compile what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 parallel := --numprocesses auto --dist
 
 help:  ## show this list
