@@ -49,6 +49,14 @@ def _compiled_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _threads_of_the_client() -> Iterator[None]:
+    """Let commands on a store not wait a second for the client's threads, as an authorizer's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("doorkeeper.server.app.authorizer.threads_of_others", list)
+        yield
+
+
 @pytest.fixture
 def acls(tmp_path: Path) -> Path:
     path = tmp_path / "acls.csv"
