@@ -11,6 +11,8 @@ PARTS := test-brokers test-admin test-applications test-logins test-nodes test-c
 py := .venv/bin/python
 ARGS ?=
 export PYTHON
+# The tests start hundreds of processes, each of which would compile what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 parallel := --numprocesses auto --dist
 
 help:  ## show this list
@@ -28,7 +30,8 @@ serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=val
 
 test:  ## run the unit, property and end-to-end tests: all that need no foreign part and no long time
 	@scripts/environment test
-	@$(py) -m pytest $(parallel) worksteal -m "not interop and not slow" $(ARGS)
+	@TMPDIR=$$(scripts/temporary-folder) $(py) -m pytest $(parallel) worksteal \
+	    -m "not interop and not slow" $(ARGS)
 
 interop:  ## run the quick tests with a real Kafka broker, its tools, foreign clients, and Spark
 	@scripts/environment interop
@@ -82,7 +85,8 @@ vectors:  ## ask Kafka's and other encoders for the bytes of every message, in t
 coverage:  ## run "make test" and record which test reaches which line, in .cache/coverage
 	@scripts/environment check
 	@mkdir -p .cache/coverage
-	@COVERAGE_FILE=.cache/coverage/data $(py) -m pytest $(parallel) worksteal -m "not interop and not slow" \
+	@COVERAGE_FILE=.cache/coverage/data TMPDIR=$$(scripts/temporary-folder) $(py) -m pytest \
+	    $(parallel) worksteal -m "not interop and not slow" \
 	    --cov --cov-context=test --cov-report= --junitxml=.cache/coverage/junit.xml $(ARGS)
 	@$(py) benchmarks/mutants.py times .cache/coverage/junit.xml
 	@COVERAGE_FILE=.cache/coverage/data $(py) -m coverage report --skip-covered

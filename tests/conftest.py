@@ -47,12 +47,19 @@ TEST_S = 120
 """The time-out of a test on an idle machine."""
 
 
+def pytest_collection_finish() -> None:
+    """Keep the collector from what stays: modules and thousands of tests are millions of objects.
+
+    Each full collection of the run would visit them.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
-def young_heap() -> Iterator[None]:
+def young_heap() -> None:
     """Let ``gc.collect`` look at the test's own objects alone: all of a worker take seconds."""
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,6 +1,6 @@
 """scripts/environment: what it says where something is missing, and when it has nothing to do.
 
-Pythons are stand-ins here (shell scripts), so nothing is installed.
+Pythons are stand-ins here (shell scripts), so nothing is installed. scripts/temporary-folder too.
 """
 
 from __future__ import annotations
@@ -159,3 +159,16 @@ def test_moved_environment_is_recreated(checkout: Path) -> None:
     assert status == 0
     assert f".venv was made in {checkout}" in output
     assert "making .venv" in output
+
+
+def test_temporary_files_of_tests_go_where_the_user_says() -> None:
+    """Else where there is room; in memory, if that has some."""
+
+    def folder(**variables: str) -> str:
+        script = ROOT / "scripts" / "temporary-folder"
+        return subprocess.check_output(
+            [script], env={"PATH": "/usr/bin:/bin", **variables}, text=True
+        )
+
+    assert folder(TMPDIR="/of/the/user") == "/of/the/user\n"
+    assert folder() in {"/dev/shm\n", "/tmp\n"}

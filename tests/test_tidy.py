@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from functools import cache
 from typing import TYPE_CHECKING
 
 from testkit.checkout import (
@@ -28,6 +29,7 @@ LISTED = re.compile(r"^(\w+)  +\S", re.MULTILINE)
 WORD = re.compile(r"\w+")
 
 CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
+ASKED_CLOCK = re.compile(rf"\b(?:{'|'.join(CLOCKS)})\s*\(")
 
 # Joined here, so that this file does not hold what it looks for.
 UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b")
@@ -61,6 +63,7 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return count
 
 
+@cache
 def texts() -> list[tuple[str, str]]:
     """Return name and text of each tracked file that is text."""
     found = []
@@ -139,8 +142,10 @@ def test_lists_of_modules_are_complete() -> None:
     """A package that lists modules in its docstring names all of them there."""
     incomplete = {}
     for path in modules():
+        if path.name != "__init__.py":
+            continue
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        if path.name != "__init__.py" or text is None:
+        if text is None:
             continue
         names = {found.parent.name for found in path.parent.glob("*/__init__.py")}
         names |= {found.stem for found in path.parent.glob("*.py")} - {"__init__"}
@@ -188,6 +193,7 @@ def test_tests_assert_no_durations() -> None:
     found = [
         f"{name_of(path)}:{line}"
         for path in files_of_tests()
+        if ASKED_CLOCK.search(path.read_text(encoding="utf-8"))
         for function in functions(path)
         for line in timed(function)
     ]

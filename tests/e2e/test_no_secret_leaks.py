@@ -131,7 +131,8 @@ def with_tls(_folder: Path) -> Mapping[str, str]:
         "ssl.keystore.type": "PEM",
         "ssl.keystore.key": ENCRYPTED_KEY.replace("\n", "\\n"),
         "ssl.keystore.certificate.chain": world().server.chain_pem.replace("\n", "\\n"),
-        JAAS.format("plain"): f'{PLAIN_MODULE} required user_alice="{RIGHT}";',
+        JAAS.format("plain"): f'{PLAIN_MODULE} required password="{KEY_PASSWORD}"'
+        f' user_alice="{RIGHT}";',
     }
 
 
@@ -227,11 +228,6 @@ def plain_row(name: str, keys: Callable[[Path], Mapping[str, str]], **more: Any)
     return Row(name=name, mechanism="PLAIN", keys=keys, **(fields | more))
 
 
-def in_the_configuration(_folder: Path) -> Mapping[str, str]:
-    module = f'{PLAIN_MODULE} required password="{KEY_PASSWORD}" user_alice="{RIGHT}";'
-    return {JAAS.format("plain"): module}
-
-
 def with_a_handler(_folder: Path) -> Mapping[str, str]:
     return {
         "sasl.server.callback.handler.class": "testkit.callback_handlers.Recorded",
@@ -240,7 +236,6 @@ def with_a_handler(_folder: Path) -> Mapping[str, str]:
 
 
 ROWS = (
-    plain_row("plain", in_the_configuration),
     plain_row("plain, JAAS file", jaas_file),
     plain_row("plain, users file", users_file),
     plain_row(
@@ -261,12 +256,11 @@ ROWS = (
         tokens=plain_tokens("tell")
         + tuple(f"\0{name}\0{WRONG}".encode() for name in ("raise", "none", "exit", "slow")),
     ),
-    scram_row("SCRAM-SHA-256"),
     scram_row("SCRAM-SHA-512"),
     Row(
         name="delegation token",
         mechanism="SCRAM-SHA-256",
-        secrets=(RIGHT, WRONG, TOKEN_KEY),
+        secrets=(RIGHT, WRONG, TOKEN_KEY, salted_password("SCRAM-SHA-256", RIGHT, SALT)),
         keys=lambda _folder: {"delegation.token.secret.key": TOKEN_KEY},
         prepare=TOKEN.make,
         login=TOKEN.login,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.metadata import (
@@ -14,11 +12,9 @@ from doorkeeper_wire.messages.metadata import (
     MetadataResponse,
 )
 from testkit import logins
-from testkit.e2e import STANDARD, command, doorkeeper, principals_of
+from testkit.e2e import command, doorkeeper, principals_of
 from testkit.load import scaled
 from testkit.serving import Conversation, Serving, creation
-
-FREE_PORT = "listeners=PLAINTEXT://localhost:0\n"
 
 
 def refused(folder: Path, *arguments: str) -> list[str]:
@@ -67,25 +63,6 @@ def test_each_configuration_error_is_one_line(tmp_path: Path) -> None:
     assert errors[0].endswith("line 1: num.partitons: unknown key; did you mean num.partitions?")
     assert "line 2: node.id: found 'x'; allowed: a whole number from 0" in errors[1]
     assert not (tmp_path / "data").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "doorkeeper.data.dir=server.properties/data",
-            "server.properties/data: not a folder",
-        ),
-        (f"{STANDARD}super.users=alice", "super.users: expected a string in format"),
-        ("listeners=PLAINTEXT://192.0.2.1:0", "cannot bind 192.0.2.1:0: no such address"),
-    ],
-)
-def test_start_failure_is_one_line(tmp_path: Path, text: str, said: str) -> None:
-    """One line on stderr, status 1, no traceback."""
-    (error,) = refused(tmp_path, *file_of(tmp_path, f"{FREE_PORT}{text}\n"))
-
-    assert error.startswith("doorkeeper: ")
-    assert said in error
 
 
 def test_store_and_port_are_exclusive(tmp_path: Path) -> None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPONENT_ROOTS = ("server", "protocol", "schemas", "pipeline", "broker")
 GENERATED_MARK = "# Generated "
+
+HOLDING = (ast.stmt, ast.excepthandler, ast.match_case)
+"""Nodes that hold statements."""
 
 
 def tracked_files() -> list[Path]:
@@ -47,12 +53,19 @@ def is_generated(path: Path) -> bool:
         return file.readline().startswith(GENERATED_MARK)
 
 
-@cache
-def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return all functions of a file, nested ones and methods too."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield all functions of a file, nested ones and methods too.
+
+    Trees are not kept: those of all files are millions of objects, which each later collection of
+    the process would visit.
+    """
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), filename=str(path))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        # No expression holds a function with a name.
+        waiting += (each for each in ast.iter_child_nodes(node) if isinstance(each, HOLDING))
 
 
 def name_of(path: Path) -> str:

@@ -27,4 +27,3 @@ def left_in_cycles() -> Iterator[list[type]]:
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
-        gc.unfreeze()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import os
+import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,7 +18,7 @@ from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
@@ -54,6 +57,25 @@ def confluent_event(cluster: str, name: str, time: str = "2026-11-22T07:10:00Z")
         ' "authenticationInfo": {"principal": "User:1"}, "authorizationInfo": {"granted": false,'
         ' "operation": "Read", "resourceType": "Topic", "resourceName": "' + name + '"}}}\n'
     )
+
+
+@contextmanager
+def restored(folder: Path, copy: Path) -> Iterator[None]:
+    """Put a folder back as it was before the block: quicker than to make its tables anew.
+
+    Files keep their inodes, by which a run knows which logs it has read.
+    """
+    shutil.copytree(folder, copy, copy_function=os.link)
+    files = [path for path in copy.rglob("*") if path.is_file()]
+    before = [(path, path.read_bytes(), path.stat()) for path in files]
+    try:
+        yield
+    finally:
+        for path, data, status in before:
+            path.write_bytes(data)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        shutil.rmtree(folder)
+        shutil.move(copy, folder)
 
 
 class Output:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,10 +52,8 @@ def head(name: str) -> list[str]:
     return [record(f"head-of-{name}", "2026-11-19 23:50:00,000")] * 30
 
 
-@settings(max_examples=6, deadline=None)
-@given(steps=pieces)
-def test_pieces_are_the_whole(steps: Sequence[tuple[str, list[str], int]]) -> None:
-    """Whatever grows, comes late or is lost again: each table has the rows of a single run."""
+def agree(steps: Sequence[tuple[str, list[str], int]]) -> None:
+    """Run after each step, and once over what the steps leave; compare all tables."""
     with tempfile.TemporaryDirectory() as folder:
         logs, listing = Path(folder, "logs"), Path(folder, "acls.csv")
         logs.mkdir()
@@ -70,6 +69,21 @@ def test_pieces_are_the_whole(steps: Sequence[tuple[str, list[str], int]]) -> No
         site.run(out=Path(folder, "whole"), acls=(str(listing),))
 
         assert rows(site.out) == rows(Path(folder, "whole"))
+
+
+@settings(max_examples=3, deadline=None)
+@given(steps=pieces)
+def test_pieces_are_the_whole(steps: Sequence[tuple[str, list[str], int]]) -> None:
+    """Whatever grows, comes late or is lost again: each table has the rows of a single run."""
+    agree(steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(steps=pieces)
+def test_many_pieces_are_the_whole(steps: Sequence[tuple[str, list[str], int]]) -> None:
+    """As the short form, with many more steps."""
+    agree(steps)
 
 
 def rows(out: Path) -> dict[str, list[dict[str, Any]]]:

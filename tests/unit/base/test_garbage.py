@@ -32,7 +32,6 @@ def _restored() -> Iterator[None]:
     gc.set_threshold(*before)
     if freeze_survivors in gc.callbacks:
         gc.callbacks.remove(freeze_survivors)
-    gc.unfreeze()
 
 
 class Knot:

@@ -391,6 +391,7 @@ async def test_followed_cluster_is_read_and_its_brokers_are_missed(
 ) -> None:
     """The log may be that of another cluster, and controllers may live on without brokers."""
     monkeypatch.setattr(module, "_WHOLE_S", 0.5)
+    monkeypatch.setattr("doorkeeper.sync.remote._CALL_MS", 1_000)
     kafka = DoorkeeperServer(listeners=["PLAINTEXT"], super_users=["User:ANONYMOUS"], acls=[ALICE])
     kafka.start()
     async with ScriptedController() as controller:

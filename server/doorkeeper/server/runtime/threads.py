@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-OURS: Final = ("doorkeeper-", "asyncio_", "MainThread")
+OURS: Final = ("doorkeeper-", "asyncio_", "uvloop_", "MainThread")
 """Prefixes of the names of threads that the server, or Python for it, starts."""
 
 WAIT_S: Final = 1.0

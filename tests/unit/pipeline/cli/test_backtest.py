@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,16 +43,23 @@ def called(*arguments: object) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the tables of a history in which t1 was read and t2 was refused."""
-    (tmp_path / "a.log").write_text(record("t1", "Allowed") * 3 + record("t2", "Denied"))
-    current = acls(tmp_path / "current.yaml", "t1")
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "a.log").write_text(record("t1", "Allowed") * 3 + record("t2", "Denied"))
+    current = acls(folder / "current.yaml", "t1")
     status, output = called(
-        "run", "--log", tmp_path / "a.log", "--acls", current, "--tables", tmp_path / "out", *LIMITS
+        "run", "--log", folder / "a.log", "--acls", current, "--tables", folder / "out", *LIMITS
     )
     assert status == 0, output
-    return tmp_path / "out"
+    return folder / "out"
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of these tables."""
+    return shutil.copytree(made, tmp_path / "out")
 
 
 def test_lost_access_exits_with_1(out: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,13 +31,20 @@ class Panic(BaseException):
     """What Polars raises when it finds an error in itself."""
 
 
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the tables of a history in which something was read."""
-    (tmp_path / "a.log").write_text(LINE.format(user="\u4e2d\u6587", topic="t"), encoding="utf-8")
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "a.log").write_text(LINE.format(user="\u4e2d\u6587", topic="t"), encoding="utf-8")
+    main_of("run", "--log", folder / "a.log", "--tables", folder / "out", "--min-days", "0")
+    return folder / "out"
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of these tables, beside a set without ACLs."""
     (tmp_path / "nobody.yaml").write_text(NOBODY)
-    main_of("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out", "--min-days", "0")
-    return tmp_path / "out"
+    return shutil.copytree(made, tmp_path / "out")
 
 
 def main_of(name: str, *arguments: object) -> int:

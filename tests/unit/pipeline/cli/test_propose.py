@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,17 +40,24 @@ def called(*arguments: object) -> Result:
     return CliRunner().invoke(pipeline, [name, "--engine", "local", "--quiet", *options])
 
 
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    """Return the tables of a history in which one of two grants was used."""
-    (tmp_path / "a.log").write_text(LINE * 3)
-    (tmp_path / "acls.yaml").write_text(ACLS)
-    made = called(
-        *("run", "--log", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml"),
-        *("--tables", tmp_path / "out"),
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the tables of a history in which one of two grants was used; no test changes them."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "a.log").write_text(LINE * 3)
+    (folder / "acls.yaml").write_text(ACLS)
+    done = called(
+        *("run", "--log", folder / "a.log", "--acls", folder / "acls.yaml"),
+        *("--tables", folder / "out"),
     )
-    assert made.exit_code == 0, made.output
-    return tmp_path / "out"
+    assert done.exit_code == 0, done.output
+    return folder / "out"
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of these tables."""
+    return shutil.copytree(made, tmp_path / "out")
 
 
 def test_changes_are_printed_without_output_file(out: Path) -> None:

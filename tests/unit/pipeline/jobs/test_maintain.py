@@ -15,10 +15,10 @@ from doorkeeper_pipeline.jobs.maintain import Maintained, MaintainRequest, check
 from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
-from testkit.pipeline_runs import NOON, Output, record, silver_and_gold
+from testkit.pipeline_runs import NOON, Output, record, restored, silver_and_gold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
@@ -45,20 +45,28 @@ def maintained(
     return maintain(request, around)
 
 
-@pytest.fixture
-def output(tmp_path: Path) -> Output:
-    """Return tables of two logs: an old one, and one with an old day and a new one."""
-    logs = tmp_path / "logs"
+@pytest.fixture(scope="module")
+def of_two_logs(tmp_path_factory: pytest.TempPathFactory) -> Output:
+    """Make tables of two logs: an old one, and one with an old day and a new one."""
+    folder = tmp_path_factory.mktemp("two")
+    logs = folder / "logs"
     logs.mkdir()
     (logs / "old.log").write_text(record("old", OLD) * 2 + "bad\n")
     (logs / "new.log").write_text(
         record("old", OLD, "bob") + record("new", user="bob") + record("new")
     )
-    listing = tmp_path / "acls.csv"
+    listing = folder / "acls.csv"
     listing.write_text(HEADER + "User:bob,TOPIC,LITERAL,x,READ,ALLOW,*\n")
-    found = Output(tmp_path / "out", str(logs))
+    found = Output(folder / "out", str(logs))
     found.run(acls=(str(listing),))
     return found
+
+
+@pytest.fixture
+def output(of_two_logs: Output, tmp_path: Path) -> Iterator[Output]:
+    """Return these tables, and put back what a test changes in them."""
+    with restored(of_two_logs.out.parent, tmp_path / "kept"):
+        yield of_two_logs
 
 
 def mentions(out: Path, name: str) -> set[str]:
@@ -203,17 +211,25 @@ def test_maintenance_without_changes(output: Output) -> None:
     assert output.run().run["run_id"] != run.run["run_id"]
 
 
-@pytest.fixture
-def many(tmp_path: Path) -> Output:
-    """Return tables of six logs of an old day, of which the last ends on the next one."""
-    logs = tmp_path / "logs"
+@pytest.fixture(scope="module")
+def of_six_logs(tmp_path_factory: pytest.TempPathFactory) -> Output:
+    """Make tables of six logs of an old day, of which the last ends on the next one."""
+    folder = tmp_path_factory.mktemp("six")
+    logs = folder / "logs"
     logs.mkdir()
     for number in range(6):
         later = record("later", "2026-11-11 00:10:00,000") * (number == 5)
         (logs / f"{number}.log").write_text(record(f"t{number}", OLD, f"u{number}") + later)
-    found = Output(tmp_path / "out", str(logs))
+    found = Output(folder / "out", str(logs))
     found.run()
     return found
+
+
+@pytest.fixture
+def many(of_six_logs: Output, tmp_path: Path) -> Iterator[Output]:
+    """Return these tables, and put back what a test changes in them."""
+    with restored(of_six_logs.out.parent, tmp_path / "kept"):
+        yield of_six_logs
 
 
 ALL = {f"t{number}": 1 for number in range(6)} | {"later": 1}

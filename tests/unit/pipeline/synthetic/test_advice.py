@@ -14,7 +14,8 @@ from synthetic.quarter import quarter_of
 from testkit.advice import Advice, advice_on
 
 RECALL_MIN = 0.9
-QUICK_SEEDS = (3, 7, 14)
+QUICK_SEEDS = (7, 14)
+"""Of a log with missing files, from which nothing may be removed, and of a sound one."""
 SEEDS = range(1, 101)
 
 

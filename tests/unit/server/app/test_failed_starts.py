@@ -35,6 +35,11 @@ BROKEN = {
         "listeners=PLAINTEXT://127.0.0.1:0,C://127.0.0.1:{port}\ncontroller.listener.names=C",
         "cannot bind",
     ),
+    "address of another machine": (
+        "listeners=PLAINTEXT://192.0.2.1:0",
+        "cannot bind 192.0.2.1:0: no such address",
+    ),
+    "data folder in a file": ("doorkeeper.data.dir={folder}/bad/data", "bad/data: not a folder"),
     "busy operations port": ("doorkeeper.http.listener=http://127.0.0.1:{port}", "cannot bind"),
     "no such authorizer": ("authorizer.class.name=nowhere.Authorizer", "nowhere"),
     "authorizer that does not start": (f"authorizer.class.name={__name__}.Refusing", "not today"),

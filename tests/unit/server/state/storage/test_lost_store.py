@@ -231,7 +231,10 @@ async def running(data_dir: Path) -> SqliteStore:
 
 
 @pytest.mark.parametrize("case", LOST_WHILE_RUNNING)
-async def test_lost_store_acknowledges_no_change(data_dir: Path, case: str) -> None:
+async def test_lost_store_acknowledges_no_change(
+    data_dir: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "QUIET_S", 0.02)
     store = await running(data_dir)
     await asyncio.sleep(2 * sqlite.QUIET_S)  # so much later the time of the WAL is known
     LOST_WHILE_RUNNING[case](data_dir)
