@@ -82,7 +82,7 @@ async def test_each_change_is_reported_once_across_elections(tmp_path: Path) -> 
         with doorkeeper(tmp_path, entry) as server:
             fleet = synchronization(server)._fleet
             assert isinstance(fleet, ClusterFleet)
-            fleet._on_event = note
+            fleet.tell = note
             await asyncio.to_thread(
                 eventually, lambda: status(server)["follows_log"], lambda: status(server)
             )
