@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from doorkeeper.acls.formats.choosing import Format, read, write
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
@@ -158,3 +160,30 @@ async def test_folder_that_cannot_be_read_is_an_error(
 
     with pytest.raises(RepositoryError, match="secret: Permission denied"):
         await repository(tmp_path).read()
+
+
+@pytest.mark.parametrize("of_another_tool", [False, True])
+async def test_file_with_many_problems_is_parsed_once_for_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, of_another_tool: bool
+) -> None:
+    """With 100,000 ACLs each of the twenty lines took seconds."""
+    rows: list[dict[str, str]] = [
+        {"principal": "a", "host": "*", "operation": "READ", "name": "t", "resourceType": "TOPIC"}
+        for _ in range(30)
+    ]
+    document: dict[str, Any] = {"version": 1, "acls": rows}
+    if of_another_tool:
+        acls = [{**row, "permissionType": "ALLOW"} for row in rows]
+        document = {"/kafka-acl/Topic/t": {"version": 1, "acls": acls}}
+    (tmp_path / "acls.json").write_text(json.dumps(document))
+    compose, calls = yaml.compose_all, []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        return compose(*arguments, **options)
+
+    monkeypatch.setattr(yaml, "compose_all", counted)
+
+    with pytest.raises(RepositoryError, match="Could not parse principal"):
+        await repository(tmp_path / "acls.json", is_wanted=True).read()
+    assert len(calls) == 1
