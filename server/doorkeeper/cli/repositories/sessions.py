@@ -95,9 +95,9 @@ class ClusterSession:
             first = await self._client.describe_acls(ANY_BINDING)
         # The client asks the first broker that it reaches.
         others = await asyncio.gather(*map(self._listed_by, brokers[1:_LISTINGS]))
-        listings = [set(first), *(set(other) for other in others if other is not None)]
-        every: set[AclBinding] = set().union(*listings)
-        doubtful = frozenset(every.difference(set.intersection(*listings)))
+        listings = [first, *(other for other in others if other is not None)]
+        every = set(first).union(*listings)
+        doubtful = frozenset(every.difference(set(first).intersection(*listings)))
         return Listing(sorted(every) if doubtful else first, doubtful)
 
     async def _listed_by(self, broker: int) -> list[AclBinding] | None:

@@ -51,11 +51,11 @@ async def test_restore_asks_before_users_and_rules_come_back(tmp_path: Path) -> 
     """No ACL differs: the passwords of a user who was removed would be valid again."""
     data, copy = tmp_path / "data", tmp_path / "copy"
     old, eve = credential("bob"), credential("eve")
-    await fill(data, edit(CREDENTIAL, set=[old, eve]) | release_change("4.4"))
+    await fill(data, {**edit(CREDENTIAL, set=[old, eve]), **release_change("4.4")})
     assert run("store", "backup", f"store:{data}", copy).exit_code == 0
     new = replace(old, stored_key=b"another password")
     change = edit(CREDENTIAL, set=[new, credential("zoe")], deleted=[eve])
-    await fill(data, change | release_change("4.3"))
+    await fill(data, {**change, **release_change("4.3")})
 
     asked = run("store", "restore", f"store:{data}", copy)
     found = run("store", "restore", f"store:{data}", copy, "--yes", "--output", "json")

@@ -80,7 +80,7 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
 async def changed_acls(store: Portable, after: int) -> frozenset[AclBinding]:
     """Return the ACLs that revisions after one added or removed, also those that came back."""
     newest = (await store.position()).revision
-    changed = set()
+    changed: set[AclBinding] = set()
     async for revision in revisions_between(store, after, newest):
         changed.update(binding for binding, _ in _acl_changes(revision))
     return frozenset(changed)
