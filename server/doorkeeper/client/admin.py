@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 
+_FEW = 3
+"""How many brokers are asked where one may lag: it is unlikely that all of them do."""
+
+_OTHERS_S = 5.0
+"""How long the others may take after the first one."""
+
 _MANY = 1_000
 """Resources of a description that take a millisecond."""
 
@@ -79,6 +85,7 @@ class _Result(Protocol):
 A = TypeVar("A", bound="Message")
 Item = TypeVar("Item")
 R = TypeVar("R", bound=_Result)
+T = TypeVar("T")
 
 
 class Created(NamedTuple):
@@ -119,6 +126,7 @@ class AdminClient(NodesClient):
         """
         super().__init__(config, on_retry)
         self._tls = config.tls
+        self._is_of_controllers = config.controllers
 
     async def cluster(self) -> Cluster:
         """Return the present nodes: brokers or, if so configured, controllers."""
@@ -143,6 +151,26 @@ class AdminClient(NodesClient):
             return await self._nodes.call(request, answer, controller=controller, node_id=node_id)
 
         return await self._nodes.retry(once)
+
+    async def ask_few(self, ask: Callable[[int | None], Awaitable[T]]) -> list[T]:
+        """Return what a few brokers answer: one alone may lag, or may have lost its metadata.
+
+        ``ask`` takes the id of a node; None is any. Those that do not answer after the first one
+        are left out. The controller, which has the metadata itself, is asked alone.
+        """
+        brokers = [] if self._is_of_controllers else [*(await self.cluster()).nodes]
+        first = await ask(None)
+
+        async def other(broker: int) -> list[T]:
+            try:
+                async with asyncio.timeout(_OTHERS_S):
+                    return [await ask(broker)]
+            except (ClientError, OSError, TimeoutError):
+                return []
+
+        # The client asks the first broker that it reaches.
+        others = await asyncio.gather(*map(other, brokers[1:_FEW]))
+        return [first, *(answer for answers in others for answer in answers)]
 
     # --- ACLs
 
@@ -239,15 +267,17 @@ class AdminClient(NodesClient):
 
     # --- users of SCRAM
 
-    async def scram_credentials(self) -> dict[str, dict[str, int]]:
+    async def scram_credentials(self, *, node_id: int | None = None) -> dict[str, dict[str, int]]:
         """Return the iterations of each user by mechanism; users are sorted.
 
-        Unknown mechanisms are left out.
+        Unknown mechanisms are left out. ``node_id`` asks a certain broker.
         """
         # Imported here: few clients use it.
 
         answer = await self.call(
-            DescribeUserScramCredentialsRequest(), DescribeUserScramCredentialsResponse
+            DescribeUserScramCredentialsRequest(),
+            DescribeUserScramCredentialsResponse,
+            node_id=node_id,
         )
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 
 from doorkeeper.acls.assertions import Assertion, AssertionKind
 from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.lines import Path, line_at, lines_of
+from doorkeeper.acls.formats.lines import Path, lines_of
 from doorkeeper.acls.formats.names import (
     FormatError,
     check_words,
@@ -56,11 +56,11 @@ def read_assertions(text: str) -> list[tuple[int, Assertion]]:
     text = text.removeprefix("\ufeff")
     is_json = text.lstrip().startswith("{")
     document = document_of(text) if is_json else document_of_yaml(text)
+    line_of = lines_of(text)
     try:
         rules = list(_assertions(document))
     except FormatError as error:
-        raise FormatError(str(error), line_at(text, error.path)) from None
-    line_of = lines_of(text)
+        raise FormatError(str(error), line_of(error.path)) from None
     return [(line_of(rule.path), rule) for rule in rules]
 
 

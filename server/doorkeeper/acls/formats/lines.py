@@ -6,6 +6,7 @@ A path leads from the document to a part: names of members, and indexes of items
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -20,13 +21,8 @@ def line_in_path(path: Path) -> int:
     return line
 
 
-def line_at(text: str, path: Path) -> int:
-    """Return the line at which a part begins; see ``lines_of``."""
-    return lines_of(text)(path)
-
-
 def lines_of(text: str) -> LineOf:
-    """Return a function from paths to lines, counting from 1; it parses the text once.
+    """Return a function from paths to lines, counting from 1; its first call parses the text.
 
     The line is that of the last part on the path that exists; 0 if there is none, or the text is
     not YAML, as JSON that is indented with tabs.
@@ -37,16 +33,22 @@ def lines_of(text: str) -> LineOf:
 
 def lines_of_stream(text: str) -> LineOf:
     """Return ``lines_of`` for a text of several documents; paths begin with a document's index."""
-    import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        # All of it, for few lines: a faulty file is read once, and a sound one never.
-        documents = list(yaml.compose_all(text, Loader=loader))
-    except yaml.YAMLError:
-        return lambda _path: 0
+    @cache
+    def nodes() -> list[Any]:
+        import yaml
+
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        try:
+            # All of it, for few lines: a faulty file is read once, and a sound one never.
+            return list(yaml.compose_all(text, Loader=loader))
+        except yaml.YAMLError:
+            return []
 
     def line_of(path: Path) -> int:
+        import yaml
+
+        documents = nodes()
         index = path[0] if path else 0
         if not isinstance(index, int) or index >= len(documents):
             return 0

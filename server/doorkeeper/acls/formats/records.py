@@ -29,7 +29,7 @@ from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.block_yaml import read_items, write_items
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.entities import SECTIONS, entities_of
-from doorkeeper.acls.formats.lines import line_at
+from doorkeeper.acls.formats.lines import lines_of
 from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short, wrong
 from doorkeeper.acls.formats.owned_parts import owned_parts
 from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_grant, variables
@@ -89,11 +89,11 @@ def read_yaml(text: str) -> AclSet:
 
 
 def _set_of(text: str, document: object) -> AclSet:
+    line_of = lines_of(text)
     try:
-        acl_set = set_of_document(document)
+        return replace(set_of_document(document), line_of=line_of)
     except FormatError as error:
-        raise FormatError(str(error), line_at(text, error.path)) from None
-    return replace(acl_set, line_of=lambda path: line_at(text, path))
+        raise FormatError(str(error), line_of(error.path)) from None
 
 
 def write_json(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.yaml_documents import documents_of_yaml
 
 if TYPE_CHECKING:
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.lines import LineOf, Path
 
 _LINES_MAX: Final = 20_000_000
 """The longest text whose lines are looked for: its nodes take a hundred times as much memory."""
@@ -21,7 +22,7 @@ _LINES_MAX: Final = 20_000_000
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-class Source(Struct, frozen=True):
+class Source(Struct, frozen=True, dict=True):
     """The documents of a text; a path begins with the index of its document."""
 
     text: str
@@ -35,7 +36,11 @@ class Source(Struct, frozen=True):
 
     def line_of(self, path: Path) -> int:
         """Return the line at which a part begins, counting from 1; 0 if it is unknown."""
-        return lines_of_stream(self.text)(path) if len(self.text) <= _LINES_MAX else 0
+        return self._line_of(path) if len(self.text) <= _LINES_MAX else 0
+
+    @cached_property
+    def _line_of(self) -> LineOf:
+        return lines_of_stream(self.text)
 
 
 def json_source(text: str) -> Source:

@@ -25,7 +25,7 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.interrupts import require_no_question
 from doorkeeper.cli.json_records.sets import Applied
-from doorkeeper.cli.repositories.addresses import Address
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import say, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -145,6 +145,8 @@ def undo(
         if output == "json":
             show_json(record_of(Plan((), (), 0, 0), dry_run=dry_run))
         return
+    if source.kind is AddressKind.BACKUP:
+        say(f"note: changes that were made after {source} are not known, and may be undone too")
     for kind in changes.other_kinds:
         say(f"note: changes of kind {kind} are not undone")
     for revision in changes.overlaps:

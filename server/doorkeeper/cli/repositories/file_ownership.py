@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from doorkeeper.acls.plan import SelectorUnion
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -71,6 +73,7 @@ def _overlaps(files: Sequence[AclFile]) -> Iterator[str]:
 
 def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
     owners = [file for file in files if file.contents.owned]
+    owned = SelectorUnion.of(part.selector for file in owners for part in file.contents.owned)
     for file in files:
         for index, binding in enumerate(file.contents.bindings) if owners else ():
             if any(part.selector.selects(binding) for part in file.contents.owned):
@@ -82,7 +85,7 @@ def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
                 yield f"{position}: not owned: {_binding_words(binding)}; see owns: in line {line}"
                 continue
             # The next plan of the owner alone would remove it.
-            for owner in owners:
+            for owner in owners if owned.selects(binding) else ():
                 for part in owner.contents.owned:
                     if part.selector.selects(binding):
                         position = file.position_of_binding(index)

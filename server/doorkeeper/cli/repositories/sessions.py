@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,13 +28,6 @@ if TYPE_CHECKING:
     from doorkeeper.client.admin import AdminClient
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.identity import ScramLogin
-
-
-_LISTINGS: Final = 3
-"""How many brokers are asked for their ACLs: it is unlikely that all of them lag."""
-
-_LISTING_S: Final = 5.0
-"""How long the others may take after the first one."""
 
 
 class Listing(NamedTuple):
@@ -84,28 +76,14 @@ class ClusterSession:
         return list(bindings) if len(filters) == 1 else sorted(bindings)
 
     async def listing(self) -> Listing:
-        """Return what a few brokers list: one alone may lag, or may have lost its metadata.
-
-        Those that do not answer after the first one are left out.
-        """
+        """Return what a few brokers list: see ``AdminClient.ask_few``."""
+        describe = self._client.describe_acls
         with self._translate_errors():
-            # The controller has the ACLs themselves.
-            is_direct = self._config.controllers
-            brokers = [] if is_direct else [*(await self._client.cluster()).nodes]
-            first = await self._client.describe_acls(ANY_BINDING)
-        # The client asks the first broker that it reaches.
-        others = await asyncio.gather(*map(self._listed_by, brokers[1:_LISTINGS]))
-        listings = [set(first), *(set(other) for other in others if other is not None)]
-        every = set[AclBinding]().union(*listings)
-        doubtful = frozenset(every.difference(listings[0].intersection(*listings)))
+            listings = await self._client.ask_few(lambda id_: describe(ANY_BINDING, node_id=id_))
+        first = listings[0]
+        every = set(first).union(*listings)
+        doubtful = frozenset(every.difference(set(first).intersection(*listings)))
         return Listing(sorted(every) if doubtful else first, doubtful)
-
-    async def _listed_by(self, broker: int) -> list[AclBinding] | None:
-        try:
-            async with asyncio.timeout(_LISTING_S):
-                return await self._client.describe_acls(ANY_BINDING, node_id=broker)
-        except (ClientError, OSError, TimeoutError):
-            return None
 
     async def matches_networks(self) -> bool | None:
         """Say whether the cluster matches networks; None if it does not tell its release."""

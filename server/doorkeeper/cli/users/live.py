@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from typing import Final
 
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.terminal import say_once
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.scram import ScramDeletion, ScramPassword
+
+_GONE: Final = ErrorCode.RESOURCE_NOT_FOUND
+"""Of a deletion: a broker that lags may list what is deleted."""
 
 
 @contextmanager
@@ -52,12 +57,17 @@ class LiveUsers:
         """The credential that these users are managed with; None for another login."""
 
     def iterations(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the iterations of each user by mechanism; users are sorted.
+        """Return the iterations of each user by mechanism, as any broker of a few lists them.
 
         Raises:
             ClientError: the server refuses, or there is no answer.
         """
-        return self._runner.run(self._client.scram_credentials())
+        describe = self._client.scram_credentials
+        users: dict[str, dict[str, int]] = {}
+        for listed in self._runner.run(self._client.ask_few(lambda id_: describe(node_id=id_))):
+            for user, has in listed.items():
+                users[user] = has | users.get(user, {})
+        return dict(sorted(users.items()))
 
     def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
         """Set the password of a user, for each mechanism with its number of iterations.
@@ -73,7 +83,7 @@ class LiveUsers:
         )
 
     def delete(self, user: str, mechanisms: Iterable[str]) -> None:
-        """Delete existing credentials.
+        """Delete credentials; one that is gone is deleted.
 
         Raises:
             ClientError: the server refuses; the text lists the mechanisms that were changed before.
@@ -85,7 +95,8 @@ class LiveUsers:
         # One request for each mechanism: a result names the user, not the mechanism.
         for change in changes:
             (result,) = self._runner.run(self._client.alter_scram_credentials([change]))
-            if result.error is not None:
+            is_gone = result.error is not None and result.error.code is _GONE
+            if result.error is not None and not is_gone:
                 before = f"; changed before: {', '.join(done)}" if done else ""
                 error = result.error
                 raise ClientError(f"{change.mechanism}: {error.code.name}: {error}{before}")

@@ -282,7 +282,7 @@ def test_login_does_not_delete_its_own_user(
 ) -> None:
     deleted: list[str] = []
 
-    async def credentials(_client: AdminClient) -> dict[str, dict[str, int]]:
+    async def credentials(_client: AdminClient, **_options: Any) -> dict[str, dict[str, int]]:
         return {"ops": {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 4096}}
 
     async def alter(_client: AdminClient, changes: Sequence[Any]) -> list[Created]:

@@ -14,6 +14,7 @@ from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, TOPIC
+from doorkeeper.server.state.storage.backup import backup
 from testkit.acl import READ, WRITE, allow
 from testkit.acl import topic as topic_pattern
 from testkit.stores import fill, query, topic
@@ -118,6 +119,17 @@ def test_history_of_another_store_is_rejected(config: str, tmp_path: Path) -> No
     assert found.exit_code == 1
     assert "give the store of that cluster with --history" in found.output
     assert (same.exit_code, rows(config)) == (0, ["C"])
+
+
+def test_history_of_a_backup_is_said_to_end_with_it(config: str, tmp_path: Path) -> None:
+    """Whatever was granted or revoked since is not among the later changes."""
+    backup(tmp_path / "data", tmp_path / "acls.backup")
+    asyncio.run(fill(tmp_path / "data", edit(ACL, set=[A]), edit(ACL, deleted=[A])))
+
+    found = run("undo", "3", config, "--history", f"backup:{tmp_path}/acls.backup", "--dry-run")
+
+    assert f"+ {ROWS['A']}" in found.output
+    assert "acls.backup are not known, and may be undone too" in found.output
 
 
 def test_history_is_that_of_the_store_that_overrides_name(config: str, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that gives the client's methods an answer, or an error to raise."""
 
     def answer(method: str, value: object) -> None:
-        async def call(_client: AdminClient, *arguments: Any) -> Any:
+        async def call(_client: AdminClient, *arguments: Any, **_options: Any) -> Any:
             if isinstance(value, Exception):
                 raise value
             return value(*arguments) if callable(value) else value

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
-from doorkeeper.acls.formats.choosing import Format, read, write
+from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.choosing import Format, read, read_set, write
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.file_ownership import AclFile, ownership_problems
 from doorkeeper.cli.repositories.files import FileRepository
 from doorkeeper.cli.repositories.repository import AclContents
 from testkit.acl import READ, allow, topic
+from testkit.counted import counted_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,3 +163,43 @@ async def test_folder_that_cannot_be_read_is_an_error(
 
     with pytest.raises(RepositoryError, match="secret: Permission denied"):
         await repository(tmp_path).read()
+
+
+@pytest.mark.parametrize("of_another_tool", [False, True])
+async def test_file_with_many_problems_is_parsed_once_for_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, of_another_tool: bool
+) -> None:
+    """With 100,000 ACLs each of the twenty lines took seconds."""
+    rows: list[dict[str, str]] = [
+        {"principal": "a", "host": "*", "operation": "READ", "name": "t", "resourceType": "TOPIC"}
+        for _ in range(30)
+    ]
+    document: dict[str, Any] = {"version": 1, "acls": rows}
+    if of_another_tool:
+        acls = [{**row, "permissionType": "ALLOW"} for row in rows]
+        document = {"/kafka-acl/Topic/t": {"version": 1, "acls": acls}}
+    (tmp_path / "acls.json").write_text(json.dumps(document))
+    compose, calls = yaml.compose_all, []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        return compose(*arguments, **options)
+
+    monkeypatch.setattr(yaml, "compose_all", counted)
+
+    with pytest.raises(RepositoryError, match="Could not parse principal"):
+        await repository(tmp_path / "acls.json", is_wanted=True).read()
+    assert len(calls) == 1
+
+
+async def test_acls_of_nobody_are_not_compared_with_each_owner(tmp_path: Path) -> None:
+    owner = "version: 1\nacls: []\nowns: {prefixes: [team-NUMBER.]}\n"
+    for number in range(20):
+        (tmp_path / f"{number}.yaml").write_text(owner.replace("NUMBER", str(number)))
+    files = [AclFile(str(file), read_set(file.read_text())) for file in tmp_path.iterdir()]
+    common = [allow("a", READ, topic(f"common-{number}")) for number in range(2_000)]
+
+    with counted_calls() as calls:
+        assert ownership_problems([*files, AclFile("common.csv", AclSet(common))]) == []
+
+    assert calls.count < 50_000

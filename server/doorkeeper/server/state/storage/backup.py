@@ -77,7 +77,9 @@ def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
     # The rename would replace a device such as /dev/null by a file.
     if not target.is_file():
         raise StorageError(f"{target}: found a device or a pipe; expected: a file name")
-    if target.samefile(path):
+    # Its WAL has commits that the database lacks.
+    is_beside = target.parent.samefile(path.parent) and target.name.startswith(path.name)
+    if target.samefile(path) or is_beside:
         raise StorageError(f"{target}: this is the store itself")
     if not overwrite:
         raise StorageError(f"{target}: the file exists; to replace it, add --overwrite")

@@ -71,6 +71,10 @@ async def test_backup_overwrites_only_on_request(data_dir: Path, target: Path) -
     assert target.read_text() == "yesterday"
     with pytest.raises(StorageError, match="this is the store itself"):
         backup(data_dir, data_dir / DATABASE_NAME, overwrite=True)
+    store = open_store(data_dir)
+    with pytest.raises(StorageError, match="this is the store itself"):
+        backup(data_dir, data_dir / f"{DATABASE_NAME}-wal", overwrite=True)
+    store.close()
 
     backup(data_dir, target, overwrite=True)
     assert target.read_bytes().startswith(b"SQLite format 3\0")
