@@ -1,12 +1,14 @@
 """A value made from files, which is made again when one of them changes.
 
 Each check costs some microseconds a file. A version of the files that cannot be used is reported
-once, and is not read again: clients that have not authenticated may cause the checks.
+once, and is not read again: clients that have not authenticated may cause the checks. It is where
+only descriptors or memory were lacking: a certificate or a password would stay for ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from errno import EMFILE, ENFILE, ENOMEM
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -47,15 +49,17 @@ class ReloadedFiles(Generic[T]):
         stamps = tuple(map(stamp_of, self._paths))
         if stamps == self._stamps:
             return
-        self._stamps = stamps
-        files, problem = ", ".join(map(str, self._paths)), None
+        is_retry, self._stamps = not self._stamps, stamps
+        files, problem, passing = ", ".join(map(str, self._paths)), None, False
         try:
             self.value = self._made()
         except ValueError as error:
             problem = str(error)
+            if passing := _is_passing(error):
+                self._stamps = ()
         if problem is None:
             self._logger.info("files reloaded", files=files)
-        else:
+        elif not (passing and is_retry):
             self._logger.error(
                 "files not reloaded: the previous values stay in use", files=files, problem=problem
             )
@@ -71,6 +75,15 @@ class ReloadedFiles(Generic[T]):
         except OSError as error:
             named = f"{error.filename}: " if error.filename else ""
             raise ValueError(f"{named}{error.strerror or error}") from None
+
+
+def _is_passing(error: BaseException | None) -> bool:
+    """Return whether the files are not at fault; the error may be hidden by another one."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (EMFILE, ENFILE, ENOMEM):
+            return True
+        error = error.__context__
+    return False
 
 
 def stamp_of(path: Path) -> Stamp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,18 @@ class Number:
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.log, self.reads = path, Log(), 0
         self.readable = True
+        self.fault: OSError | None = None
         self.replace(text)
         self.files = ReloadedFiles(self.read, self.log, path)
 
     def read(self) -> int:
         self.reads += 1
+        try:
+            if self.fault is not None:
+                raise self.fault
+        except OSError:
+            # As readers of settings hide it behind a key.
+            raise ValueError("Too many open files") from None
         if not self.readable:
             raise PermissionError(13, "Permission denied", str(self.path))
         return int(self.path.read_text())
@@ -78,3 +86,27 @@ def test_changed_permission_is_a_change(tmp_path: Path) -> None:
 def test_first_version_must_be_valid(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"number: No such file or directory"):
         ReloadedFiles((tmp_path / "number").read_text, Log(), tmp_path / "number")
+
+
+def test_file_is_read_again_after_descriptors_were_lacking(tmp_path: Path) -> None:
+    """The renewed file is used, and told of, though it does not change once more."""
+    number = Number(tmp_path / "number", "1")
+    number.replace("2")
+    number.fault = OSError(errno.EMFILE, "Too many open files")
+
+    assert [number.files.current(), number.files.current(), number.reads] == [1, 1, 3]
+    assert "Too many open files" in str(number.log.one(FAULT).fields["problem"])
+    number.fault = None
+    assert number.files.current() == 2
+    assert number.log.lines[-1].event == "files reloaded"
+
+
+def test_fault_that_the_lack_of_descriptors_hid_is_logged(tmp_path: Path) -> None:
+    number = Number(tmp_path / "number", "1")
+    number.replace("x")
+    number.fault = OSError(errno.EMFILE, "Too many open files")
+    number.files.refresh()
+    number.fault = None
+
+    assert number.files.current() == 1
+    assert "invalid literal" in str(number.log.lines[-1].fields["problem"])
