@@ -93,6 +93,29 @@ def test_missing_acl_is_reported(topics: Path) -> None:
     assert "note: IDEMPOTENT_WRITE is listed because a producer" in checked.stderr
 
 
+def test_acls_for_other_hosts_are_not_checked(topics: Path) -> None:
+    """They cannot apply to a client on this machine: nothing is known of their need."""
+    elsewhere = allow("svc", WRITE, topic("orders"), host="10.0.0.5")
+
+    checked = check([NEEDED[0], elsewhere, *NEEDED[2:]], topics)
+
+    assert checked.returncode == 1
+    assert "10.0.0.5" not in checked.stderr
+    note = "note: 1 ACLs for hosts other than 127.0.0.1 cannot apply here, and were not checked"
+    assert note in checked.stderr
+
+
+def test_command_that_fails_is_noted(topics: Path) -> None:
+    """What it would have done later is unknown."""
+    failing = CLIENT.replace("consumer = ", "raise SystemExit(3)\nconsumer = ")
+
+    learnt = learn("--topics", topics, "--", sys.executable, "-c", failing)
+
+    assert learnt.returncode == 3
+    assert "WRITE" in learnt.stdout
+    assert "note: COMMAND ended with status 3: what it would have done otherwise" in learnt.stderr
+
+
 def test_exit_status_of_the_command_is_passed_on() -> None:
     killed = learn("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
     assert killed.returncode == 128 + signal.SIGKILL

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.host_sets import contains
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.printing import row
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.learn.server import Run
     from doorkeeper.cli.repositories.addresses import Address
+
+LOOPBACK = "127.0.0.1"
+"""The address from which COMMAND connects."""
 
 _SHOWN_MAX = 10
 """The number of principals in the sentence on a log without requests of the wanted one."""
@@ -66,6 +70,11 @@ class _Report(Struct, frozen=True):
         The process ends where they allow more than the ACLs in force, unless that is permitted.
         """
         needed = least_acls(recorded)
+        if not recorded:
+            say(
+                "note: the refusal of these requests would only shorten responses;"
+                " --include-optional lists their ACLs"
+            )
         regions: list[str] | None = None
         if self.present is None:
             say(NOT_COMPARED)
@@ -205,12 +214,24 @@ def command(
         if access.allowed == (enforced is None) and report.counts(access)
     ]
     if enforced is None:
+        if run.status:
+            say(
+                f"note: COMMAND ended with status {run.status}: what it would have done otherwise"
+                " is not known"
+            )
         _report_created_topics(report.write_compared(counted))
         raise SystemExit(run.status)
     needed = least_acls(counted)
     report.write(needed)
     _report_created_topics(needed)
-    _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
+    relevant = _relevant(enforced, name)
+    here = [acl for acl in relevant if contains(acl.entry.host, LOOPBACK, networks=True)]
+    if len(here) < len(relevant):
+        say(
+            f"note: {len(relevant) - len(here)} ACLs for hosts other than {LOOPBACK} cannot apply"
+            " here, and were not checked"
+        )
+    _report_check(needed, unneeded_acls(here, accesses))
     # Not "if needed": no ACL can grant some requests, such as those for a topic called "*".
     raise SystemExit(FAILED if counted else run.status)
 
@@ -398,5 +419,6 @@ def _report_check(missing: Sequence[NeededAcl], unneeded: Sequence[AclBinding]) 
             "note: IDEMPOTENT_WRITE is listed because a producer was denied before it named a"
             " topic; WRITE on its topic, which it needs anyway, is sufficient"
         )
+    when = "not needed until the refusal" if missing else "never needed"
     for binding in unneeded:
-        say(f"never needed: {row(binding)}")
+        say(f"{when}: {row(binding)}")

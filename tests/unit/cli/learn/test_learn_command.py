@@ -85,6 +85,26 @@ def test_minimal_acls_from_logs(tmp_path: Path) -> None:
     )
 
 
+def test_optional_requests_alone_are_noted(tmp_path: Path) -> None:
+    """An application that lists topics gets a shorter list without an ACL, and no error."""
+    log = tmp_path / "kafka-authorizer.log"
+    lines = LOG.replace("WRITE", "DESCRIBE").replace("Produce", "Metadata")
+    log.write_text(lines.replace("Topic:LITERAL:orders", "Group:LITERAL:g"), encoding="utf-8")
+    text = log.read_text(encoding="utf-8").replace(
+        "for request = Metadata", "for request = ListGroups"
+    )
+    log.write_text(text, encoding="utf-8")
+
+    words = ["learn", "--principal", "User:svc", "--log", str(log)]
+    found = CliRunner().invoke(doorkeeper, words)
+    optional = CliRunner().invoke(doorkeeper, [*words, "--include-optional"])
+
+    assert found.exit_code == 0
+    assert "note: the refusal of these requests would only shorten responses" in found.output
+    assert "User:svc,GROUP,LITERAL,g,DESCRIBE,ALLOW,*" in optional.output
+    assert "note: the refusal" not in optional.output
+
+
 def test_file_that_is_not_a_log_is_rejected(tmp_path: Path) -> None:
     log = tmp_path / "readme.txt"
     log.write_text("hello\n", encoding="utf-8")
