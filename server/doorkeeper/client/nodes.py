@@ -64,6 +64,7 @@ class Nodes:
             raise ValueError("no address given; expected: host:port")
         self._on_retry = on_retry
         self._cluster: Cluster | None = None
+        self._known: tuple[Address, ...] = ()
         self._connections: dict[Address, ClientConnection] = {}
         self._connecting: dict[Address, asyncio.Lock] = {}
         self._reached = config.patient
@@ -173,18 +174,19 @@ class Nodes:
             return connection
 
     async def _discover(self) -> Cluster:
-        """Ask the bootstrap addresses for the nodes, one after the other."""
+        """Ask the bootstrap addresses, then the last known nodes, one after the other."""
         if self._closed:
             raise ConnectionLost("the client is closed")
         ask = _controllers if self._config.controllers else _brokers
         problems = []
-        for address in self._bootstrap:
+        for address in dict.fromkeys((*self._bootstrap, *self._known)):
             try:
                 cluster = await ask(await self._to(address))
             except (Unreachable, ConnectionLost, TimedOut) as error:
                 problems.append(str(error))
                 continue
             self._cluster, self._reached = cluster, True
+            self._known = tuple(cluster.nodes.values())
             return cluster
         raise Unreachable("; ".join(problems))
 

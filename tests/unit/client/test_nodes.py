@@ -62,6 +62,21 @@ async def test_unreachable_node_is_skipped() -> None:
     assert answer.error_message == "alive"
 
 
+async def test_known_nodes_are_asked_when_the_bootstrap_address_is_gone() -> None:
+    """As by Java's clients: one address is enough to begin with."""
+    async with ScriptedServer() as second:
+        async with ScriptedServer() as first:
+            first.scripts["Metadata"] = lambda _: first.metadata(first.port, second.port)
+            found = nodes(first.address)
+            await found.cluster()
+        second.scripts["Metadata"] = lambda _: second.metadata(second.port)
+
+        cluster = await found.cluster()
+        await found.close()
+
+    assert cluster.nodes == {1: Address("127.0.0.1", second.port)}
+
+
 async def test_lost_connection_is_reopened() -> None:
     told: list[ClientError] = []
     lost = iter((True, True, False))
