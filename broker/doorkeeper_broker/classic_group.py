@@ -33,6 +33,9 @@ NO_GENERATION: Final = -1
 SIZE_MAX: Final = 1_000
 """The members of a group. A broker has no bound by default (``group.max.size``)."""
 
+PENDING_MAX: Final = 1_000
+"""The ids that a group has given to members that have not joined yet."""
+
 Protocols = tuple[tuple[str, bytes], ...]
 """Names of assignors and the metadata for each, the preferred one first."""
 
@@ -174,6 +177,8 @@ class ClassicGroup:
         elif join.instance_id in self._instances:
             self._replace_static(join, now_ms)
         elif join.requires_known_id and join.instance_id is None:
+            if len(self._pending) >= PENDING_MAX:
+                del self._pending[next(iter(self._pending))]
             self._pending[join.new_id] = now_ms + join.session_timeout_ms
             join.answer(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, join.new_id))
         else:

@@ -65,6 +65,8 @@ class ConsumerGroup:
         """The patterns that have not been matched with the present topics yet."""
         self._sizes: dict[str, tuple[bytes, int]] = {}
         """Ids and numbers of partitions of the topics of all members."""
+        self._encoded: dict[Partitions, bytes] = {}
+        """What ``assignment_bytes`` has returned with the present epoch and topics."""
 
     # --- requests
 
@@ -187,12 +189,16 @@ class ConsumerGroup:
 
     def assignment_bytes(self, partitions: Partitions) -> bytes:
         """Return partitions in the form of the classic protocol, without topics that are gone."""
+        encoded = self._encoded.get(partitions)
+        if encoded is not None:
+            return encoded
         names = {topic_id: name for name, (topic_id, _) in self._sizes.items()}
         by_topic: dict[str, list[int]] = {}
         for each in sorted(partitions):
             if each.topic_id in names:
                 by_topic.setdefault(names[each.topic_id], []).append(each.number)
-        return assignment_bytes(by_topic)
+        encoded = self._encoded[partitions] = assignment_bytes(by_topic)
+        return encoded
 
     # --- members
 
@@ -345,6 +351,7 @@ class ConsumerGroup:
             # The first epoch of a new group is 2 on a broker too.
             self.epoch += 1 if self.epoch else 2
         self._sizes = sizes
+        self._encoded = {}
 
     def _forget_unused(self) -> None:
         """Forget the patterns and topics to which only members that have gone subscribed."""
@@ -353,6 +360,7 @@ class ConsumerGroup:
         self._matched = {key: found for key, found in self._matched.items() if key in patterns}
         names = {name for each in members for name in self._names(each)}
         self._sizes = {name: found for name, found in self._sizes.items() if name in names}
+        self._encoded = {}
 
     def _names(self, member: Consumer) -> frozenset[str]:
         return member.topics | self._matched.get(member.pattern, frozenset())

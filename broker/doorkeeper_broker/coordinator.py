@@ -60,17 +60,29 @@ class Coordinator:
         """Return a group, which is created if it is missing; it takes the place of an empty one.
 
         Raises:
-            ApiError: there are too many groups.
+            ApiError: there are too many groups with members.
         """
         found = self.find(group_id, kind)
         if found is None:
             self.forget(group_id)
             if len(self._groups) >= GROUPS_MAX:
-                text = f"The coordinator has {GROUPS_MAX} groups, and takes no more."
-                raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+                self._forget_unused()
             found = kind(group_id)
             self._groups[group_id] = found
         return found
+
+    def _forget_unused(self) -> None:
+        """Forget the oldest group without members; its offsets are kept elsewhere."""
+        unused = (
+            group_id
+            for group_id, each in self._groups.items()
+            if not (each.has_members or isinstance(each, ShareGroup))
+        )
+        oldest = next(unused, None)
+        if oldest is None:
+            text = f"The coordinator has {GROUPS_MAX} groups, and takes no more."
+            raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+        self.forget(oldest)
 
     def new_member_id(self, prefix: str) -> str:
         """Return an id for a member: the id of its client or instance, then a random one."""

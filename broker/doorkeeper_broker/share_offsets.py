@@ -60,6 +60,7 @@ _DESCRIBE_GROUP, _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(DescribeShareGroupOffset
 _ALTER_GROUP, _ALTER_TOPIC = needs(AlterShareGroupOffsetsRequest.API_KEY)
 _DELETE_GROUP, _DELETE_TOPIC = needs(DeleteShareGroupOffsetsRequest.API_KEY)
 
+_LONG_MAX: Final = 2**63 - 1
 _NO_ID: Final = bytes(16)
 _BY_DURATION: Final = "by_duration:"
 _UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -185,7 +186,7 @@ class ShareOffsets:
             lag = -1
             if share is not None and offset is not None:
                 end = self._records.log_of(topic, number).end_offset
-                lag = max(end - share.start_offset - share.done, 0)
+                lag = min(max(end - share.start_offset - share.done, 0), _LONG_MAX)
             rows.append(
                 DescribeShareGroupOffsetsResponsePartition(
                     partition_index=number, start_offset=-1 if offset is None else offset, lag=lag

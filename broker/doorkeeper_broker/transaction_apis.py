@@ -352,7 +352,8 @@ class TransactionApis:
             change = edit(OFFSET, set=ending.offsets)
             await commit(services.log, lambda _state: (change, None), context)
         except ApiError:
-            ending.transaction.begin(self._node.now_ms())
+            ending.transaction.reopen(self._node.now_ms())
+            self._set_timer()
             raise
         self._finish(ending)
 

@@ -111,6 +111,11 @@ class Transaction:
         offsets = tuple(self.offsets.values()) if commits else ()
         return Ending(self, producer, commits, tuple(sorted(self.partitions)), offsets)
 
+    def reopen(self, now_ms: int) -> None:
+        """Go back to before ``prepare``: the end could not be stored, and its producer retries."""
+        self.begin(now_ms)
+        self.producer = self.last or self.producer
+
     def complete(self) -> None:
         """End the transaction: everything is written."""
         self.state = COMPLETE_COMMIT if self.state == PREPARE_COMMIT else COMPLETE_ABORT

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import astuple
 
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper_broker import classic_group
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 
 SESSION_MS = 10_000
@@ -95,6 +96,21 @@ def test_new_member_receives_its_id_first() -> None:
     assert asked == JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, "a")
     assert world.join("a").generation == 1
     assert world.join("b").error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_number_of_ids_that_wait_for_their_members_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The oldest is forgotten; its member asks for another one."""
+    monkeypatch.setattr(classic_group, "PENDING_MAX", 2)
+    world = World()
+    for name in "abc":
+        world.join("", name, requires_known_id=True)
+
+    assert world.join("a").error is ErrorCode.UNKNOWN_MEMBER_ID
+    for name in "bc":
+        world.join(name)
+    assert [each.generation for each in world.answers[-2:]] == [1, 1]
 
 
 def test_second_member_starts_a_rebalance() -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import consumer_group_describe
+from doorkeeper_broker import coordinator
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.consumer_apis import ConsumerApis
 from doorkeeper_broker.coordinator import Coordinator
@@ -149,6 +150,22 @@ async def test_invalid_heartbeat_is_rejected(
 
     assert (refused.error_code, refused.error_message) == (code, text)
     assert world.node.groups == {}
+
+
+async def test_groups_that_all_members_left_make_room(
+    worlds: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test server lives long, and each test draws an id for its group."""
+    monkeypatch.setattr(coordinator, "GROUPS_MAX", 2)
+    world = await worlds()
+    for name in ("g", "h"):
+        assert world.beat(group_id=name).error_code == 0
+    assert world.beat(group_id="i").error_code == 81
+
+    assert world.beat(group_id="g", member_epoch=-1).error_code == 0
+
+    assert world.beat(group_id="i").error_code == 0
+    assert world.node.groups.keys() == {"h", "i"}
 
 
 async def test_member_becomes_static(worlds: Any) -> None:

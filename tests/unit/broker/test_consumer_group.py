@@ -26,6 +26,7 @@ from doorkeeper_broker.consumer_member import (
     GroupLimits,
 )
 from doorkeeper_wire.consumer_protocol import decode_assignment
+from testkit.counted import counted_calls
 from testkit.nodes import a_topic
 
 if TYPE_CHECKING:
@@ -190,6 +191,21 @@ def test_pattern_matches_whole_names() -> None:
     assert (member.newer.pattern, sorted(member.newer.matched)) == ("t[0-9]", ["t1", "t3"])
 
     assert world.beat("a", 3, pattern="").assignment == world.of("other", 0)
+
+
+def test_description_that_has_not_changed_costs_little() -> None:
+    """Each heartbeat describes the group anew: the assignments are not encoded each time."""
+    world = World(t=50)
+    for number in range(50):
+        world.join(f"m{number}")
+    with counted_calls() as first:
+        before = world.group.describe()
+
+    with counted_calls() as second:
+        after = world.group.describe()
+
+    assert before == after
+    assert second.count < first.count / 2
 
 
 def test_patterns_of_all_members_are_matched_a_few_at_a_time(

@@ -332,6 +332,16 @@ async def test_share_offset_permissions(worlds: Any) -> None:
     assert world.delete("t").responses[0].error_code == 3
 
 
+async def test_lag_is_a_number_of_the_protocol(worlds: Any) -> None:
+    """A description that cannot be encoded would hide the group from then on."""
+    world = await worlds()
+    world.produce(b"one")
+
+    world.alter(-(2**63))
+
+    assert world.described("t") == [("t", -(2**63), 2**63 - 1, 0)]
+
+
 async def test_share_groups_are_listed_and_described(worlds: Any) -> None:
     world = await worlds(allow("alice", DESCRIBE, group("g")), allow("alice", READ, topic("u")))
     world.beat()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
-from doorkeeper.base.errors import ApiError
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import describe_transactions, list_transactions
+from doorkeeper.server.api.node import Update
 from doorkeeper_broker.records import Records
 from doorkeeper_broker.transaction_apis import TransactionApis
 from doorkeeper_broker.transactions import Ending, Producer, Transactions
 from doorkeeper_wire.messages.describe_transactions import DescribeTransactionsRequest
+from doorkeeper_wire.messages.end_txn import EndTxnRequest
 from doorkeeper_wire.messages.init_producer_id import InitProducerIdRequest
 from doorkeeper_wire.messages.list_transactions import ListTransactionsRequest
 from doorkeeper_wire.messages.txn_offset_commit import (
@@ -23,7 +26,7 @@ from doorkeeper_wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from testkit.acl import DESCRIBE, allow, topic
-from testkit.nodes import ADMIN, a_topic, answer, node_of
+from testkit.nodes import ADMIN, a_topic, answer, node_of, outcome
 
 if TYPE_CHECKING:
     from testkit.nodes import ANode
@@ -145,6 +148,35 @@ async def test_old_producer_is_fenced_by_its_version() -> None:
     )
 
     assert [answer(api, request, node, version).error_code for version in (3, 4)] == [47, 90]
+
+
+@pytest.mark.parametrize("version", [4, 5])
+async def test_end_whose_offsets_cannot_be_stored_is_repeated(version: int) -> None:
+    """The producer keeps its epoch, and the transaction is open until its time is over."""
+    node = await node_of(topics=[a_topic("t")])
+    apis = TransactionApis(Records(1_000_000), node)
+    apis.transactions = some()
+    by_request = {each.request: each for each in apis.apis()}
+    answer(by_request[TxnOffsetCommitRequest], commit(Producer(1, 0)), node, 5)
+    request = EndTxnRequest(transactional_id="y", producer_id=1, producer_epoch=0, committed=True)
+
+    def end() -> Any:
+        return outcome(by_request[EndTxnRequest], request, node, version)
+
+    with pytest.raises(ApiError):
+        await end().apply(SimpleNamespace(log=Failing()))
+
+    assert apis.transactions.described()["y"].state == "Ongoing"
+    assert apis.transactions.next_deadline_ms is not None
+    assert isinstance(end(), Update)
+    apis.close()
+
+
+class Failing:
+    """A log that stores nothing."""
+
+    async def submit(self, *_: Any, **__: Any) -> None:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
 
 
 def test_producer_may_abort_before_begin() -> None:

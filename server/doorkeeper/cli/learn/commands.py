@@ -299,8 +299,8 @@ def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Repo
             logged.read(path)
     if logged.unreadable:
         say(
-            f"note: {len(logged.unreadable)} lines could not be read; the first:"
-            f" {logged.unreadable[0]}"
+            f"note: {logged.unreadable} lines could not be read; the first:"
+            f" {logged.first_unreadable}"
         )
     logged_accesses = logged.accesses()
     accesses = [

@@ -55,8 +55,9 @@ class LoggedRequests:
         self._counts = AccessCounts()
         self.lines = 0
         """The number of lines that were read."""
-        self.unreadable: list[str] = []
-        """A text for each record that cannot be read: ``file:line: reason``."""
+        self.unreadable = 0
+        self.first_unreadable = ""
+        """The number of records that cannot be read, and the first: ``file:line: reason``."""
 
     def read(self, path: Path) -> None:
         """Add the requests of a file.
@@ -79,7 +80,7 @@ class LoggedRequests:
         # A torn line in a log is usual; a file without any request is probably something else.
         if not self._counts and self.unreadable:
             raise UnreadableLog(
-                f"{self.unreadable[0]}; expected: an audit log, or kafka-authorizer.log in"
+                f"{self.first_unreadable}; expected: an audit log, or kafka-authorizer.log in"
                 " Kafka's default layout"
             )
 
@@ -165,9 +166,12 @@ class LoggedRequests:
         self._counts.add(seen, dt.datetime.fromisoformat(record.time).replace(tzinfo=dt.UTC))
 
     def _reject(self, path: Path, number: int, reason: str, data: bytes) -> None:
+        self.unreadable += 1
+        if self.first_unreadable:
+            return
         text = data.decode("utf-8", "replace")
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        self.unreadable.append(f"{path}:{number}: {reason}; found {shown!r}")
+        self.first_unreadable = f"{path}:{number}: {reason}; found {shown!r}"
 
 
 def _whole_lines(path: Path, file: AuditFile) -> Iterator[Line]:

@@ -159,7 +159,19 @@ def test_truncated_record_is_skipped(log: Path) -> None:
     logged.read(log)
 
     assert [each.question.name for each in logged.accesses()] == ["a"]
-    assert logged.unreadable[0].startswith(f"{log}:1: not a log record; expected: ")
+    assert logged.unreadable == 1
+    assert logged.first_unreadable.startswith(f"{log}:1: not a log record; expected: ")
+
+
+def test_texts_of_unreadable_lines_do_not_add_up(log: Path) -> None:
+    """A file that is no log may have any number of them."""
+    lines = ("no log\n", "again\n", f"{record('WRITE', 'Topic:LITERAL:a', 'Produce')}\n")
+    log.write_text("".join(lines), encoding="utf-8")
+    logged = LoggedRequests()
+
+    logged.read(log)
+
+    assert (logged.unreadable, logged.first_unreadable[-7:]) == (2, "no log'")
 
 
 def test_missing_file_is_reported(log: Path) -> None:
