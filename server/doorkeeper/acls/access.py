@@ -90,8 +90,8 @@ def who_can(
         differing = _differing(classes, allows_from, everywhere=everywhere)
         if everywhere:
             return Access(principal, everywhere, not_from=differing)
-        clients = (host_class.client for host_class in classes)
-        client = next((one for one in clients if one is not None and allows_from(one)), ANY_HOST)
+        clients = (host_class.client for host_class in classes if host_class.client is not None)
+        client = next(filter(allows_from, clients), ANY_HOST)
         return Access(principal, everywhere, hosts=differing, client=client)
 
     # One name that no ACL has stands for all others: ACLs decide on them alike.
@@ -121,7 +121,7 @@ def _differing(
     return tuple(
         sorted(
             host_words(classes, union)
-            for union, allowed in collapse([host_class.around for host_class in classes], answers)
+            for union, allowed in collapse([host_class.parent for host_class in classes], answers)
             if allowed is not everywhere
         )
     )

@@ -147,7 +147,7 @@ def _changes(
     for change in effective_changes(before, state, scope):
         if change.allowed is (rule.kind is AssertionKind.ALWAYS):
             continue
-        wanted = operations_by_type[change.resource_type]
-        operations = [operation for operation in change.operations if operation in wanted]
+        rule_operations = operations_by_type[change.resource_type]
+        operations = [operation for operation in change.operations if operation in rule_operations]
         if operations and not (is_only and change.principal in rule.principals):
             yield change.example, operations

@@ -84,8 +84,8 @@ def cases(policy: Policy, snapshot: Snapshot, space: Space) -> list[Case]:
         # Sorted twice, in C: by name, then by its length.
         for question in sorted(sorted(_questions(policy, snapshot, space)), key=_name_length):
             examples.setdefault(explain(policy, snapshot, question), question)
-    every = [Case(question, decision) for decision, question in examples.items()]
-    return sorted(every, key=lambda case: not case.decision.allowed)
+    all_cases = [Case(question, decision) for decision, question in examples.items()]
+    return sorted(all_cases, key=lambda case: not case.decision.allowed)
 
 
 def _name_length(question: Question) -> int:

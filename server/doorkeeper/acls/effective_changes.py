@@ -139,8 +139,8 @@ class _Comparison:
         self._kind = kind
         self._operations = -1 if scope.operation is None else 1 << scope.operation
         # The cluster has a single name.
-        every = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
-        self._names = common_extent(scope.names, every)
+        all_names = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
+        self._names = common_extent(scope.names, all_names)
         indexes = [side.snapshot.types[kind] for side in self._sides]
         self._principals = [index.principals for index in indexes]
         matches = [side.snapshot.matches_networks for side in self._sides]
@@ -342,7 +342,7 @@ def _host_changes(
             operations,
             allowed,
         )
-        for union, (gained, lost) in collapse([host_class.around for host_class in classes], values)
+        for union, (gained, lost) in collapse([host_class.parent for host_class in classes], values)
         for operations, allowed in ((gained, True), (lost, False))
         if operations
     )
@@ -368,7 +368,7 @@ def _unions(
 
     A union of all names but longer ones that begin with an asterisk is shown as the literal ``*``.
     """
-    unions = collapse([name_class.around for name_class in classes], values)
+    unions = collapse([name_class.parent for name_class in classes], values)
     heads = {classes[union.head].extent: union.head for union, _ in unions}
     value_by_head = {union.head: value for union, value in unions}
     everything, stars, star = (heads.get(extent) for extent in (ALL_NAMES, _STARS, _STAR))

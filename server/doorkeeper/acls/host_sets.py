@@ -77,8 +77,8 @@ def cover_of(
     """
     network = network_of(host) if networks is not None else None
     if networks is None or network is None:
-        for around in _around(host, networks):
-            if (value := held(around)) is not None:
+        for enclosing in _around(host, networks):
+            if (value := held(enclosing)) is not None:
                 return [value]
         return None
     cover: list[V] = []
@@ -153,9 +153,9 @@ class HostTable(Generic[V]):
             yield from _around(host, self._networks)
             return
         yield WILDCARD
-        for around in _networks_around(Address(network.bits, network.first), self._networks):
-            if contains(around, host, networks=True):
-                yield around
+        for enclosing in _networks_around(Address(network.bits, network.first), self._networks):
+            if contains(enclosing, host, networks=True):
+                yield enclosing
         for at in range(bisect_left(self._ranges, network[:2]), len(self._ranges)):
             bits, first, last, within = self._ranges[at]
             if (bits, first) > (network.bits, network.last):
@@ -191,22 +191,22 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
             others.append(host)
         else:
             by_network.setdefault(network, host)
-    inside: dict[Network | None, list[Network]] = {}
+    inner_networks: dict[Network | None, list[Network]] = {}
     lengths = sorted({(network.bits, network.length) for network in by_network}, reverse=True)
     open_networks: list[Network] = []
     for network in sorted(by_network):
         while open_networks and not open_networks[-1].contains(network):
             open_networks.pop()
-        inside.setdefault(open_networks[-1] if open_networks else None, []).append(network)
+        inner_networks.setdefault(open_networks[-1] if open_networks else None, []).append(network)
         open_networks.append(network)
     alone: dict[Network | None, list[str]] = {}
     for host in others:
         alone.setdefault(_innermost(host, by_network, lengths), []).append(host)
 
-    def nodes(around: Network | None) -> tuple[HostNode, ...]:
-        children = [HostNode(host, host) for host in alone.get(around, ())]
-        for network in inside.get(around, ()):
-            client = _client_of(network, inside.get(network, ()), alone.get(network, ()))
+    def nodes(parent: Network | None) -> tuple[HostNode, ...]:
+        children = [HostNode(host, host) for host in alone.get(parent, ())]
+        for network in inner_networks.get(parent, ()):
+            client = _client_of(network, inner_networks.get(network, ()), alone.get(network, ()))
             children.append(HostNode(by_network[network], client, nodes(network)))
         return tuple(sorted(children))
 
@@ -224,21 +224,21 @@ def _innermost(
     address = address_of(host) if lengths and is_somewhere(host) else None
     if address is None:
         return None
-    around = (
+    candidates = (
         Network(bits, address.value >> bits - length << bits - length, length)
         for bits, length in lengths
         if bits == address.bits
     )
-    return next((network for network in around if network in networks), None)
+    return next((network for network in candidates if network in networks), None)
 
 
 def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[str]) -> str | None:
     """Return the first address of a network that is in none of these."""
-    taken = [(_first_of(inner_network), inner_network.last) for inner_network in inner]
+    ranges = [(_first_of(inner_network), inner_network.last) for inner_network in inner]
     taken_addresses = [address for host in addresses if (address := address_of(host)) is not None]
-    taken += [(address.value, address.value) for address in taken_addresses]
+    ranges += [(address.value, address.value) for address in taken_addresses]
     free = _first_of(network)
-    for first, last in sorted(taken):
+    for first, last in sorted(ranges):
         if first > free:
             break
         # Ranges may lie within each other: their ends do not ascend.

@@ -205,10 +205,10 @@ def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBin
         operations = _DESCRIBED_WITH.get(pattern.resource_type, ())
         if (entry.operation, entry.permission_type) != (_DESCRIBE, AclPermissionType.ALLOW):
             continue
-        beside = (
+        candidates = (
             AclBinding(pattern, entry._replace(operation=operation)) for operation in operations
         )
-        if there := tuple(companion for companion in beside if companion in present):
+        if there := tuple(companion for companion in candidates if companion in present):
             companions[AclBinding(pattern, entry)] = there
     return companions
 
@@ -233,9 +233,9 @@ def _redundant(
         removed = {result.binding for result in redundant}
         # A DESCRIBE is a finding where nothing that it was added beside stays.
         left = {
-            describe: beside
-            for describe, beside in companions.items()
-            if not removed.issuperset(beside)
+            describe: added_with
+            for describe, added_with in companions.items()
+            if not removed.issuperset(added_with)
         }
         if len(left) == len(companions):
             return redundant
@@ -540,10 +540,10 @@ def _without_topics(bindings: Collection[AclBinding], topics: Sequence[str]) -> 
         is_prefix = pattern.pattern_type is PatternType.PREFIXED
         if near == pattern.name or (is_prefix and near.startswith(pattern.name)):
             continue
-        which = f"begins with {pattern.name!r}" if is_prefix else f"is named {pattern.name!r}"
+        description = f"begins with {pattern.name!r}" if is_prefix else f"is named {pattern.name!r}"
         yield _warning(
             "W009",
-            f"no topic {which}",
+            f"no topic {description}",
             binding,
             fix=Fix("create the topic, or remove the ACL"),
         )

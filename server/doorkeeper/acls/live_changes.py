@@ -324,7 +324,7 @@ class _Judgement:
         index = {binding.pattern for binding in left}
         opened = {
             pattern
-            for pattern in {one.pattern for one in self._removed}
+            for pattern in {binding.pattern for binding in self._removed}
             if self._has_open_names(pattern, index)
         }
         is_unknown = self._cluster.open_by_default is None
@@ -463,15 +463,16 @@ class _Judgement:
 
     def _order(self) -> None:
         # What limits others and will not be there, or will not be gone.
-        missing = (one for one in self._stuck - self._present if _is_deny(one))
-        remaining = (one for one in self._stuck & self._present if not _is_deny(one))
+        missing = (binding for binding in self._stuck - self._present if _is_deny(binding))
+        remaining = (binding for binding in self._stuck & self._present if not _is_deny(binding))
         denies = _Regions(missing)
-        waiting = {one for one in self._added if not _is_deny(one) and denies.meet(one)}
+        added = (binding for binding in self._added if not _is_deny(binding))
+        waiting = set(filter(denies.meet, added))
         self._hold_each(Rule.ORDER, waiting, "to allow must wait until a DENY is in force")
         removals = list(filter(_is_deny, self._removed))
         # Many removals may be held, whose regions most changes do not need.
         allows_ = _Regions(remaining if removals else ())
-        waiting = {one for one in removals if denies.meet(one) or allows_.meet(one)}
+        waiting = {binding for binding in removals if denies.meet(binding) or allows_.meet(binding)}
         text = "to deny must stay until the ALLOWs that they restrict are removed"
         self._hold_each(Rule.ORDER, waiting, text)
 

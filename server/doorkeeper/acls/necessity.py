@@ -104,18 +104,18 @@ def removable(
     order = sorted(find(snapshot, ANY_BINDING), key=_turn)
     spaces = {
         resource_type: _Space(snapshot, resource_type)
-        for resource_type in {one.pattern.resource_type for one in order}
+        for resource_type in {binding.pattern.resource_type for binding in order}
     }
     before = -1
     while before < len(removed):
         before = len(removed)
         for binding in order:
             space = spaces[binding.pattern.resource_type]
-            one = _Judge(policy, snapshot, space, binding).verdict()
-            if one is None or one.cause not in causes:
+            verdict = _Judge(policy, snapshot, space, binding).verdict()
+            if verdict is None or verdict.cause not in causes:
                 continue
-            if one.cause not in accepted_causes.get(binding, ()):
-                removed[binding] = one
+            if verdict.cause not in accepted_causes.get(binding, ()):
+                removed[binding] = verdict
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:
             break
@@ -227,31 +227,31 @@ class _Judge:
         because: dict[AclBinding, None] = {}
         shadowed = True
         for operation in asked:
-            by = self._find_cover(self._region, DENY_TESTS[operation])
-            if not by:
+            cover = self._find_cover(self._region, DENY_TESTS[operation])
+            if not cover:
                 shadowed = False
-                by = self._find_cover(self._region, ALLOW_TESTS[operation])
-            if not by:
+                cover = self._find_cover(self._region, ALLOW_TESTS[operation])
+            if not cover:
                 # Part of a network may be denied, and all the rest allowed by others.
-                by = self._find_cover(self._region, _either(operation))
-            if not by:
+                cover = self._find_cover(self._region, _either(operation))
+            if not cover:
                 return None
-            because |= dict.fromkeys(by)
+            because |= dict.fromkeys(cover)
         cause = Cause.SHADOWED if shadowed else Cause.COVERED
         return Removable(self._binding, cause, tuple(because))
 
     def _deny(self, asked: Sequence[AclOperation]) -> Removable | None:
         because: dict[AclBinding, None] = {}
         for operation in asked:
-            by = self._find_cover(self._region, DENY_TESTS[operation])
-            if by:
-                because |= dict.fromkeys(by)
+            cover = self._find_cover(self._region, DENY_TESTS[operation])
+            if cover:
+                because |= dict.fromkeys(cover)
                 continue
             for region in self._allowed_regions(operation):
-                by = self._find_cover(region, DENY_TESTS[operation])
-                if not by:
+                cover = self._find_cover(region, DENY_TESTS[operation])
+                if not cover:
                     return None
-                because |= dict.fromkeys(by)
+                because |= dict.fromkeys(cover)
         cause = Cause.COVERED if because else Cause.NOTHING_TO_DENY
         return Removable(self._binding, cause, tuple(because))
 

@@ -69,8 +69,8 @@ class Networks:
         hosts = self._known.get(host)
         if hosts is None:
             address = address_of(host)
-            around = () if address is None else self.around(address)
-            hosts = frozenset((WILDCARD, host)).union(*around)
+            networks = () if address is None else self.around(address)
+            hosts = frozenset((WILDCARD, host)).union(*networks)
             self._known_size += len(hosts)
             if self._known_size > KNOWN_MAX:
                 self._known.clear()

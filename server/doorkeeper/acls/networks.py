@@ -142,9 +142,9 @@ def _ipv4_network(host: str) -> Network:
     return _network(IPV4_BITS, int.from_bytes(bytes(octets), "big"), length)
 
 
-def _check_range(value: int, most: int) -> None:
-    if value > most:
-        raise InvalidNetwork(f"Value [{value}] not in range [0,{most}]")
+def _check_range(value: int, maximum: int) -> None:
+    if value > maximum:
+        raise InvalidNetwork(f"Value [{value}] not in range [0,{maximum}]")
 
 
 def _network(bits: int, address: int, length: int) -> Network:
@@ -227,12 +227,12 @@ def _groups(text: str, *, last: bool) -> list[int] | None:
     """Return the groups of a part of an address; an IPv4 address may be the last of them."""
     if not text:
         return []
-    *most, end = text.split(":")
+    *leading, end = text.split(":")
     ending = _ipv4_groups(end) if last and "." in end else _group(end)
     if ending is None:
         return None
     groups: list[int] = []
-    for part in most:
+    for part in leading:
         group = _group(part)
         if group is None:
             return None
@@ -253,7 +253,7 @@ def _ipv4_groups(text: str) -> list[int] | None:
         return None
     if not all(map(_DIGITS.fullmatch, octets)):
         return None
-    one, two, three, four = map(int, octets)
-    if max(one, two, three, four) > _OCTET_MAX:
+    first, second, third, fourth = map(int, octets)
+    if max(first, second, third, fourth) > _OCTET_MAX:
         return None
-    return [one << 8 | two, three << 8 | four]
+    return [first << 8 | second, third << 8 | fourth]

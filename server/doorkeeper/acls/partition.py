@@ -41,12 +41,12 @@ _STAR = single(WILDCARD)
 class NameClass(Struct, frozen=True):
     """Names with one decision: those of an extent that are in no class within it.
 
-    ``around`` is the index of the class that it lies within, -1 for an outermost one.
+    ``parent`` is the index of the class that it lies within, -1 for an outermost one.
     """
 
     extent: Extent
     example: str
-    around: int
+    parent: int
 
 
 class HostClass(Struct, frozen=True):
@@ -57,7 +57,7 @@ class HostClass(Struct, frozen=True):
 
     host: str
     client: str | None
-    around: int
+    parent: int
 
 
 class ClassUnion(Struct, frozen=True):
@@ -146,16 +146,16 @@ def name_examples(scope: Extent, extents: Iterable[Extent]) -> Iterator[str]:
 
 
 def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Extent]:
-    every = {*scopes, *extents}
+    all_extents = {*scopes, *extents}
     # The literal * covers names that begin with a star, and go on, by other rules: see
     # ``acl.names.wildcard_covers``.
-    if ALL_NAMES in every:
-        every.add(_STARS)
-    if _STARS in every:
-        every.add(_STAR)
+    if ALL_NAMES in all_extents:
+        all_extents.add(_STARS)
+    if _STARS in all_extents:
+        all_extents.add(_STAR)
     # No resource has an empty name.
-    every.discard(single(""))
-    return sorted(every)
+    all_extents.discard(single(""))
+    return sorted(all_extents)
 
 
 def _examples(ordered: Sequence[Extent]) -> Iterator[str]:
@@ -188,9 +188,9 @@ def host_classes(
     return classes
 
 
-def _add_nodes(classes: list[HostClass], nodes: Iterable[HostNode], around: int) -> None:
+def _add_nodes(classes: list[HostClass], nodes: Iterable[HostNode], parent: int) -> None:
     for node in nodes:
-        classes.append(HostClass(node.host, node.client, around))
+        classes.append(HostClass(node.host, node.client, parent))
         _add_nodes(classes, node.within, len(classes) - 1)
 
 
@@ -205,13 +205,13 @@ def _node_of(host: str, nodes: Sequence[HostNode]) -> Sequence[HostNode]:
     return ()
 
 
-def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[ClassUnion, V]]:
+def collapse(parents: Sequence[int], values: Sequence[V | None]) -> list[tuple[ClassUnion, V]]:
     """Return the largest unions with one value, in the order of their classes.
 
-    ``around`` has for each class the index of the one around it. A value of None is that of a class
-    without members, which belongs to any union.
+    ``parents`` has for each class the index of the one around it. A value of None is that of a
+    class without members, which belongs to any union.
     """
-    if max(around, default=-1) < 0:
+    if max(parents, default=-1) < 0:
         # Nothing lies within anything, as single names do not.
         return [
             (ClassUnion(index, ()), value)
@@ -219,23 +219,23 @@ def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[Cl
             if value is not None
         ]
     heads: list[int] = []
-    taken: list[V | None] = []
+    union_values: list[V | None] = []
     exceptions: dict[int, list[int]] = {}
-    for index, (outer, value) in enumerate(zip(around, values, strict=True)):
+    for index, (outer, value) in enumerate(zip(parents, values, strict=True)):
         # A class without members may be in any union: the one around keeps it whole.
-        if outer >= 0 and (value is None or value == taken[outer]):
+        if outer >= 0 and (value is None or value == union_values[outer]):
             heads.append(heads[outer])
-            taken.append(taken[outer])
+            union_values.append(union_values[outer])
             continue
         heads.append(index)
-        taken.append(value)
+        union_values.append(value)
         exceptions[index] = []
         if outer >= 0:
             exceptions[heads[outer]].append(index)
     return [
         (ClassUnion(head, tuple(within)), value)
         for head, within in exceptions.items()
-        if (value := taken[head]) is not None
+        if (value := union_values[head]) is not None
     ]
 
 

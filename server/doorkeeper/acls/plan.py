@@ -58,8 +58,8 @@ class Selector(Struct, frozen=True, kw_only=True):
     def _is_prefixed(self, pattern: ResourcePattern) -> bool:
         if pattern.resource_type is ResourceType.CLUSTER and not self._may_select_cluster:
             return False
-        every = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
-        return not every and pattern.name.startswith(self.prefixes)
+        is_wildcard = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
+        return not is_wildcard and pattern.name.startswith(self.prefixes)
 
     def overlap(self, other: Selector) -> Selector | None:
         """Return the part that both select; None if there is no such binding."""
@@ -81,7 +81,7 @@ def _common_prefixes(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str
     if not left or not right:
         return left or right
     # Of two prefixes with common names, the longer one covers exactly these.
-    prefixes = [one for one in left if one.startswith(right)]
+    prefixes = [prefix for prefix in left if prefix.startswith(right)]
     prefixes += [other for other in right if other.startswith(left)]
     return tuple(dict.fromkeys(prefixes)) or None
 

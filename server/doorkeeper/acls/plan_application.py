@@ -110,7 +110,7 @@ async def apply(
                     for binding, error in zip(batch, errors, strict=True)
                     if error is not None
                 ]
-                failed.update((one.binding, one) for one in refused)
+                failed.update((failure.binding, failure) for failure in refused)
                 counts[not adds] += len(batch) - len(refused)
                 there.symmetric_difference_update(set(batch) - failed.keys())
                 if on_batch is not None:

@@ -90,7 +90,7 @@ class Known:
 
     def __init__(self, names: Mapping[ResourceType, Iterable[str]]) -> None:
         """Add all names that occur, of all principals and outcomes."""
-        self._names = {resource_type: sorted(set(those)) for resource_type, those in names.items()}
+        self._names = {resource_type: sorted(set(used)) for resource_type, used in names.items()}
         self._owners: dict[tuple[ResourceType, str], set[str]] = defaultdict(set)
 
     def own(self, principal: str, resource_type: ResourceType, name: str) -> None:
@@ -118,7 +118,7 @@ def history_names(
     bindings: Iterable[AclBinding],
 ) -> Known:
     """Return the names of a history; owners were allowed to use them or have a literal ALLOW."""
-    together = {resource_type: set(those) for resource_type, those in names.items()}
+    together = {resource_type: set(used) for resource_type, used in names.items()}
     literal = [
         (entry.principal, resource_type, name)
         for (resource_type, name, pattern_type), entry in bindings
@@ -283,8 +283,8 @@ def _without_covered(privileges: Sequence[Privilege]) -> list[Privilege]:
     """Leave out literals that a prefix with an operation which implies theirs covers."""
     wide = [privilege.binding for privilege in privileges if privilege.kind == "PREFIX"]
 
-    def is_covered(one: Privilege) -> bool:
-        pattern, entry = one.binding
+    def is_covered(privilege: Privilege) -> bool:
+        pattern, entry = privilege.binding
         return pattern.pattern_type is PatternType.LITERAL and any(
             pattern.name.startswith(other.pattern.name)
             and satisfied_by(entry.operation, other.entry.operation)

@@ -198,14 +198,14 @@ def _of_principal(
     principal: str,
     cells: Iterable[tuple[str, Cell]],
 ) -> Iterator[AclBinding]:
-    every = ALL_ENTRIES._replace(principal=principal)
+    entry_filter = ALL_ENTRIES._replace(principal=principal)
     # One principal has the same few rights on many resources: their entries are made once.
     known: dict[Cell, list[AccessControlEntry]] = {}
     for name, cell in cells:
         pattern = _new(ResourcePattern, (resource_type, name, kind))
         entries = known.get(cell)
         if entries is None:
-            entries = known[cell] = _matching(cell, every)
+            entries = known[cell] = _matching(cell, entry_filter)
         for entry in entries:
             yield _new(AclBinding, (pattern, entry))
 

@@ -90,9 +90,9 @@ def task_answer(
 ) -> TaskAnswer:
     """Return the verdict of a task, with the cases of each need; ``host`` is as in ``Space``."""
     if len(needs) == 1 and needs[0].names is not None:
-        every = cases(policy, snapshot, _space(principal, host, needs[0]))
-        verdict = together(map(_verdict, every))
-        return TaskAnswer(verdict, [NeedAnswer(needs[0], every, verdict)])
+        need_cases = cases(policy, snapshot, _space(principal, host, needs[0]))
+        verdict = together(map(_verdict, need_cases))
+        return TaskAnswer(verdict, [NeedAnswer(needs[0], need_cases, verdict)])
     whole: list[Verdict] = []
     cases_by_need: list[dict[Case, None]] = [{} for _ in needs]
     verdicts: list[set[Verdict]] = [set() for _ in needs]
@@ -173,8 +173,8 @@ def _access(
         examples = answer(policy, snapshot, _space(principal, host, needs[0]))
         first = () if examples.allowed is None else (examples.allowed,)
         return TaskAccess(principal, examples.verdict, first, examples.denied)
-    every = [answer(policy, snapshot, _space(principal, host, need)) for need in needs]
-    if any(of_need.allowed is None for of_need in every):
+    answers = [answer(policy, snapshot, _space(principal, host, need)) for need in needs]
+    if any(of_need.allowed is None for of_need in answers):
         return TaskAccess(principal, Verdict.NEVER, (), None)
     verdicts: set[Verdict] = set()
     allowed: tuple[Question, ...] = ()

@@ -80,7 +80,7 @@ def _of_exception(kind: str, operation: str, named: str) -> Denial:
     reading = "an exception of a client"
     if kind == "CLUSTER":
         return Denial(reading, "", "", named, kind, CLUSTER_NAME, "DENIED")
-    name, *others = [one.strip() for one in named.split(",")]
+    name, *others = [word.strip() for word in named.split(",")]
     return Denial(reading, "", "", operation, kind, name, "DENIED", len(others))
 
 

@@ -224,8 +224,8 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
             text = text_of(values.member(values.text, words, word))
             names[kind] = None if text == DEFAULT_NAME else text
     if not names or (IP in names and len(names) > 1):
-        found = " and ".join(word for word in QUOTA_CLIENTS if word in words) or "no client"
-        raise FormatError(f"found {found}; expected: user; clientId; user and clientId; or ip")
+        clients = " and ".join(word for word in QUOTA_CLIENTS if word in words) or "no client"
+        raise FormatError(f"found {clients}; expected: user; clientId; user and clientId; or ip")
     allowed = IP_QUOTAS if IP in names else CLIENT_QUOTAS
     named_limits = [word for word in words if word in limits]
     others = [limit for limit in named_limits if limit not in allowed]

@@ -82,21 +82,21 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     return f"; did you mean {folded[near[0]]}?" if near else ""
 
 
-def mismatch(value: object, expected: str, place: str = "") -> str:
-    """Return the text of an error: the place, what was found there, and what is expected.
+def mismatch(value: object, expected: str, field: str = "") -> str:
+    """Return the text of an error: the field, what was found there, and what is expected.
 
-    A value is short. Of a secret only the type is shown: where the place, what is expected, or the
+    A value is short. Of a secret only the type is shown: where the field, what is expected, or the
     member of a mapping has such a name, and of a text that assigns one.
     """
-    found = type(value).__name__ if _SECRET.search(f"{place} {expected}") else short(value)
-    return f"{place and f'{place}: '}found {found}; expected: {expected}"
+    description = type(value).__name__ if _SECRET.search(f"{field} {expected}") else short(value)
+    return f"{field and f'{field}: '}found {description}; expected: {expected}"
 
 
 def wrong(
-    value: object, expected: str, place: str = "", path: tuple[str | int, ...] = ()
+    value: object, expected: str, field: str = "", path: tuple[str | int, ...] = ()
 ) -> FormatError:
-    """Return the error of a value; without a path the place is the member of a mapping."""
-    return FormatError(mismatch(value, expected, place), path=path or ((place,) if place else ()))
+    """Return the error of a value; without a path the field is the member of a mapping."""
+    return FormatError(mismatch(value, expected, field), path=path or ((field,) if field else ()))
 
 
 class _Short(Repr):

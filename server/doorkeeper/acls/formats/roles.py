@@ -66,8 +66,8 @@ def variables(value: object) -> dict[str, str]:
         raise wrong(value, "a mapping of names to strings", "vars")
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
-            found = {name: text} if isinstance(name, str) else name
-            raise wrong(found, "a string", "vars", ("vars", str(name)))
+            variable = {name: text} if isinstance(name, str) else name
+            raise wrong(variable, "a string", "vars", ("vars", str(name)))
     return value
 
 
