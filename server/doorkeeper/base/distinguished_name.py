@@ -75,7 +75,7 @@ def subject_of(certificate: bytes) -> str:
 def name_of(name: bytes) -> str:
     """Return a name (the DER of ``Name``) as text."""
     (sequence,) = _exactly(_elements(name), _SEQUENCE)
-    names = [_relative_name(one) for one in _with_tag(_elements(sequence.contents), _SET)]
+    names = [_relative_name(element) for element in _with_tag(_elements(sequence.contents), _SET)]
     return ",".join(reversed(names))
 
 

@@ -133,8 +133,8 @@ class Key(Generic[T_co]):
         value = parse_value(self.type, text)
         if self.check is not None:
             self.check(value)
-        made: Any = value if self._read is None else self._read(value)
-        return made  # type: ignore[no-any-return]
+        converted: Any = value if self._read is None else self._read(value)
+        return converted  # type: ignore[no-any-return]
 
     @property
     def default_value(self) -> T_co:

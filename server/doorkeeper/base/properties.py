@@ -122,7 +122,7 @@ def _without_cut_pems(entries: list[Entry]) -> tuple[list[Entry], list[Problem]]
     To the reader each line of a PEM without a backslash is an entry, with a part of a private key
     for its name. Names are shown in many places, so these entries go where they arise.
     """
-    kept: list[Entry] = []
+    remaining: list[Entry] = []
     problems: list[Problem] = []
     in_pem = False
     for entry in entries:
@@ -137,9 +137,9 @@ def _without_cut_pems(entries: list[Entry]) -> tuple[list[Entry], list[Problem]]
             in_pem = False
         # No line of base64 has a dot, and nearly each key does.
         elif not in_pem or "." in entry.key:
-            kept.append(entry)
+            remaining.append(entry)
             in_pem = False
-    return kept, problems
+    return remaining, problems
 
 
 class _Lines:

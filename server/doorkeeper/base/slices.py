@@ -116,10 +116,10 @@ def joined(head: bytes, parts: list[bytes]) -> bytearray:
     whole = bytearray(head)
     parts.reverse()
     while parts:
-        some = parts[-_RUN:]
-        some.reverse()
+        run = parts[-_RUN:]
+        run.reverse()
         del parts[-_RUN:]
-        whole += b"".join(some)
+        whole += b"".join(run)
     return whole
 
 
