@@ -308,8 +308,8 @@ async def compare_cluster(
         brokers = await remote.compare(await remote.brokers())
         reason = await log_refusal(config)
         ignored = unenforced(networks, await remote.facts(0)) if networks else NO_BINDINGS
-        found = remote.cluster_id
-        return ClusterComparison(config, brokers, "", reason, refusal, ignored, found)
+        cluster_id = remote.cluster_id
+        return ClusterComparison(config, brokers, "", reason, refusal, ignored, cluster_id)
     except FAILURES as error:
         return ClusterComparison(config, {}, str(error), refusal=refusal)
     finally:
@@ -426,9 +426,9 @@ def _adoption_lines(comparison: ClusterComparison, store_id: str, named: str) ->
     ``named`` is the id of the cluster in its entry, or empty.
     """
     config, drift = comparison.config, comparison.drift
-    name, found = config.name, comparison.cluster_id
-    pinned = [] if named == found else [f"    cluster: {found}"]
-    is_other = bool(named) and named != found
+    name, actual = config.name, comparison.cluster_id
+    pinned = [] if named == actual else [f"    cluster: {actual}"]
+    is_other = bool(named) and named != actual
     if config.store == store_id and not is_other:
         text = f"{name}: belongs to this store, {store_id}"
         if pinned:
@@ -436,7 +436,7 @@ def _adoption_lines(comparison: ClusterComparison, store_id: str, named: str) ->
         return [text, *pinned]
     owner = f"belongs to store {config.store}" if config.store else "belongs to no store"
     if is_other:
-        owner = f"another cluster answers than its entry names: found {found}; expected: {named}"
+        owner = f"another cluster answers than its entry names: found {actual}; expected: {named}"
     return [
         *_change_lines(comparison),
         (

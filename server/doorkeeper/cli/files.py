@@ -50,9 +50,9 @@ def write_whole(path: Path, data: bytes) -> None:
         return
     # The target of a symbolic link is replaced, not the link.
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except PermissionError:
         if before is None:
             raise
@@ -66,9 +66,9 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             # Without it, a power failure after the rename may leave an empty file.
             os.fsync(descriptor)
-        beside.replace(target)
+        temporary.replace(target)
     except BaseException:
         # Ctrl-C too must leave no temporary file behind.
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise

@@ -127,12 +127,12 @@ def say(text: str) -> None:
 
 def say_once(text_of: Callable[[T], str]) -> Callable[[T], None]:
     """Return a function that says the text of a value, each text once."""
-    said: set[str] = set()
+    seen: set[str] = set()
 
     def say_new(value: T) -> None:
         text = text_of(value)
-        if text not in said:
-            said.add(text)
+        if text not in seen:
+            seen.add(text)
             say(text)
 
     return say_new

@@ -125,11 +125,11 @@ def judge(
         held += _own_credentials(entities, scram)
     # What was refused when a plan was made may be judged otherwise by now: by the rights of another
     # login, or because this one may not read a setting.
-    judged = {one.rule for one in held}
+    judged = {hold.rule for hold in held}
     held += [
-        one
-        for one in acceptance.refused
-        if one.rule not in judged and not acceptance.is_accepted(one.rule)
+        hold
+        for hold in acceptance.refused
+        if hold.rule not in judged and not acceptance.is_accepted(hold.rule)
     ]
     return Verdict(rules, tuple(held))
 

@@ -126,7 +126,7 @@ def lint(
     codes = (select or frozenset(CODES)) - ignore
     today = datetime.fromtimestamp(time.time_ns() // 1_000_000_000, UTC).date()
     contents = state.contents
-    accepted = [each.acceptance for each in contents.accepted if each.acceptance.until >= today]
+    accepted = [acceptance for _, acceptance in contents.accepted if acceptance.until >= today]
 
     def accepts(code: str, binding: AclBinding) -> bool:
         return any(acceptance.accepts(code, binding) for acceptance in accepted)

@@ -88,9 +88,8 @@ def document_of_plan(
         "examined": examined(plan, entities, present, goal).number,
     }
     # What no option overrides always follows from something that one does.
-    rows = [
-        {"rule": one.rule.value, "reason": one.reason} for one in refused if one.rule in OVERRIDES
-    ]
+    overridable = [hold for hold in refused if hold.rule in OVERRIDES]
+    rows = [{"rule": hold.rule.value, "reason": hold.reason} for hold in overridable]
     if rows:
         document["refused"] = rows
     return cast("PlanRecord", document)
@@ -105,8 +104,8 @@ def plan_of(text: str) -> SavedPlan:
     # Editors on Windows begin a file with a byte order mark.
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
-        found = document.get("version") if isinstance(document, dict) else document
-        raise wrong(found, f"a plan: a mapping with version {VERSION}")
+        unexpected = document.get("version") if isinstance(document, dict) else document
+        raise wrong(unexpected, f"a plan: a mapping with version {VERSION}")
     address, revision = document.pop("place", None), document.pop("revision", None)
     cluster_id, refused = document.pop("cluster", None), _refused(document.pop("refused", []))
     # The origin of the plan and the decisions that it changes are for readers: it is applied
@@ -183,8 +182,8 @@ def changed_since(saved: SavedPlan, location: Location) -> frozenset[AclBinding]
         return frozenset()
 
     async def read() -> frozenset[AclBinding]:
-        place = place_of(settings_at(location.address, location.overrides))
-        async with open_for_reading(place, alone=False) as store:
+        settings = settings_at(location.address, location.overrides)
+        async with open_for_reading(place_of(settings), alone=False) as store:
             await revision_at(store, Moment(revision, None))
             return await changed_acls(store, revision)
 

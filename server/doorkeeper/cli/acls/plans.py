@@ -263,7 +263,7 @@ async def _require_cluster_of(
         _require_cluster(repository, expected, await session.cluster_id())
 
 
-def _require_cluster(repository: AclRepository, expected: str | None, found: str | None) -> None:
+def _require_cluster(repository: AclRepository, expected: str | None, actual: str | None) -> None:
     """Refuse another cluster than that of a saved plan; None as ``expected`` permits any.
 
     An address may lead to another cluster than when the plan was made.
@@ -271,9 +271,9 @@ def _require_cluster(repository: AclRepository, expected: str | None, found: str
     Raises:
         RepositoryError: it is another one.
     """
-    if expected is not None and found != expected:
+    if expected is not None and actual != expected:
         raise RepositoryError(
-            f"{repository.address}: found cluster {found or '(unknown)'}; the plan was made for"
+            f"{repository.address}: found cluster {actual or '(unknown)'}; the plan was made for"
             f" cluster {expected}; to apply it anyway, add --other-address",
             NOTHING_CHANGED,
         )
@@ -287,11 +287,11 @@ def record_of(
     dry_run: bool,
 ) -> Applied:
     """Return for JSON what was planned, and what was made of it."""
-    made = 0 if outcome is None else outcome.acls.added + outcome.acls.removed + outcome.entities
+    count = 0 if outcome is None else outcome.acls.added + outcome.acls.removed + outcome.entities
     return {
         **record(plan, entities),
         "dryRun": dry_run,
-        "made": made,
+        "made": count,
         "failed": [] if outcome is None else [*_failures(outcome)],
     }
 
@@ -444,18 +444,18 @@ class _Progress:
         self._shown = shown
         self._whole = len(plan.added) + len(plan.removed) + len(entities.changes)
 
-    def add_acls(self, made: int, refused: Sequence[Failed]) -> None:
+    def add_acls(self, count: int, refused: Sequence[Failed]) -> None:
         """Note that so many more ACLs are changed, and some refused."""
         self._acls += refused
-        self._add(made)
+        self._add(count)
 
-    def add_entities(self, made: int, refused: Sequence[RefusedChange]) -> None:
+    def add_entities(self, count: int, refused: Sequence[RefusedChange]) -> None:
         """Note that so many more topics, users and quotas are changed, and some refused."""
         self._entities += refused
-        self._add(made)
+        self._add(count)
 
-    def _add(self, made: int) -> None:
-        self._made += made
+    def _add(self, count: int) -> None:
+        self._made += count
         if self._shown is not None:
             done = self._made + len(self._acls) + len(self._entities)
             self._shown.count(done, self._whole)

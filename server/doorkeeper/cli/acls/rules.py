@@ -174,8 +174,8 @@ def rule_words(rule: Assertion) -> str:
     where = "" if rule.host == WILDCARD else f", from {rule.host}"
     what = f"{_permissions(rule)}{where}"
     if rule.kind is AssertionKind.NO_MORE:
-        whose = f" of {principals}" if principals else ""
-        return f"no more than before{whose}: {what}"
+        of_principals = f" of {principals}" if principals else ""
+        return f"no more than before{of_principals}: {what}"
     if rule.kind is AssertionKind.ONLY:
         return f"only {principals} may {what}"
     if rule.kind is AssertionKind.NEVER and WILDCARD_PRINCIPAL in rule.principals:
@@ -185,13 +185,13 @@ def rule_words(rule: Assertion) -> str:
 
 def _permissions(rule: Assertion) -> str:
     if len(rule.operations) == len(SUPPORTED_OPERATIONS) and rule.names == ALL_NAMES:
-        every = {operation.name for _, operations in rule.operations for operation in operations}
+        allowed = {operation.name for _, operations in rule.operations for operation in operations}
         whole = {
             operation.name
             for operations in SUPPORTED_OPERATIONS.values()
             for operation in operations
         }
-        return "everything" if every == whole else ", ".join(sorted(every))
+        return "everything" if allowed == whole else ", ".join(sorted(allowed))
     parts = []
     for kind, operations in rule.operations:
         is_all = operations == SUPPORTED_OPERATIONS[kind]

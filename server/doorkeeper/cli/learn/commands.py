@@ -301,16 +301,16 @@ def _nothing_learned(
     accesses: Sequence[RecordedAccess], principal: str | None, lines: int, refused: int
 ) -> str:
     """Return the sentence for logs without an allowed request of a principal, or of any."""
-    whose = "" if principal is None else f" of {printable(principal)}"
+    of_principal = "" if principal is None else f" of {printable(principal)}"
     where = f"in {lines} lines"
     if refused:
         return (
-            f"no allowed request{whose} {where}; {refused} were denied. Kafka logs allowed"
+            f"no allowed request{of_principal} {where}; {refused} were denied. Kafka logs allowed"
             " requests at level DEBUG"
         )
     if principal is not None and accesses:
-        return f"no request{whose} {where}; there are {_numbers_by_principal(accesses)}"
-    return f"no request{whose} {where}"
+        return f"no request{of_principal} {where}; there are {_numbers_by_principal(accesses)}"
+    return f"no request{of_principal} {where}"
 
 
 def _observe(
@@ -381,7 +381,7 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
         acl.binding.pattern.name
         for acl in needed
         if acl.binding.entry.operation is AclOperation.CREATE
-        and any(one.api == "Metadata" for one in acl.reasons)
+        and any(reason.api == "Metadata" for reason in acl.reasons)
     ]
     if created:
         say(

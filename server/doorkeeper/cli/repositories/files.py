@@ -71,8 +71,8 @@ class FileRepository(AclRepository):
         )
         sets = [file.contents.entities for file in files]
         entities = EntitySet(
-            tuple(entity for one in sets for entity in one.entities),
-            owned=tuple(part for one in sets for part in one.owned),
+            tuple(entity for entity_set in sets for entity in entity_set.entities),
+            owned=tuple(part for entity_set in sets for part in entity_set.owned),
         )
         note = None
         if self._without_acls:

@@ -162,13 +162,13 @@ def _acl_lines(acls: Acls, principal: str) -> list[str]:
             f"ACLs: unknown; this login is not authorized to list the ACLs of {acls.description}"
         )
     else:
-        own, every = acls.of(principal), acls.of(WILDCARD_PRINCIPAL)
+        own, shared = acls.of(principal), acls.of(WILDCARD_PRINCIPAL)
         number = len(acls.bindings)
         lines.append(f"ACLs that name it: {len(own)} of {number} in {acls.description}")
         lines += _rows(own)
-        if every:
-            lines.append(f"ACLs of {WILDCARD_PRINCIPAL}, which also apply to it: {len(every)}")
-            lines += _rows(every)
+        if shared:
+            lines.append(f"ACLs of {WILDCARD_PRINCIPAL}, which also apply to it: {len(shared)}")
+            lines += _rows(shared)
     if acls.super_users is None:
         lines.append(f"{SUPER_USERS}: not known")
     else:

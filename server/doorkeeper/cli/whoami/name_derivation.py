@@ -115,9 +115,9 @@ def derive(listener: Listener, credential: Credential) -> Derivation:
         reason = "a PLAINTEXT listener authenticates nobody"
         return _built(listener, Derivation(Outcome.PRINCIPAL, str(ANONYMOUS), reason))
     if isinstance(credential, Certificate) is listener.authenticates:
-        by = "SASL, not from certificates" if listener.authenticates else "certificates"
+        origin = "SASL, not from certificates" if listener.authenticates else "certificates"
         raise NotForListener(
-            f"listener {listener.name} uses {protocol}: its principals come from {by}"
+            f"listener {listener.name} uses {protocol}: its principals come from {origin}"
         )
     if isinstance(credential, Certificate):
         return _built(listener, _of_certificate(listener, credential))
