@@ -106,9 +106,9 @@ class LogAcls:
                     if offset % SLICE_ITEMS == 0:
                         yield
             # The high watermark may be within a batch, whose rest comes with the next Fetch.
-            behind = min(batch.last_offset + 1, high_watermark)
-            if behind > self.position.offset:
-                self.position = LogPosition(behind, batch.leader_epoch)
+            next_offset = min(batch.last_offset + 1, high_watermark)
+            if next_offset > self.position.offset:
+                self.position = LogPosition(next_offset, batch.leader_epoch)
 
     def _apply(self, record: bytes) -> None:
         frame, at = uvarint(record, 0, "frame version")

@@ -176,7 +176,7 @@ class ScramExchange:
         unproved = f"c=biws,r={parts['r']}"
         signed = f"{self._bare},{text},{unproved}".encode()
         signature = hmac.digest(hashlib.new(digest, client_key).digest(), signed, digest)
-        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
         server_key = hmac.digest(salted, b"Server Key", digest)
         self._signature = hmac.digest(server_key, signed, digest)
         return f"{unproved},p={b64encode(proof).decode()}".encode()
