@@ -54,7 +54,7 @@ class Advice:
             grants = self.grants()
         except (OSError, msgspec.DecodeError) as error:
             return Answer(command, None, (), (f"{self.folder}: {error}",), 1)
-        lines = [f"{one['verdict']}: {row_of_record(one['acl'])}: {one['why']}" for one in grants]
+        lines = [f"{row['verdict']}: {row_of_record(row['acl'])}: {row['why']}" for row in grants]
         return Answer(command, {"grants": grants}, tuple(lines), (), 0)
 
     def grants(self) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ class Advice:
             _grant(row, unused.get(row["binding_id"]), wide.get(row["binding_id"]), accepted)
             for row in usage
         ]
-        return sorted(grants, key=lambda one: (not one["unused"], not one["wide"], -one["rank"]))
+        return sorted(grants, key=lambda row: (not row["unused"], not row["wide"], -row["rank"]))
 
     def _accepted(self) -> Mapping[str, Any]:
         if self.findings is None or not self.findings.exists():
@@ -121,8 +121,8 @@ def _grant(
     accepted: Mapping[str, Any],
 ) -> dict[str, Any]:
     name = usage["binding_id"]
-    findings = [one for key, one in accepted.items() if key.endswith(name)]
-    until = [one["accepted_until"] for one in findings if one.get("accepted_until")]
+    findings = [finding for key, finding in accepted.items() if key.endswith(name)]
+    until = [finding["accepted_until"] for finding in findings if finding.get("accepted_until")]
     ranks = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
     severity = usage.get("severity") or "LOW"
     return {

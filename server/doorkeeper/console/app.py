@@ -165,7 +165,7 @@ class Console:
             if not answers:
                 return PlainTextResponse("the question is incomplete\n", 400)
             if answers[0].failed:
-                return PlainTextResponse("".join(f"{one}\n" for one in answers[0].messages), 400)
+                return PlainTextResponse("".join(f"{line}\n" for line in answers[0].messages), 400)
             return answers[0]
 
     # --- what pages need
@@ -185,7 +185,7 @@ class Console:
         if page.answers is not None:
             return page.answers(asked)[part]
         commands = page.commands(asked)[part]
-        return [run(one, self.sets.reading_of, "--output", output) for one in commands]
+        return [run(command, self.sets.reading_of, "--output", output) for command in commands]
 
     def _html(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         values.setdefault("waits", False)
@@ -244,14 +244,14 @@ class Console:
         page = self._pages.get(name)
         if page is None:
             return PlainTextResponse("no such page\n", 404)
-        kept = {
+        short_fields = {
             field: [
                 self.texts.keep(value, is_secret=page.is_secret) if field in page.long else value
                 for value in values
             ]
             for field, values in fields.items()
         }
-        return RedirectResponse(link(f"/{name}", kept), 303)
+        return RedirectResponse(link(f"/{name}", short_fields), 303)
 
     def _posted(self, answer: Callable[..., Response]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:

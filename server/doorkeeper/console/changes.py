@@ -88,17 +88,16 @@ def accept(path: Path, grant: str, until: str, session: Session, today: date) ->
     with _WRITING:
         try:
             document = json.loads(path.read_text("utf-8"))
-            found = [
-                one for key, one in document["findings"].items() if key.rpartition(":")[2] == grant
-            ]
-            if not grant or not found:
+            entries = document["findings"].items()
+            findings = [finding for key, finding in entries if key.rpartition(":")[2] == grant]
+            if not grant or not findings:
                 raise NotChanged(f"{path} has no finding about this grant; make the report first")
-            for one in found:
+            for finding in findings:
                 note = f"accepted until {until} by {session.user} on {today}"
-                one["accepted_until"] = until
-                one["note"] = "; ".join(filter(None, (one.get("note"), note)))
+                finding["accepted_until"] = until
+                finding["note"] = "; ".join(filter(None, (finding.get("note"), note)))
             text = json.dumps(document, ensure_ascii=False, indent=1)
             write_whole(path, f"{text}\n".encode())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NotChanged(f"{path}: {error}") from error
-    return len(found)
+    return len(findings)

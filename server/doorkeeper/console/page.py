@@ -125,7 +125,7 @@ class Asked(ExitStack):
         options = self.settings.policy_words if policy else ()
         # A store has a configuration of its own.
         is_beside = not state.address.is_store
-        return words + [one for one in options if is_beside or not one.startswith("--config=")]
+        return words + [word for word in options if is_beside or not word.startswith("--config=")]
 
     def login_words(self, *states: SetState) -> list[str]:
         """Return the option of the login, if one of the addresses is a live cluster."""

@@ -38,11 +38,9 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
     for index, day in enumerate(days):
         number = numbers.get(day.isoformat(), 0)
         height = max(2.0, (BASE - 16) * number / most) if number else 0.0
-        place = (index * step + 1, BASE - height, max(1.0, step - 2), height)
+        box = (index * step + 1, BASE - height, max(1.0, step - 2), height)
         bar = Markup('<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">')
-        drawn.append(
-            bar.format(*place) + Markup("<title>{}: {}</title></rect>").format(day, number)
-        )
+        drawn.append(bar.format(*box) + Markup("<title>{}: {}</title></rect>").format(day, number))
     width = step * len(days)
     label = f"{title}, {first} to {last}; at most {most}. The table has the numbers."
     ends = (first, max(width, 240), last if last != first else "")
@@ -97,12 +95,12 @@ def matrix(
 
 
 def _cell(
-    place: tuple[int, int, int],
+    box: tuple[int, int, int],
     principal: str,
     column: tuple[str, str],
     cell: dict[str, Any] | None,
 ) -> Markup:
-    (left, top, wide), (how, name) = place, column
+    (left, top, wide), (how, name) = box, column
     kind, does = "none", "no ACL"
     if cell is not None:
         kind = "all" if name == "*" else how.lower()

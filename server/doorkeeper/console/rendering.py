@@ -114,7 +114,7 @@ def signed(plan: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def without(changes: Mapping[str, Sequence[str]], field: str, row: str) -> str:
     """Return the fields of a change as a query, without one of its rows."""
-    pairs = [(name, one) for name, rows in changes.items() for one in rows]
+    pairs = [(name, text) for name, rows in changes.items() for text in rows]
     return urlencode([pair for pair in pairs if pair != (field, row)])
 
 

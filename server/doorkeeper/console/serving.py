@@ -65,8 +65,8 @@ def _sockets(host: str, port: int) -> Iterator[socket.socket]:
     Raises:
         OSError: the host is not known, or the port is taken.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    for family, address in {(one[0], one[4]) for one in found}:
+    resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    for family, address in {(family, address) for family, *_, address in resolved}:
         yield socket.create_server(address[:2], family=family)
 
 

@@ -87,8 +87,9 @@ class Sets:
         clock: Callable[[], float] = time.time,  # noqa: TID251  the default of an argument
     ) -> None:
         """Take the locations; ``start`` begins to read them."""
-        self.states = {str(one.address): SetState(one.address, one.name) for one in locations}
-        self._locations = {str(one.address): one for one in locations}
+        states = (SetState(location.address, location.name) for location in locations)
+        self.states = {str(state.address): state for state in states}
+        self._locations = {str(location.address): location for location in locations}
         self._read = read
         self.now_s = clock
         self._pool = ThreadPoolExecutor(READERS, "doorkeeper-console")

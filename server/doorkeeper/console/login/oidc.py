@@ -57,9 +57,9 @@ class Claim(Struct, frozen=True):
 
     def holds(self, claims: Mapping[str, object]) -> bool:
         """Say whether a token has the claim, as a text or in a list of texts."""
-        found = claims.get(self.name)
-        values = found if isinstance(found, list) else [found]
-        texts = [one for one in values if isinstance(one, str)]
+        claim_value = claims.get(self.name)
+        values = claim_value if isinstance(claim_value, list) else [claim_value]
+        texts = [value for value in values if isinstance(value, str)]
         return bool(texts) if self.value == "*" else self.value in texts
 
 
@@ -103,7 +103,7 @@ class Oidc:
         """
         provider = await self.provider()
         state, browser, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(4))
-        earlier = [key for key, one in self._pending.items() if one.peer == peer]
+        earlier = [key for key, login in self._pending.items() if login.peer == peer]
         for key in earlier[: 1 - PENDING_OF_PEER_MAX]:
             del self._pending[key]
         ends_s = time.monotonic() + PENDING_S
@@ -157,14 +157,14 @@ class Oidc:
         """
         if self._provider is None:
             url = f"{self._client.issuer.rstrip('/')}{DISCOVERY}"
-            found = await self._ask(url)
-            if found.get("issuer") != self._client.issuer:
+            document = await self._ask(url)
+            if document.get("issuer") != self._client.issuer:
                 raise Refused(f"{url}: found another issuer; expected {self._client.issuer}")
             for name in _ENDPOINTS:
-                if not is_safe_url(found.get(name)):
-                    text = f"found {found.get(name)!r:.80}; expected: an address with https"
+                if not is_safe_url(document.get(name)):
+                    text = f"found {document.get(name)!r:.80}; expected: an address with https"
                     raise Refused(f"{url}: {name}: {text}")
-            self._provider = {name: str(found[name]) for name in _ENDPOINTS}
+            self._provider = {name: str(document[name]) for name in _ENDPOINTS}
         return self._provider
 
     async def _exchange(self, url: str, code: str, verifier: str) -> str:
@@ -202,8 +202,8 @@ class Oidc:
             raise Refused(f"the ID token is refused: {error}") from error
         assert isinstance(valid, ValidatedToken), "there are no newer keys to wait for"
         claims = valid.claims
-        found = claims.get("nonce")
-        if not isinstance(found, str) or not secrets.compare_digest(found.encode(), nonce.encode()):
+        claim = claims.get("nonce")
+        if not isinstance(claim, str) or not secrets.compare_digest(claim.encode(), nonce.encode()):
             raise Refused("the ID token is refused: its nonce is not that of this login")
         if claims.get("azp", self._client.id) != self._client.id:
             raise Refused("the ID token is refused: it was issued for another client")
@@ -264,7 +264,7 @@ def user_of(claims: Mapping[str, object]) -> str:
     """Return the name of a user, with the subject, which alone stays the same."""
     subject = str(claims.get("sub", ""))
     names = (claims.get("preferred_username"), claims.get("email"))
-    name = next((one for one in names if isinstance(one, str) and one), subject)
+    name = next((name for name in names if isinstance(name, str) and name), subject)
     return name if name == subject else f"{name} ({subject})"
 
 

@@ -100,7 +100,7 @@ class Sessions:
     def begin(self, user: str, role: Role, answer: Response, is_valid: Callable[[], bool]) -> None:
         """Begin a session, which ends when it is not valid; its cookie is that of the answer."""
         token, csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(24)
-        earlier = [digest for digest, one in self._sessions.items() if one.user == user]
+        earlier = [digest for digest, session in self._sessions.items() if session.user == user]
         for digest in earlier[: 1 - SESSIONS_OF_USER_MAX]:
             del self._sessions[digest]
         ends_s = self._now_s() + SESSION_S

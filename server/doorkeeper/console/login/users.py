@@ -96,12 +96,12 @@ class UsersLogin:
         """
         # All are compared: the time does not depend on which file has the user.
         known = {role: file.current() for role, file in self._files.items()}
-        found = {
+        users_by_role = {
             role: User(role, users.record(name))
             for role, users in known.items()
             if users.check(name, password)
         }
-        return found.get(Role.OPERATOR) or found.get(Role.VIEWER)
+        return users_by_role.get(Role.OPERATOR) or users_by_role.get(Role.VIEWER)
 
     def has(self, name: str, user: User) -> bool:
         """Say whether the user still has the role and the password. O(1) while no file changes."""

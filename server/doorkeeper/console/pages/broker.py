@@ -28,7 +28,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the findings of the page that is asked for, errors first."""
     values: dict[str, Any] = {"releases": RELEASES, "text": asked.text("file")}
     if answers:
-        findings = sorted(answers[0].record["findings"], key=lambda one: one["severity"])
+        findings = sorted(answers[0].record["findings"], key=lambda finding: finding["severity"])
         values["findings"] = Rows(findings, asked.number)
     return values
 

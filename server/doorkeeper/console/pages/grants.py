@@ -23,16 +23,16 @@ def answers(asked: Asked) -> Sequence[Answer]:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the grants of the page that is asked for, and one with its use over days."""
     kind, text = asked.get("kind", "unused"), asked.get("principal").casefold()
-    values: dict[str, Any] = {"kinds": KINDS, "kind": kind, "one": None, "picture": None}
+    values: dict[str, Any] = {"kinds": KINDS, "kind": kind, "grant": None, "picture": None}
     if not answers:
         return values
     grants = answers[0].record["grants"]
-    totals = {name: sum(one[name] for one in grants) for name in ("unused", "wide")}
+    totals = {name: sum(grant[name] for grant in grants) for name in ("unused", "wide")}
     values["totals"] = totals | {"all": len(grants)}
     chosen = [
-        one
-        for one in grants
-        if (kind == "all" or one.get(kind)) and text in one["acl"]["principal"].casefold()
+        grant
+        for grant in grants
+        if (kind == "all" or grant.get(kind)) and text in grant["acl"]["principal"].casefold()
     ]
     values["grants"] = Rows(chosen, asked.number)
     state = asked.set_state()
@@ -42,14 +42,14 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         for row in values["grants"].items
         if there is not None and binding_of_row(row_of_record(row["acl"])) not in there
     ]
-    values["cluster"] = ", ".join(sorted({one["cluster"] for one in grants} - {""}))
+    values["cluster"] = ", ".join(sorted({grant["cluster"] for grant in grants} - {""}))
     values["days"] = days = asked.advice.days if asked.advice is not None else []
     if days:
         today = datetime.fromtimestamp(asked.sets.now_s(), UTC).date()
         values["age"] = (today - date.fromisoformat(days[-1])).days
-    one = next((one for one in grants if one["id"] == asked.get("grant")), None)
-    if one is not None and asked.advice is not None:
-        values |= {"one": one, "picture": bars(asked.advice.uses_by_day(one), "Uses by day")}
+    grant = next((grant for grant in grants if grant["id"] == asked.get("grant")), None)
+    if grant is not None and asked.advice is not None:
+        values |= {"grant": grant, "picture": bars(asked.advice.uses_by_day(grant), "Uses by day")}
     return values
 
 

@@ -32,7 +32,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     named = [] if asked.is_prefixed else asked.option("--resource", "name")
     since = [f"--since={at}"] if at else []
     words = [asked.address_word(state), *since, *named, *kinds, *asked.option("--author", "author")]
-    found = [asked.command("history", "list", *words, f"--limit={CHANGES}")]
+    listing = asked.command("history", "list", *words, f"--limit={CHANGES}")
     if at and resource:
         words = [f"--operation={asked.get('operation', 'Read')}", *resource]
         then = asked.command("acls", "who-can", *asked.set_words(), f"--at={at}", *words)
@@ -41,8 +41,8 @@ def commands(asked: Asked) -> Sequence[Command]:
         if earliest := _EARLIEST.search(messages):
             at = earliest[1]
             then = asked.command("acls", "who-can", *asked.set_words(), f"--at={at}", *words)
-        found.insert(0, then)
-    return found
+        return [then, listing]
+    return [listing]
 
 
 def _moment(asked: Asked) -> str:
@@ -54,8 +54,8 @@ def _moment(asked: Asked) -> str:
 def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a revision, its lines about the resource apart from others; None without any."""
     lines = revision["changes"]
-    first = [one for one in lines if _is_about(asked, one)] if asked.get("name") else lines[:8]
-    rest = [one for one in lines if one not in first]
+    first = [line for line in lines if _is_about(asked, line)] if asked.get("name") else lines[:8]
+    rest = [line for line in lines if line not in first]
     return {**revision, "first": first, "rest": rest} if first else None
 
 
@@ -75,14 +75,14 @@ def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the principals of that day, and the changes of the page that is asked for."""
     values: dict[str, Any] = dict.fromkeys(("who", "then", "earliest"))
-    values["histories"] = [name for name, one in asked.sets.states.items() if one.has_history]
+    values["histories"] = [name for name, state in asked.sets.states.items() if state.has_history]
     if answers:
         page = answers[-1].record
-        revisions = [lines for one in page["revisions"] if (lines := _lines_of(asked, one))]
+        revisions = [lines for record in page["revisions"] if (lines := _lines_of(asked, record))]
         values |= {
             "revisions": Rows(revisions, asked.number, 20),
             "older": page["before"],
-            "picture": bars(Counter(one["time"][:10] for one in revisions), "Changes by day"),
+            "picture": bars(Counter(row["time"][:10] for row in revisions), "Changes by day"),
         }
         if len(answers) > 1:
             values["then"] = answers[0].record

@@ -37,7 +37,7 @@ def principals(asked: Asked) -> Rows:
         principal
         for principal, cells in sorted(index.principals.items())
         if text in principal.casefold()
-        and (not name or any(name in one.casefold() for one, _, _ in cells.patterns()))
+        and (not name or any(name in pattern[0].casefold() for pattern in cells.patterns()))
     ]
     return Rows(named, asked.number, PRINCIPALS)
 
@@ -62,8 +62,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         for answer in answers
     ]
     often = Counter(pattern for row in rows for pattern in row)
-    most = [pattern for pattern, _ in often.most_common(PATTERNS)]
-    columns = sorted(most, key=lambda pattern: pattern[1])
+    frequent = [pattern for pattern, _ in often.most_common(PATTERNS)]
+    columns = sorted(frequent, key=lambda pattern: pattern[1])
     cells = [
         (name, [row.get(column) for column in columns])
         for name, row in zip(names.items, rows, strict=False)

@@ -32,7 +32,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         plan = answers[0].record
         values["changes"] = Rows(signed(plan), asked.number)
         values["effects"] = Rows(plan["effective"], asked.number)
-        values["allowed"] = sum(one["allowed"] for one in plan["effective"])
+        values["allowed"] = sum(region["allowed"] for region in plan["effective"])
         values["findings"] = Rows(answers[1].record["findings"] if answers[1].record else [], 1)
         values["people"] = _people(plan["effective"])
     return values
@@ -40,8 +40,8 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
 
 def _people(effective: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
     """Return the principals with the numbers of regions that they win and lose, most first."""
-    wins = Counter(one["principal"] for one in effective if one["allowed"])
-    loses = Counter(one["principal"] for one in effective if not one["allowed"])
+    wins = Counter(region["principal"] for region in effective if region["allowed"])
+    loses = Counter(region["principal"] for region in effective if not region["allowed"])
     return [(name, wins[name], loses[name]) for name, _ in (wins + loses).most_common(10)]
 
 

@@ -35,7 +35,7 @@ def commands(asked: Asked) -> Sequence[Command]:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the needs with the cases of the page that is asked for."""
     needs = answers[0].record["needs"] if answers else ()
-    return {"tasks": WORDS, "needs": [(one, Rows(one["cases"], asked.number)) for one in needs]}
+    return {"tasks": WORDS, "needs": [(need, Rows(need["cases"], asked.number)) for need in needs]}
 
 
 PAGE = Page(

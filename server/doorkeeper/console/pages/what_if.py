@@ -80,16 +80,16 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         changes, unfinished = changes_of(asked)
     except Wrong:
         changes, unfinished = {"add": [], "remove": []}, ""
+    values: dict[str, Any] = {"changes": changes, "unfinished": unfinished}
     # A row that is kept leaves the form; one that is none yet stays there.
-    kept = asked if unfinished else asked.without(_FORM)
-    values: dict[str, Any] = {"changes": changes, "unfinished": unfinished, "kept": kept}
+    values["prefilled"] = asked if unfinished else asked.without(_FORM)
     if answers:
         effective = answers[0].record["effective"]
         values["absent"] = absent = answers[0].absent
         texts = answers[0].messages
         values["messages"] = [text for text in texts if not text.endswith(tuple(absent))]
         values["effects"] = Rows(effective, asked.number)
-        values["allowed"] = sum(one["allowed"] for one in effective)
+        values["allowed"] = sum(region["allowed"] for region in effective)
     return values
 
 

@@ -29,16 +29,16 @@ def commands(asked: Asked) -> Sequence[Command]:
 def question_of(asked: Asked) -> dict[str, str]:
     """Return the fields of the question: what the form says, else what the pasted text says."""
     denial = _denial(asked)
-    said = dict.fromkeys(_FIELDS, "")
+    pasted = dict.fromkeys(_FIELDS, "")
     if isinstance(denial, Denial):
-        said = {
+        pasted = {
             "principal": denial.principal,
             "host": denial.host,
             "operation": denial.operation,
             "kind": denial.resource_type.lower().replace("_", "-"),
             "name": denial.name,
         }
-    question = {field: asked.get(field) or said[field] for field in _FIELDS}
+    question = {field: asked.get(field) or pasted[field] for field in _FIELDS}
     if question["kind"] == "cluster":
         question["name"] = question["name"] or "kafka-cluster"
     return question
