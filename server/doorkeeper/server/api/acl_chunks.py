@@ -125,10 +125,10 @@ def names_in(
     known = [*known]
     for groups in state:
         names = iter(groups)
-        while some := list(islice(names, SLICE_ITEMS)):
+        while batch := list(islice(names, SLICE_ITEMS)):
             for others in known:
-                some = list(filterfalse(others.__contains__, some))
-            new += some
+                batch = list(filterfalse(others.__contains__, batch))
+            new += batch
             yield
         known.append(groups)
     ordered = yield from sort_in_slices(new)
@@ -147,12 +147,12 @@ def update_chunks(
     after: list[Chunk] = []
     for chunk, names in _assign(touched, chunks or [Draft(len(now)).chunk()]):
         first = 0
-        for some in parts(names):
-            last = bisect_right(chunk.names, some[-1])
+        for batch in parts(names):
+            last = bisect_right(chunk.names, batch[-1])
             # The last part takes the rest of the chunk, which has no changed names.
-            if some[-1] == names[-1]:
+            if batch[-1] == names[-1]:
                 last = len(chunk.names)
-            _append(after, (yield from _rebuild(chunk, first, last, some, now, encoder)))
+            _append(after, (yield from _rebuild(chunk, first, last, batch, now, encoder)))
             first = last
             yield
         if not names:
@@ -208,9 +208,9 @@ def _append(chunks: list[Chunk], chunk: Chunk) -> None:
         chunks.append(chunk)
 
 
-def _join(*some: tuple[Chunk, int, int]) -> Chunk:
+def _join(*sections: tuple[Chunk, int, int]) -> Chunk:
     """Return a chunk of parts of others."""
-    draft = Draft(len(some[0][0].groups))
-    for chunk, first, last in some:
+    draft = Draft(len(sections[0][0].groups))
+    for chunk, first, last in sections:
         draft.take(chunk, first, last)
     return draft.chunk()

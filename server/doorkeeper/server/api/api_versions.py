@@ -93,8 +93,8 @@ def _features(node: Node) -> list[Feature]:
     if node.settings[TEST_BROKER]:
         features.append((TRANSACTION_VERSION, 0, TRANSACTION_LEVEL))
     cap = node.settings[TEST_API_VERSIONS]
-    found = ((name, cap.feature(name, low, high)) for name, low, high in features)
-    return [(name, *levels) for name, levels in found if levels is not None]
+    capped = ((name, cap.feature(name, low, high)) for name, low, high in features)
+    return [(name, *levels) for name, levels in capped if levels is not None]
 
 
 def _is_valid(request: ApiVersionsRequest, version: int) -> bool:

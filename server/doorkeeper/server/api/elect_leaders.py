@@ -51,8 +51,8 @@ def handle(
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     unclean = request.election_type == _UNCLEAN
     if request.topic_partitions is None:
-        every = map(node.topics.get, node.topics.names())
-        results = [_all_of(topic, places, unclean=unclean) for topic in every if topic is not None]
+        topics = map(node.topics.get, node.topics.names())
+        results = [_all_of(topic, places, unclean=unclean) for topic in topics if topic is not None]
     else:
         results = [_of(asked, node, places, unclean=unclean) for asked in request.topic_partitions]
     return ElectLeadersResponse(replica_election_results=tuple(results))

@@ -62,7 +62,7 @@ def handle(
 ) -> ListOffsetsResponse:
     """Look up each partition of the topics that the caller may describe."""
     named = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
-    twice = {partition for partition, count in named.items() if count > 1}
+    duplicates = {partition for partition, count in named.items() if count > 1}
     allowed = allowed_names(node, context, _DESCRIBE, [topic.name for topic in request.topics])
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     version = context.authorizable.request_version
@@ -70,7 +70,7 @@ def handle(
 
     def row(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         known = node.topics.get(topic.name)
-        if (topic.name, asked.partition_index) in twice:
+        if (topic.name, asked.partition_index) in duplicates:
             error = ErrorCode.INVALID_REQUEST
         elif asked.timestamp < 0 and version < _VERSIONS.get(asked.timestamp, version + 1):
             error = ErrorCode.UNSUPPORTED_VERSION

@@ -177,12 +177,12 @@ def _described(
     topics: Iterable[Topic], places: Places, masks: Mapping[str, int], version: int
 ) -> Iterable[MetadataResponseTopic]:
     # Most topics of a cluster have their partitions where many others have them.
-    made: dict[tuple[Any, ...], tuple[MetadataResponsePartition, ...]] = {}
+    by_layout: dict[tuple[Any, ...], tuple[MetadataResponsePartition, ...]] = {}
     for topic in topics:
         key = topic.partitions, topic.replication_factor, topic.assignments
-        partitions = made.get(key)
+        partitions = by_layout.get(key)
         if partitions is None:
-            partitions = made[key] = tuple(_partitions(topic, places, version))
+            partitions = by_layout[key] = tuple(_partitions(topic, places, version))
         yield MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,

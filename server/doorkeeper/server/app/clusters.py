@@ -98,9 +98,9 @@ def fleet_of(
         return None
     # With another authorizer the state has no ACLs, and clusters would lose theirs.
     if authorizer is None or not authorizer.has_snapshot:
-        found = "no authorizer" if authorizer is None else authorizer.name
+        name = "no authorizer" if authorizer is None else authorizer.name
         raise StartError(
-            f"authorizer.class.name: found {found}; expected: StandardAuthorizer, because only its"
+            f"authorizer.class.name: found {name}; expected: StandardAuthorizer, because only its"
             " ACLs are sent to the clusters of doorkeeper.clusters.file"
         )
     fleet: Fleet = import_module(f"{PACKAGE}.fleet").ClusterFleet(

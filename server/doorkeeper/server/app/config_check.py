@@ -151,7 +151,7 @@ def check_operations_port(settings: Settings) -> tuple[list[str], list[str]]:
 
     warnings = WarningLog()
     problems = check_files(settings.http, warnings)
-    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
+    return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
 
 
 def check_shared_store(settings: Settings) -> list[str]:
@@ -201,7 +201,7 @@ def _folder_problem(folder: Path) -> str:
         there = there.parent
     if not there.is_dir():
         return f"{there} is not a folder"
-    if any(there.resolve().is_relative_to(each) for each in _WITHOUT_FOLDERS):
+    if any(there.resolve().is_relative_to(path) for path in _WITHOUT_FOLDERS):
         return f"a folder cannot be made in {there}"
     return ""
 
@@ -227,14 +227,14 @@ def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
         return list(getattr(error, "problems", (str(error),))), []
     warnings = []
     for cluster in clusters:
-        said = f"{file}: cluster {cluster.name}"
+        subject = f"{file}: cluster {cluster.name}"
         if not cluster.store:
             warnings.append(
-                f"{said} is not changed although its mode is enforce, because store: ID is"
+                f"{subject} is not changed although its mode is enforce, because store: ID is"
                 " missing (printed by doorkeeper clusters adopt)"
             )
         elif store_id is not None and cluster.store != store_id:
-            warnings.append(f"{said}: {cluster.refusal_of(store_id)}")
+            warnings.append(f"{subject}: {cluster.refusal_of(store_id)}")
     return [], warnings
 
 

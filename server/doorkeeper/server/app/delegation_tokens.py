@@ -228,9 +228,9 @@ class DelegationTokens:
     async def _delete(self, expired: Sequence[StoredToken]) -> None:
         # In several changes: one of all expired tokens would keep other writers waiting.
         for first in range(0, len(expired), SWEPT_MAX):
-            some = expired[first : first + SWEPT_MAX]
+            batch = expired[first : first + SWEPT_MAX]
             try:
-                committed = await self._state_log.submit(partial(_plan_deletion, some), SERVER)
+                committed = await self._state_log.submit(partial(_plan_deletion, batch), SERVER)
             except StorageError as error:
                 self._log.error("expired delegation tokens could not be deleted", cause=str(error))
                 return

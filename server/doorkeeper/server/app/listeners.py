@@ -108,30 +108,30 @@ class ServerSecurity:
             StartError: with every problem; the parts that were started are closed.
         """
         problems: list[str] = []
-        made: list[Provider] = []
+        providers: list[Provider] = []
         securities: dict[str, ListenerSecurity] = {}
         for listener in listeners:
-            security = self._build(listener, originals, made, problems)
+            security = self._build(listener, originals, providers, problems)
             if security is not None:
                 securities[listener.name] = security
-        for provider in made:
+        for provider in providers:
             problems += await _problems(provider.start())
         if problems:
-            for provider in made:
+            for provider in providers:
                 await self._close(provider)
             # Two listeners with the same wrong key report the same problem.
             raise StartError(*dict.fromkeys(problems))
-        for provider in made:
+        for provider in providers:
             self._providers.append(provider)
         return securities
 
     async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
         """Construct the security of listeners, check its files, and close it again."""
         problems: list[str] = []
-        made: list[Provider] = []
+        providers: list[Provider] = []
         for listener in listeners:
-            self._build(listener, originals, made, problems)
-        for provider in made:
+            self._build(listener, originals, providers, problems)
+        for provider in providers:
             problems += await _problems(provider.check())
             await self._close(provider)
         return list(dict.fromkeys(problems))
@@ -192,7 +192,7 @@ class ServerSecurity:
         self,
         listener: Listener,
         originals: Mapping[str, str],
-        made: list[Provider],
+        providers: list[Provider],
         problems: list[str],
     ) -> ListenerSecurity | None:
         """Return the security of a listener from running and new parts; these are not started.
@@ -215,7 +215,7 @@ class ServerSecurity:
                 except ValueError as error:
                     problems.append(str(error))
                     continue
-                made.append(instance.provider)
+                providers.append(instance.provider)
             instances.append(instance)
         tls: ListenerTls | None = None
         try:

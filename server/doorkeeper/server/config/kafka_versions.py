@@ -69,8 +69,8 @@ def releases() -> Mapping[str, Release]:
     data: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return {
         name: Release(
-            {key: tuple(found) for key, found in row["apis"].items()},
-            {key: tuple(found) for key, found in row["features"].items()},
+            {key: tuple(versions) for key, versions in row["apis"].items()},
+            {key: tuple(versions) for key, versions in row["features"].items()},
         )
         for name, row in data.items()
     }

@@ -184,8 +184,8 @@ def check_apart(raw: RawConfig, listeners: Sequence[Listener], http: HttpSetting
 
 def _meet(host: str, other: str) -> bool:
     """Return whether two hosts are one address, as far as their texts tell."""
-    host, other = (_LOCALHOST if each == "localhost" else each for each in (host, other))
-    return host == other or any(each in ("", *_NOWHERE) for each in (host, other))
+    host, other = (_LOCALHOST if text == "localhost" else text for text in (host, other))
+    return host == other or any(text in ("", *_NOWHERE) for text in (host, other))
 
 
 def _check_distinct(raw: RawConfig, addresses: Sequence[ListenerAddress]) -> None:

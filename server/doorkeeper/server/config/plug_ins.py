@@ -73,28 +73,28 @@ def imported(plug_in: PlugIn, name: str) -> object:
 
 def checked_class(plug_in: PlugIn, name: str, value: object) -> type[Any]:
     """Return a class if it is of the kind, has all methods, and they can be called."""
-    said = f"{plug_in.key}={name}"
+    subject = f"{plug_in.key}={name}"
     if not (isinstance(value, type) and issubclass(value, plug_in.base)):
         allowed = plug_in.allowed.format(plug_in.base.__name__)
-        raise UnusableClass(f"{said}: found {value!r}; allowed: {allowed}")
+        raise UnusableClass(f"{subject}: found {value!r}; allowed: {allowed}")
     if inspect.isabstract(value):
         missing = ", ".join(sorted(getattr(value, "__abstractmethods__", ())))
-        raise UnusableClass(f"{said}: the class lacks the methods {missing}")
+        raise UnusableClass(f"{subject}: the class lacks the methods {missing}")
     if problems := wrong_methods(value, plug_in.calls, plug_in.coroutines):
-        raise UnusableClass(f"{said}: {'; '.join(problems)}")
+        raise UnusableClass(f"{subject}: {'; '.join(problems)}")
     return value
 
 
 def made(
     make: Callable[[], T],
     configure: Callable[[T], object],
-    said: str,
+    subject: str,
     close: Callable[[T], object] | None = None,
 ) -> T:
     """Make and configure a plug-in; ``close`` is called where it refuses its configuration.
 
     Raises:
-        ValueError: it raised; the text begins with the key that is wrong, or with ``said``.
+        ValueError: it raised; the text begins with the key that is wrong, or with ``subject``.
     """
     plug_in: T | None = None
     try:
@@ -106,7 +106,7 @@ def made(
         # The contracts: the text of a ValueError begins with the key that is wrong.
         if isinstance(error, ValueError):
             raise ValueError(" ".join(str(error).split())) from error
-        raise ValueError(f"{said}: {one_line(error)}") from error
+        raise ValueError(f"{subject}: {one_line(error)}") from error
     return plug_in
 
 

@@ -47,9 +47,9 @@ def admit(update: Update, server: ServerContext, peer_id: str) -> Exception | No
 def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError | None:
     """Refuse an update where too many ACL changes wait; one alone is never refused."""
     waiting = server.updates.items[UpdateOperation.ACLS]
-    most = server.limits.updates_waiting_max
+    waiting_max = server.limits.updates_waiting_max
     # Called only while others wait: a single update is bounded by its frame (limits.py).
-    if waiting + update.items <= most:
+    if waiting + update.items <= waiting_max:
         return None
     if server.requests is not None:
         server.requests.record_overload()
@@ -58,7 +58,7 @@ def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError |
         connection=peer_id,
         items=update.items,
         waiting=waiting,
-        waiting_max=most,
+        waiting_max=waiting_max,
     )
     return ApiError(
         ErrorCode.THROTTLING_QUOTA_EXCEEDED,

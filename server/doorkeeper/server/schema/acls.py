@@ -67,7 +67,7 @@ def bindings_from(
         KeyError: a code is not Kafka's.
         ValueError: a value is not an array of seven cells or more.
     """
-    once = ({} if seen is None else seen).setdefault
+    share = ({} if seen is None else seen).setdefault
     for part in _batches(rows):
         # One call of the JSON decoder for a thousand values halves the cost of a row.
         values = _loads(f"[{','.join([value for _, value in part])}]")
@@ -75,8 +75,8 @@ def bindings_from(
             kind, name, pattern_type, principal, host, operation, permission, *_ = cells
             pattern = (_RESOURCE_TYPES[kind], name, _PATTERN_TYPES[pattern_type])
             entry = (
-                once(principal, principal),
-                once(host, host),
+                share(principal, principal),
+                share(host, host),
                 _OPERATIONS[operation],
                 _PERMISSIONS[permission],
             )

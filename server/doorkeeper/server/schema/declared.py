@@ -287,8 +287,8 @@ TOPIC: Final = Kind(
 )
 
 KINDS: Final[Mapping[str, Kind]] = {
-    each.name: each
-    for each in (
+    kind.name: kind
+    for kind in (
         ACL,
         CONFIG,
         CREDENTIAL,

@@ -194,7 +194,7 @@ class _PatternParser:
             source.next()
             return _ANCHORS[character]
         if source.take("Q"):
-            letters = [literal(one, ignore_case=ignore_case) for one in source.up_to(r"\E")]
+            letters = [literal(letter, ignore_case=ignore_case) for letter in source.up_to(r"\E")]
             # A repetition that follows applies to the last letter only.
             last, before = "".join(letters[-1:]) or "(?:)", self._size
             self._grow_to(before + len(last))

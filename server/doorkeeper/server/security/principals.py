@@ -164,10 +164,10 @@ def principal_builder_of(
     configs = configs_of(originals, listener_name)
     name = configs.get(PRINCIPAL_BUILDER_CLASS.name, "").strip() or KAFKA_NAME
     if name == KAFKA_NAME:
-        ours = DefaultPrincipalBuilder()
-        ours.configure(configs)
-        ours.prepare(security_protocol, mechanisms)
-        return ours
+        builder = DefaultPrincipalBuilder()
+        builder.configure(configs)
+        builder.prepare(security_protocol, mechanisms)
+        return builder
     builder_class = class_of(_PLUG_IN, name)
 
     def configure(builder: PrincipalBuilder) -> None:

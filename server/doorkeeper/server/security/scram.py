@@ -275,7 +275,7 @@ class ScramMechanism:
         signed = f"{exchange.signed},{final.unproved}".encode()
         _, stored_key, server_key, _ = account.credential
         signature = hmac.digest(stored_key, signed, digest)
-        ours = hmac.digest(server_key, signed, digest)
+        server_signature = hmac.digest(server_key, signed, digest)
         if len(final.proof) != len(signature):
             return Failure(None, exchange.refusal or "the proof has the wrong length")
         # RFC 5802: ClientKey = ClientProof XOR ClientSignature.
@@ -289,7 +289,7 @@ class ScramMechanism:
             lifetime_ms = max(0, account.expiry_ms - self._accounts.now_ms())
         return Success(
             account.authorization_id,
-            server_final(ours),
+            server_final(server_signature),
             lifetime_ms,
             token_authenticated=exchange.by_token,
             token_owner=account.owner,

@@ -103,11 +103,11 @@ def super_user_of_another_type(node: Node) -> Iterator[Hit]:
     if node.has("principal.builder.class"):
         return
     for user in node.super_users:
-        found = _PRINCIPAL.fullmatch(user)
-        if found is None or found[1] == "User" or "," in user or user.endswith(":*"):
+        match = _PRINCIPAL.fullmatch(user)
+        if match is None or match[1] == "User" or "," in user or user.endswith(":*"):
             continue
         other = (
-            f"{user}: Kafka's principals have the type User; {found[1]} requires a custom"
+            f"{user}: Kafka's principals have the type User; {match[1]} requires a custom"
             " principal builder"
         )
         yield node.at(SUPER, remark_on(user) or other)

@@ -21,7 +21,7 @@ def _compared(
     key: str,
     concerns: Callable[[Node], bool],
     value: Callable[[Node], object],
-    found: str = "found {!r}, and {!r}",
+    wording: str = "found {!r}, and {!r}",
 ) -> None:
     """Declare a rule: of the nodes that it concerns, none has another value than the first one."""
 
@@ -30,7 +30,7 @@ def _compared(
         first, *others = [node for node in nodes if concerns(node)] or [nodes[0]]
         for node in others:
             if value(node) != value(first):
-                text = found.format(node.text(key), first.text(key))
+                text = wording.format(node.text(key), first.text(key))
                 yield node.at(key, f"{text} in {first.name}")
                 return
 
@@ -68,7 +68,7 @@ def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Hit]:
     for node in nodes:
         if not node.has_authorizer:
             kind = "controllers" if "controller" in node.roles else "brokers"
-            other = next(each for each in nodes if each.has_authorizer)
+            other = next(candidate for candidate in nodes if candidate.has_authorizer)
             yield node.at(
                 AUTHORIZER,
                 f"not set, but {other.name} has it: the {kind} need it"

@@ -96,8 +96,8 @@ def _pairs(node: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  a node of P
         if key.value != "<<":
             continue
         merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
-        for each in merged:
-            yield from _pairs(each)
+        for mapping in merged:
+            yield from _pairs(mapping)
     for key, value in node.value:
         if key.value != "<<":
             yield str(key.value), value

@@ -58,12 +58,12 @@ def key_of(name: str, node: Node) -> Key[object] | None:
     bare = bare_name(name)
     if bare != name:
         listener = name.removeprefix(LISTENER_PREFIX).partition(".")[0]
-        if listener not in {each.lower() for each in node.known_listeners}:
+        if listener not in {known_listener.lower() for known_listener in node.known_listeners}:
             return None
     return KEYS.get(bare) or without_effect().get(bare)
 
 
 def has_provider(value: str) -> str:
     """Return the provider of the first reference in a value; empty without one."""
-    found = _REFERENCE.search(value)
-    return "" if found is None else found[1]
+    match = _REFERENCE.search(value)
+    return "" if match is None else match[1]

@@ -148,13 +148,13 @@ class Node:
         """Return the protocol of each listener name that has a valid one."""
         key = "listener.security.protocol.map"
         pairs = dict(self.protocol_pairs())
-        found = {name: protocol for name, protocol in pairs.items() if protocol in PROTOCOLS}
+        protocols = {name: protocol for name, protocol in pairs.items() if protocol in PROTOCOLS}
         if key in self.entries:
-            return found
+            return protocols
         names = (*self.controllers, *self.listeners)
         if not any(name in PROTOCOLS[1:] for name in names):
-            found |= {name: "PLAINTEXT" for name in self.controllers if name not in PROTOCOLS}
-        return found
+            protocols |= {name: "PLAINTEXT" for name in self.controllers if name not in PROTOCOLS}
+        return protocols
 
     def protocol_pairs(self) -> Iterator[tuple[str, str]]:
         """Yield the pairs of ``listener.security.protocol.map``, in upper case."""

@@ -83,20 +83,20 @@ def _matches_all(rule: Rule) -> bool:
 @rule("C603", WARNING, products=BOTH)
 def mapping_with_blanks(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
-        for each in () if isinstance(rules, str) else rules:
-            if each.pattern is not None and re.search(r", +[A-Za-z]+=", each.pattern.text):
+        for mapping in () if isinstance(rules, str) else rules:
+            if mapping.pattern is not None and re.search(r", +[A-Za-z]+=", mapping.pattern.text):
                 text = "names have no space after a comma: the rule matches no certificate"
-                yield node.at(entry, f"{each}: {text}")
+                yield node.at(entry, f"{mapping}: {text}")
 
 
 @rule("C604", WARNING, products=BOTH)
 def missing_group(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
-        for each in () if isinstance(rules, str) else rules:
-            for number in re.findall(r"\$([1-9])", each.replacement):
-                if each.pattern is not None and int(number) > each.pattern.groups:
-                    groups = each.pattern.groups
-                    yield node.at(entry, f"{each}: the pattern has {groups} groups, not {number}")
+        for mapping in () if isinstance(rules, str) else rules:
+            for number in re.findall(r"\$([1-9])", mapping.replacement):
+                if mapping.pattern is not None and int(number) > mapping.pattern.groups:
+                    text = f"the pattern has {mapping.pattern.groups} groups, not {number}"
+                    yield node.at(entry, f"{mapping}: {text}")
 
 
 @rule("C605", ERROR)

@@ -61,9 +61,9 @@ def _logical_lines(node: Node) -> Iterator[_LogicalLine]:
 
 
 def _made(lines: list[tuple[int, str]]) -> _LogicalLine:
-    found = _KEY.match(lines[0][1])
-    assert found is not None, "the pattern matches the empty string"
-    return _LogicalLine(_ESCAPE.sub(r"\1", found[1]), tuple(lines))
+    match = _KEY.match(lines[0][1])
+    assert match is not None, "the pattern matches the empty string"
+    return _LogicalLine(_ESCAPE.sub(r"\1", match[1]), tuple(lines))
 
 
 def _security_lines(node: Node) -> Iterator[tuple[str, int, str]]:
@@ -143,7 +143,7 @@ def repeated_key(node: Node) -> Iterator[Hit]:
     for entry in node.file.entries:
         earlier = before.get(entry.key)
         # Overrides are meant to replace.
-        if earlier is not None and all(" line " in each.source for each in (earlier, entry)):
+        if earlier is not None and " line " in earlier.source and " line " in entry.source:
             key = entry.key if looks_like_a_key(entry.key) else ""
             yield Hit(entry.source, key, f"replaces the value in {earlier.source}")
         before[entry.key] = entry
@@ -174,8 +174,8 @@ def wrong_type(node: Node) -> Iterator[Hit]:
         try:
             key.parse(entry.value)
         except ValueError as error:
-            found = "" if is_secret(entry.key) else f"found {entry.value.strip()!r}; "
-            yield node.at(entry, f"{found}allowed: {error}")
+            shown_value = "" if is_secret(entry.key) else f"found {entry.value.strip()!r}; "
+            yield node.at(entry, f"{shown_value}allowed: {error}")
 
 
 @rule("C110", WARNING, products=KAFKA)

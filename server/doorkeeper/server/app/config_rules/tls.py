@@ -68,8 +68,8 @@ def pem_and_others(node: Node) -> Iterator[Hit]:
             location = node.entry(f"ssl.{kind}.location", name)
             password = node.entry(f"ssl.{kind}.password", name)
             if key is not None and not _is_pem(node, kind, name):
-                found = node.of(f"ssl.{kind}.type", name)
-                yield node.at(key, f"allowed with ssl.{kind}.type=PEM only; found {found}")
+                store_type = node.of(f"ssl.{kind}.type", name)
+                yield node.at(key, f"allowed with ssl.{kind}.type=PEM only; found {store_type}")
             elif key is not None and location is not None:
                 yield node.at(key, f"give either this or ssl.{kind}.location, not both")
             elif password is not None and _is_pem(node, kind, name) and (key or location):
@@ -95,12 +95,12 @@ def unknown_store_type(node: Node) -> Iterator[Hit]:
             entry = node.entry(f"ssl.{kind}.type", name)
             if entry is None or not node.entry(f"ssl.{kind}.location", name):
                 continue
-            found = entry.value.strip()
+            store_type = entry.value.strip()
             # Java compares the names of its own types without case; Kafka's PEM is exact.
-            java = found.upper() in stores.TYPES and found.upper() != "PEM"
-            is_open = found.upper() in stores.OF_PROVIDERS or node.is_template(entry)
-            if not (java or found == "PEM" or is_open):
-                yield node.at(entry, f"found {found!r}; allowed: {', '.join(stores.TYPES)}")
+            java = store_type.upper() in stores.TYPES and store_type.upper() != "PEM"
+            is_open = store_type.upper() in stores.OF_PROVIDERS or node.is_template(entry)
+            if not (java or store_type == "PEM" or is_open):
+                yield node.at(entry, f"found {store_type!r}; allowed: {', '.join(stores.TYPES)}")
 
 
 @rule("C406", ERROR)
@@ -148,9 +148,9 @@ def listener_without_store(node: Node) -> Iterator[Hit]:
 @rule("C409", ERROR)
 def unknown_version(node: Node) -> Iterator[Hit]:
     for name in _tls(node):
-        found = node.of("ssl.protocol", name)
-        if found and found.upper() not in {context.upper() for context in _CONTEXTS}:
-            text = f"found {found!r}; allowed: TLSv1.3, TLSv1.2"
+        protocol = node.of("ssl.protocol", name)
+        if protocol and protocol.upper() not in {context.upper() for context in _CONTEXTS}:
+            text = f"found {protocol!r}; allowed: TLSv1.3, TLSv1.2"
             yield node.at(_where(node, "ssl.protocol", name), text)
         if name != node.inter_broker:
             continue

@@ -103,8 +103,8 @@ def _grown_row(topic: Topic, desired: WantedPartitions, brokers: Sequence[Broker
     if not added:
         return replace(row, partitions=desired.total)
     unassigned = ("",) * (topic.partitions - len(row.assignments))
-    every = (*row.assignments, *unassigned, *map(text_of, added))
-    return replace(row, partitions=desired.total, assignments=every)
+    all_assignments = (*row.assignments, *unassigned, *map(text_of, added))
+    return replace(row, partitions=desired.total, assignments=all_assignments)
 
 
 # --- partitions that move

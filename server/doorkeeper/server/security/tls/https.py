@@ -16,13 +16,13 @@ def https_context(certificate: Path, key: Path) -> ssl.SSLContext:
     for file in (certificate, key):
         # OpenSSL does not say which of the two it could not read.
         file.open("rb").close()
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
-    made.set_alpn_protocols(["http/1.1"])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
     try:
         # A password is given, so that an encrypted key fails instead of prompting.
-        made.load_cert_chain(certificate, key, password="")
+        context.load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         reason = (error.reason or "no certificate, or an encrypted key").lower()
         raise ValueError(f"{certificate}, {key}: {reason.replace('_', ' ')}") from None
-    return made
+    return context

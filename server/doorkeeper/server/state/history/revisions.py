@@ -171,8 +171,8 @@ class RevisionFilter(Struct, frozen=True, kw_only=True):
 
 def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
     """Yield the revisions of complete rows of the log."""
-    for number, some in groupby(rows, key=itemgetter(0)):
-        of_revision = list(some)
+    for number, group in groupby(rows, key=itemgetter(0)):
+        of_revision = list(group)
         first = of_revision[0]
         yield Revision(
             int(number or 0),

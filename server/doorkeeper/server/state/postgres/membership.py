@@ -183,10 +183,10 @@ class Membership:
         """Remove a node from the cluster; return False if it is not registered."""
         try:
             async with opened(self._connect()) as connection:
-                found = await connection.fetchval(_STORE_ID)
-                if found != self._store_id:
+                actual = await connection.fetchval(_STORE_ID)
+                if actual != self._store_id:
                     text = (
-                        f"found store {found}; expected: store {self._store_id}, that of this node"
+                        f"found store {actual}; expected: store {self._store_id}, that of this node"
                     )
                     raise StorageError(text)
                 was_registered = await unregister(connection, node_id)

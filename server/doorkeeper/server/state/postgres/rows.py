@@ -163,8 +163,8 @@ async def read_log(connection: asyncpg.Connection, after: int, rows_max: int) ->
     rows = await connection.fetch(_READ, after, rows_max, _SECRET_KINDS)
     try:
         return [
-            _revision_of(revision, list(some))
-            for revision, some in groupby(rows, key=lambda row: row["revision"])
+            _revision_of(revision, list(group))
+            for revision, group in groupby(rows, key=lambda row: row["revision"])
         ]
     except ValueError as error:
         raise StorageError(

@@ -45,8 +45,8 @@ _SETTINGS = f"""
 def connect(path: Path) -> apsw.Connection:
     """Open a database for writing, created if missing; it and its companions get mode 0600."""
     create_private(path)
-    for beside in companions(path):
-        narrow(beside)
+    for companion in companions(path):
+        narrow(companion)
     with sqlite_errors(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:

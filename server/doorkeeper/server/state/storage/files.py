@@ -30,12 +30,12 @@ _FILE_MODE = 0o600
 def prepare_folder(folder: Path) -> None:
     """Create the folder and its parents if missing."""
     try:
-        made = make_folder(folder)
+        is_new = make_folder(folder)
     except (FileExistsError, NotADirectoryError) as error:
         raise StorageError(f"{folder}: not a folder") from error
     except OSError as error:
         raise StorageError(f"{folder}: cannot create the data folder: {error.strerror}") from error
-    if made:
+    if is_new:
         sync_folder(folder.parent)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StorageError(f"{folder}: the data folder is not writable")
@@ -106,8 +106,8 @@ def narrow(path: Path) -> None:
 
 def companions(database: Path) -> list[Path]:
     """Return the existing files that SQLite created beside a database."""
-    beside = (database.with_name(database.name + suffix) for suffix in COMPANIONS)
-    return [path for path in beside if path.exists()]
+    candidates = (database.with_name(database.name + suffix) for suffix in COMPANIONS)
+    return [path for path in candidates if path.exists()]
 
 
 def remove_database(database: Path) -> None:

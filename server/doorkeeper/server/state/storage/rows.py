@@ -119,7 +119,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
 
     ``previous`` is the hash of the revision before them.
     """
-    made: list[Statement] = []
+    statements: list[Statement] = []
     cells: list[Cell] = []
     digests: list[RevisionDigest] = []
     before = previous
@@ -132,9 +132,9 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
         for kind, edit in change.items():
             encode_row = kind.codec.encode
             # Deletions first, as in ``Edit.parts``.
-            for deleted, some in ((1, edit.deleted), (0, edit.set)):
-                for at in range(0, len(some), SHARED_ROWS_MAX):
-                    items = list(map(encode_row, some[at : at + SHARED_ROWS_MAX]))
+            for deleted, rows in ((1, edit.deleted), (0, edit.set)):
+                for at in range(0, len(rows), SHARED_ROWS_MAX):
+                    items = list(map(encode_row, rows[at : at + SHARED_ROWS_MAX]))
                     runs.append((kind.name, deleted, items))
                     digest.update(_run_in_hash(kind.name, deleted, items))
                     # An ACL is never replaced.
@@ -149,19 +149,19 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
         # Below, the common cells of a statement of its own cost more than they save.
         is_large = count >= MANY
         if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
-            made.append(_padded(_WHOLE, _COLUMNS, cells, ROWS_MAX))
+            statements.append(_padded(_WHOLE, _COLUMNS, cells, ROWS_MAX))
             cells = []
         tail: tuple[Cell, ...] = (time_ms, *author, previous)
         if is_large:
-            at = len(made)
-            yield from _add_large(made, revision, tail, runs)
-            digests.append(RevisionDigest(gone, added, runs, made[at][1], _SHARED_DIGEST))
+            at = len(statements)
+            yield from _add_large(statements, revision, tail, runs)
+            digests.append(RevisionDigest(gone, added, runs, statements[at][1], _SHARED_DIGEST))
         else:
             digests.append(RevisionDigest(gone, added, runs, cells, len(cells) + _COLUMNS - 1))
             _add_small(cells, revision, tail, runs)
     if cells:
-        made.append(_padded(_WHOLE, _COLUMNS, cells, ROWS_MAX))
-    return LogWrite(made, before, previous, len(entries), entries[-1].revision, digests)
+        statements.append(_padded(_WHOLE, _COLUMNS, cells, ROWS_MAX))
+    return LogWrite(statements, before, previous, len(entries), entries[-1].revision, digests)
 
 
 def _add_small(
@@ -179,7 +179,7 @@ def _add_small(
 
 
 def _add_large(
-    made: list[Statement], revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]
+    statements: list[Statement], revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]
 ) -> Slices[None]:
     """Add the statements for a revision of many rows, one for each run."""
     first = 0
@@ -190,7 +190,7 @@ def _add_large(
         first += len(items)
         common = [revision, name, deleted, *tail, None]
         sql, cells = _padded(_SHARED, 4, cells, SHARED_ROWS_MAX)
-        made.append((sql, common + cells))
+        statements.append((sql, common + cells))
         yield
 
 

@@ -543,10 +543,10 @@ def _check_there(
         what = "is missing"
     if expected is not None:
         check_expected_store(identity_path, str(path), expected, None)
-    for beside in companions(path):
-        if beside.stat().st_size and beside.name.endswith("-wal"):
+    for companion in companions(path):
+        if companion.stat().st_size and companion.name.endswith("-wal"):
             raise StoreReplaced(
-                f"{path}: the database {what}, but {beside.name} exists: put the database back,"
+                f"{path}: the database {what}, but {companion.name} exists: put the database back,"
                 " or restore a backup (doorkeeper store restore FILE)"
             )
     if not create:
