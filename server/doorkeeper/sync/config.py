@@ -117,9 +117,9 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     except FormatError as error:
         line = error.line or lines_of(content)(error.path)
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
-        source, place = f"{path}:{line}" if line else str(path), "".join(steps).removeprefix(".")
+        source, field = f"{path}:{line}" if line else str(path), "".join(steps).removeprefix(".")
         fault = str(error).removeprefix(f"line {error.line}: ")
-        raise StartError(": ".join(filter(None, (source, place, fault)))) from None
+        raise StartError(": ".join(filter(None, (source, field, fault)))) from None
 
 
 # --- readers: each returns the meaning of a value, or raises a FormatError

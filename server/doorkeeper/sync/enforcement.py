@@ -38,7 +38,7 @@ RECENT_S: Final = 60.0
 One that lags longer is fenced, and not asked (``broker.session.timeout.ms``: 9 s).
 """
 
-_FOUND: Final = (
+_INITIAL: Final = (
     "{} ACLs that the store lacks were there when this server took the cluster: others have added"
     " them, or they were revoked while no server ran; they are only reported"
 )
@@ -75,7 +75,7 @@ class Enforcement:
         self._refusal = ""
         self.foreign: Bindings = NO_BINDINGS
         """The part of the drift that others caused."""
-        self._found: Bindings = NO_BINDINGS
+        self._initial: Bindings = NO_BINDINGS
         """What was there at the first reading: of others, or revoked while no server ran."""
         self.conflict = ""
         """Why enforcement has stopped; empty if it has not."""
@@ -94,10 +94,10 @@ class Enforcement:
         parts = drift.parts
         if self._own is None:
             # Others may have added ACLs; those that lack may be new here.
-            self.foreign = self._found = drift.extra
+            self.foreign = self._initial = drift.extra
         else:
             self.foreign = parts - self._own
-            self._found &= self.foreign
+            self._initial &= self.foreign
         self._own = parts - self.foreign
         if now_s >= self._retry_s or not parts & self._failed:
             self._failed = NO_BINDINGS
@@ -138,13 +138,13 @@ class Enforcement:
             # What stays as it is limits the other changes as what the cluster refused does.
             failed=left | failed,
         )
-        found, by_others = left & self._found, left - self._found
+        initial, by_others = left & self._initial, left - self._initial
         held = (
             Held(Rule.FOREIGN, by_others, f"{len(by_others)} changes by others are only reported"),
-            Held(Rule.FOREIGN, found, _FOUND.format(len(found))),
+            Held(Rule.FOREIGN, initial, _INITIAL.format(len(initial))),
             Held(Rule.REFUSED, failed, self._refusal),
         )
-        return replace(change, held=(*(each for each in held if each.bindings), *change.held))
+        return replace(change, held=(*(hold for hold in held if hold.bindings), *change.held))
 
     def _distrusted(
         self, drift: AclDrift, desired: AbstractSet[AclBinding], now_s: float

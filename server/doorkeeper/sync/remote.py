@@ -301,11 +301,11 @@ def look_ups(bindings: Bindings) -> Sequence[AclBindingFilter]:
         return [exactly(binding) for binding in bindings]
     patterns = {binding.pattern for binding in bindings}
     if len(patterns) <= FEW:
-        return [ANY_BINDING._replace(pattern=ResourcePatternFilter(*each)) for each in patterns]
+        filters = (ResourcePatternFilter(*pattern) for pattern in patterns)
+        return [ANY_BINDING._replace(pattern=pattern) for pattern in filters]
     principals = {binding.entry.principal for binding in bindings}
     if len(principals) <= FEW:
         any_entry = ANY_BINDING.entry
-        return [
-            ANY_BINDING._replace(entry=any_entry._replace(principal=each)) for each in principals
-        ]
+        entries = (any_entry._replace(principal=principal) for principal in principals)
+        return [ANY_BINDING._replace(entry=entry) for entry in entries]
     return []
