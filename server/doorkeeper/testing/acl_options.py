@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from doorkeeper.testing.options import Acls
 
 
-def bindings_of(given: Acls) -> list[AclBinding]:
+def bindings_of(acls: Acls) -> list[AclBinding]:
     """Return the bindings, in their order.
 
     Raises:
         FormatError: a record or a file is malformed, or a binding is too long for a request.
         OSError: a file cannot be read.
     """
-    if isinstance(given, (str, Path)):
-        path = Path(given)
+    if isinstance(acls, (str, Path)):
+        path = Path(acls)
         return _storable(read(path.read_text(encoding="utf-8"), name=path.name))
-    if isinstance(given, Mapping):
-        return _storable(_of_set(given))
-    found: list[AclBinding] = []
-    for number, each in enumerate(given, 1):
-        found += (
-            [_check_binding(number, each)]
-            if isinstance(each, AclBinding)
-            else _storable(_of_record(number, each), number)
+    if isinstance(acls, Mapping):
+        return _storable(_of_set(acls))
+    bindings: list[AclBinding] = []
+    for number, record in enumerate(acls, 1):
+        bindings += (
+            [_check_binding(number, record)]
+            if isinstance(record, AclBinding)
+            else _storable(_of_record(number, record), number)
         )
-    return found
+    return bindings
 
 
 def _storable(bindings: list[AclBinding], number: int | None = None) -> list[AclBinding]:
@@ -46,9 +46,9 @@ def _storable(bindings: list[AclBinding], number: int | None = None) -> list[Acl
     return bindings
 
 
-def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
+def _of_set(acls: Mapping[str, object]) -> list[AclBinding]:
     try:
-        return from_document(dict(given))
+        return from_document(dict(acls))
     except FormatError as error:
         text = "acls: expected a list of mappings, or a mapping with version and acls"
         raise FormatError(f"{text}: {error}") from None

@@ -149,20 +149,20 @@ class AnyServer(ABC):
             return ClientSettings(
                 bootstrap_servers=self.address(name), security_protocol=protocol, ca_file=ca_file
             )
-        given = self.configuration
+        config = self.configuration
         user = user or ADMIN
-        if user not in given.users:
-            raise ValueError(f"user: found {user!r}; allowed: {', '.join(given.users)}")
-        mechanism = mechanism or given.mechanisms[0]
-        if mechanism not in given.mechanisms:
-            allowed = ", ".join(given.mechanisms)
+        if user not in config.users:
+            raise ValueError(f"user: found {user!r}; allowed: {', '.join(config.users)}")
+        mechanism = mechanism or config.mechanisms[0]
+        if mechanism not in config.mechanisms:
+            allowed = ", ".join(config.mechanisms)
             raise ValueError(f"mechanism: found {mechanism!r}; allowed: {allowed}")
         return ClientSettings(
             bootstrap_servers=self.address(name),
             security_protocol=protocol,
             mechanism=mechanism,
             user=user,
-            password=given.users[user],
+            password=config.users[user],
             ca_file=ca_file,
         )
 
@@ -243,7 +243,7 @@ class AnyServer(ABC):
 
     def remove_acls(self, acls: Acls) -> None:
         """Remove ACLs; missing ones are ignored."""
-        self._remove(exactly(each) for each in bindings_of(acls))
+        self._remove(exactly(binding) for binding in bindings_of(acls))
 
     def clear(self) -> None:
         self._remove([ANY_BINDING])
@@ -257,16 +257,16 @@ class AnyServer(ABC):
     # --- for those who start it
 
     def _keys(self) -> dict[str, str]:
-        given = self.configuration
+        config = self.configuration
         tls: dict[str, str] = {}
-        if given.encrypts:
+        if config.encrypts:
             tls = {
                 "ssl.keystore.type": "PEM",
                 "ssl.keystore.location": str(self._server_store()),
                 "ssl.truststore.type": "PEM",
                 "ssl.truststore.location": str(self.ca_file),
             }
-        return keys_of(given, tls=tls)
+        return keys_of(config, tls=tls)
 
     def _listener(self, name: str | None) -> str:
         names = self.configuration.listeners

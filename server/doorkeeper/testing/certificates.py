@@ -87,12 +87,12 @@ class Authority:
             for certificate in (builder.sign(self._key, hashes.SHA256()), self._own)
         )
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        made = Certificate(*(self._folder / f"{file}{end}" for end in (".crt", ".key", ".pem")))
-        made.chain.write_bytes(chain)
-        for path, content in ((made.key, private), (made.store, private + chain)):
+        issued = Certificate(*(self._folder / f"{file}{end}" for end in (".crt", ".key", ".pem")))
+        issued.chain.write_bytes(chain)
+        for path, content in ((issued.key, private), (issued.store, private + chain)):
             path.touch(mode=0o600)
             path.write_bytes(content)
-        return made
+        return issued
 
 
 def _builder(

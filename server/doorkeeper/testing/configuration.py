@@ -136,30 +136,30 @@ def configuration_of(options: Options) -> Configuration:
     )
     stored_topics(config)
     if users and not config.authenticates:
-        found = ", ".join(listeners)
-        raise ValueError(f"users cannot log in: found only {found}; expected: a listener with SASL")
+        names = ", ".join(listeners)
+        raise ValueError(f"users cannot log in: found only {names}; expected: a listener with SASL")
     return config
 
 
 def _switch(options: Options, name: Literal["allow_everyone", "records", "learn"]) -> bool:
     """Return a switch; a text is none, since each that is not empty would switch it on."""
-    given: object = options.get(name, False)
-    if not isinstance(given, bool):
-        raise ValueError(f"{name}: found {given!r}; allowed: True, False")
-    return given
+    switch: object = options.get(name, False)
+    if not isinstance(switch, bool):
+        raise ValueError(f"{name}: found {switch!r}; allowed: True, False")
+    return switch
 
 
-def _properties(given: object) -> dict[str, str]:
-    if not isinstance(given, Mapping):
-        raise ValueError(f"properties: found a {type(given).__name__}; allowed: values by key")
-    for key, value in given.items():
-        wrong = [each for each in (key, value) if not isinstance(each, str)]
+def _properties(properties: object) -> dict[str, str]:
+    if not isinstance(properties, Mapping):
+        raise ValueError(f"properties: found a {type(properties).__name__}; allowed: values by key")
+    for key, value in properties.items():
+        wrong = [part for part in (key, value) if not isinstance(part, str)]
         if wrong:
             # Without the value: it may be a password.
             kind = type(wrong[0]).__name__
             text = f"properties: {key!r}: expected strings, as in server.properties; found: {kind}"
             raise ValueError(text)
-    return dict(given)
+    return dict(properties)
 
 
 def to_json(config: Configuration) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def to_json(config: Configuration) -> dict[str, Any]:
 
 def from_json(value: dict[str, Any]) -> Configuration:
     return Configuration(
-        **{**value, "bindings": tuple(_binding(each) for each in value["bindings"])}
+        **{**value, "bindings": tuple(_binding(binding) for binding in value["bindings"])}
     )
 
 
@@ -268,7 +268,7 @@ def stored_topics(config: Configuration) -> list[StoredTopic]:
     )
     from doorkeeper.server.resources.topics.initial import initial_topics  # noqa: PLC0415
 
-    rows = [{_TOPIC_WORDS.get(key, key): each[key] for key in each} for each in config.topics]
+    rows = [{_TOPIC_WORDS.get(key, key): topic[key] for key in topic} for topic in config.topics]
     topics = initial_topics(entities_of({"topics": rows}, str).entities, os.urandom)
     for topic in topics:
         # More cost memory before the first request.
@@ -313,14 +313,14 @@ def quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _out_of(allowed: Iterable[str], given: Iterable[str], what: str) -> tuple[str, ...]:
-    found = (given,) if isinstance(given, str) else tuple(given)
-    for each in found:
-        if each not in allowed:
-            raise ValueError(f"{what}: found {each!r}; allowed: {', '.join(allowed)}")
-    if not found or len(set(found)) < len(found):
-        raise ValueError(f"{what}s: found {', '.join(found)!r}; allowed: one or more, each once")
-    return found
+def _out_of(allowed: Iterable[str], names: Iterable[str], what: str) -> tuple[str, ...]:
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        if name not in allowed:
+            raise ValueError(f"{what}: found {name!r}; allowed: {', '.join(allowed)}")
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{what}s: found {', '.join(names)!r}; allowed: one or more, each once")
+    return names
 
 
 def _entries(values: Topics, what: str, name: str, number: str) -> tuple[Mapping[str, Any], ...]:
@@ -331,18 +331,18 @@ def _entries(values: Topics, what: str, name: str, number: str) -> tuple[Mapping
             for key, value in values.items()
         )
     return tuple(
-        each if isinstance(each, Mapping) else {name: each} for each in _several(values, what)
+        entry if isinstance(entry, Mapping) else {name: entry} for entry in _several(values, what)
     )
 
 
-def _several(given: Iterable[T], what: str) -> tuple[T, ...]:
+def _several(values: Iterable[T], what: str) -> tuple[T, ...]:
     """Return the values as a tuple; a single text is an error, not a list of letters."""
-    if isinstance(given, str):
-        raise ValueError(f"{what}: found {given!r}; expected: a list, as [{given!r}]")
-    return tuple(given)
+    if isinstance(values, str):
+        raise ValueError(f"{what}: found {values!r}; expected: a list, as [{values!r}]")
+    return tuple(values)
 
 
-def users_of(given: object) -> dict[str, str]:
+def users_of(users: object) -> dict[str, str]:
     """Return passwords by name.
 
     Raises:
@@ -350,14 +350,14 @@ def users_of(given: object) -> dict[str, str]:
             repeats a name.
         OSError: the file cannot be read.
     """
-    if isinstance(given, (str, Path)):
-        path = Path(given)
+    if isinstance(users, (str, Path)):
+        path = Path(users)
         return users_of(_of_lines(path.read_text(encoding="utf-8-sig").splitlines(), path.name))
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
+    if not isinstance(users, Mapping):
+        kind = type(users).__name__
         text = f"users: found a {kind}; allowed: passwords by name, or a file"
         raise ValueError(text)
-    for name, password in given.items():
+    for name, password in users.items():
         if isinstance(name, str) and name.upper() in MECHANISMS:
             text = (
                 f"users: {name!r} is a mechanism, as in kafka-configs.sh; expected: name and"
@@ -372,11 +372,11 @@ def users_of(given: object) -> dict[str, str]:
             # Neither PLAIN nor SCRAM lets an empty one in.
             text = f"users: {name!r}: the {'password' if name else 'name'} is empty"
             raise ValueError(text)
-    return dict(given)
+    return dict(users)
 
 
 def _of_lines(lines: Iterable[str], name: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    passwords: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -384,7 +384,7 @@ def _of_lines(lines: Iterable[str], name: str) -> dict[str, str]:
         if not sign:
             # Without the line: it may be a password.
             raise ValueError(f"users: {name} line {number}: expected name=password")
-        if user in found:
+        if user in passwords:
             raise ValueError(f"users: {name} line {number}: duplicate user {user!r}")
-        found[user] = password
-    return found
+        passwords[user] = password
+    return passwords

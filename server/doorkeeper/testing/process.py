@@ -125,7 +125,7 @@ class DoorkeeperProcess(AnyServer):
             raise TypeError(
                 "the authorizer of another process cannot be queried; use DoorkeeperServer"
             )
-        return read_policy(self._used), EMPTY.with_changes(("", each) for each in self.acls())
+        return read_policy(self._used), EMPTY.with_changes(("", binding) for binding in self.acls())
 
     def _call_admin(self, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
         self._listener(None)
