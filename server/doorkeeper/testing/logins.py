@@ -68,8 +68,7 @@ def strangers_of(config: Configuration) -> Iterator[str]:
     """
     settings = {"super_users": config.super_users}
     if config.has_users:
-        holders = dict.fromkeys(binding.entry.principal for binding in config.bindings)
-        settings["acls"] = tuple(holders)
+        settings["acls"] = tuple({binding.entry.principal: None for binding in config.bindings})
     for option, principals in settings.items():
         for principal in principals:
             if why := stranger(config, principal):

@@ -202,10 +202,8 @@ class Oidc:
             raise Refused(f"the ID token is refused: {error}") from error
         assert isinstance(valid, ValidatedToken), "there are no newer keys to wait for"
         claims = valid.claims
-        token_nonce = claims.get("nonce")
-        if not isinstance(token_nonce, str) or not secrets.compare_digest(
-            token_nonce.encode(), nonce.encode()
-        ):
+        claim = claims.get("nonce")
+        if not isinstance(claim, str) or not secrets.compare_digest(claim.encode(), nonce.encode()):
             raise Refused("the ID token is refused: its nonce is not that of this login")
         if claims.get("azp", self._client.id) != self._client.id:
             raise Refused("the ID token is refused: it was issued for another client")

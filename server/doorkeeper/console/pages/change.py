@@ -15,13 +15,13 @@ from doorkeeper.console.sets import SetState
 
 def commands(asked: Asked) -> Sequence[Command]:
     """Return the plan; none without two addresses."""
-    desired_set = asked.set_state()
-    if desired_set is None or len(asked.sets.states) < 2:
+    desired = asked.set_state()
+    if desired is None or len(asked.sets.states) < 2:
         return []
     target = target_of(asked)
-    words = [asked.address_word(desired_set), asked.address_word(target), "--effective"]
+    words = [asked.address_word(desired), asked.address_word(target), "--effective"]
     words += ["--whole"] if asked.get("whole") else []
-    words += asked.login_words(desired_set, target)
+    words += asked.login_words(desired, target)
     words += [word for word in asked.settings.policy_words if not word.startswith("--config=")]
     return [asked.command("acls", "plan", *words)]
 
@@ -32,11 +32,11 @@ def target_of(asked: Asked) -> SetState:
     Raises:
         Wrong: there is none.
     """
-    desired_set = asked.set_state()
+    desired = asked.set_state()
     target = asked.set_state("with") if asked.get("with") else None
-    others = [state for state in asked.sets.states.values() if state is not desired_set]
+    others = [state for state in asked.sets.states.values() if state is not desired]
     # A form begins with the wanted one in both fields.
-    if target is None or target is desired_set:
+    if target is None or target is desired:
         target = others[0] if others else None
     if target is None:
         raise Wrong(
@@ -54,7 +54,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     session, can_be_changed = asked.session, target.is_live or target.address.is_store
     return {
         "target": target,
-        "desired_set": asked.set_state(),
+        "desired": asked.set_state(),
         "changes": Rows(signed(plan), asked.number),
         "effects": Rows(plan["effective"], asked.number),
         "allowed": sum(region["allowed"] for region in plan["effective"]),

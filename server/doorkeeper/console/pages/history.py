@@ -78,13 +78,11 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     values["histories"] = [name for name, state in asked.sets.states.items() if state.has_history]
     if answers:
         page = answers[-1].record
-        lines = (_lines_of(asked, revision) for revision in page["revisions"])
-        revisions = [revision for revision in lines if revision is not None]
-        days = Counter(revision["time"][:10] for revision in revisions)
+        revisions = [lines for record in page["revisions"] if (lines := _lines_of(asked, record))]
         values |= {
             "revisions": Rows(revisions, asked.number, 20),
             "older": page["before"],
-            "picture": bars(days, "Changes by day"),
+            "picture": bars(Counter(row["time"][:10] for row in revisions), "Changes by day"),
         }
         if len(answers) > 1:
             values["then"] = answers[0].record

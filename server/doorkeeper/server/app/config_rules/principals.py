@@ -93,10 +93,9 @@ def mapping_with_blanks(node: Node) -> Iterator[Hit]:
 def missing_group(node: Node) -> Iterator[Hit]:
     for entry, rules in _mappings(node):
         for mapping in () if isinstance(rules, str) else rules:
-            pattern = mapping.pattern
             for number in re.findall(r"\$([1-9])", mapping.replacement):
-                if pattern is not None and int(number) > pattern.groups:
-                    text = f"the pattern has {pattern.groups} groups, not {number}"
+                if mapping.pattern is not None and int(number) > mapping.pattern.groups:
+                    text = f"the pattern has {mapping.pattern.groups} groups, not {number}"
                     yield node.at(entry, f"{mapping}: {text}")
 
 
