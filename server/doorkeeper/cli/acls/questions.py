@@ -44,6 +44,7 @@ from doorkeeper.cli.acls.addresses import (
     Location,
     at_option,
     location_options,
+    read_at,
     take_location,
     unknown_note,
 )
@@ -64,7 +65,6 @@ from doorkeeper.cli.acls.question_options import (
     resource_option,
     resource_type_of,
 )
-from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.acls.tasks import (
     lines_of_access,
     lines_of_answer,
