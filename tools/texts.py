@@ -26,7 +26,7 @@ FOLDERS: Final = ("server", "pipeline", "broker", "protocol")
 
 PRINTING: Final = {
     *("fail", "say", "note", "tell", "show", "echo", "warn", "event"),
-    *("Meaning", "named_option", "Member", "Problem", "problem", "Hit"),
+    *("Meaning", "named_option", "Member", "Problem", "problem"),
     *("Finding", "Fact", "_counter", "_gauge", "_histogram"),
     *("Key", "file", "flag", "integer", "java_class", "long", "optional", "password", "text"),
     *("words",),

@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from doorkeeper.cli.acls.readings import Reading
+from doorkeeper.cli.acls.addresses import Reading
 from doorkeeper.cli.files import write_whole
 from doorkeeper.console.login.sessions import Session
 from doorkeeper.console.page import Asked, Settings

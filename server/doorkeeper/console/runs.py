@@ -9,8 +9,8 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from doorkeeper.cli.acls.addresses import READER, Reading
 from doorkeeper.cli.acls.questions import ABSENT
-from doorkeeper.cli.acls.readings import READER, Reading
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.terminal import AUTHOR, OUTPUT, Output, json_text, printable
 

@@ -18,8 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.cli.acls.readings import Reading, read_anew
+from doorkeeper.cli.acls.addresses import Location, Reading, read_anew
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.files import files_in

@@ -12,14 +12,16 @@ import asyncio
 import sys
 import time
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
 
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
-from doorkeeper.cli.acls.readings import read_at, reading_progress
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import (
@@ -29,16 +31,19 @@ from doorkeeper.cli.options import (
 )
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say, say_once
 from doorkeeper.cli.vocabulary.options import named_option, with_options
+from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.repositories.repository import AclContents, AclRepository
+    from doorkeeper.cli.repositories.repository import AclRepository
 
 ADDRESSES: Final = """
 \b
@@ -164,10 +169,10 @@ class Location(Struct, frozen=True):
         if self.policy_config is None and not self.policy_overrides:
             return None
         from doorkeeper.cli.repositories.stores import policy_of
-        from doorkeeper.server.config.loading import load
+        from doorkeeper.server.config import loading
 
         with _translate_errors():
-            return policy_of(load(self.policy_config, self.policy_overrides).settings)
+            return policy_of(loading.load(self.policy_config, self.policy_overrides).settings)
 
 
 def _load_bytes(name: str) -> bytes:
@@ -356,6 +361,56 @@ def refuse_file(target: Address) -> None:
             f"{target} is a file, which is read-only; expected: kafka://HOST:PORT,"
             f" controllers://HOST:PORT, {STORES}"
         )
+
+
+# --- reading: at the address, or what the caller has read already
+
+READER: Final = "doorkeeper.cli.reader"
+"""The key of a function from a location to a reading in the ``meta`` of click's context."""
+
+
+class Reading(Struct, frozen=True, dict=True):
+    """The contents of a repository, and the repository in words; the index is built when used.
+
+    A process that asks many questions, as the console does, reads a set once and keeps its index.
+    """
+
+    contents: AclContents
+    description: str
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """Return the index of the ACLs, with empty ids."""
+        return load(("", binding) for binding in self.contents.bindings)
+
+
+def read_at(location: Location) -> Reading:
+    """Return the ACLs at a location.
+
+    Raises:
+        RepositoryError: they cannot be read.
+    """
+    context = click.get_current_context(silent=True)
+    read: Callable[[Location], Reading] | None = None
+    if context is not None:
+        read = context.meta.get(READER)
+    return (read or read_anew)(location)
+
+
+def read_anew(location: Location) -> Reading:
+    """Return the ACLs that are at a location now.
+
+    Raises:
+        RepositoryError: they cannot be read.
+    """
+    repository = location.repository()
+    with reading_progress(location):
+        return Reading(asyncio.run(repository.read()), repository.description)
+
+
+def reading_progress(location: Location) -> AbstractContextManager[Progress]:
+    """Report that a location is read; not while somebody types its text."""
+    return progress(f"reading {location.name}", quiet=location.address.is_stdin)
 
 
 def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents:

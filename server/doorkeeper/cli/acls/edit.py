@@ -27,6 +27,7 @@ from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     at_option,
     location_options,
+    reading_progress,
     refuse_file,
     take_location,
     unknown_note,
@@ -57,7 +58,6 @@ from doorkeeper.cli.acls.printing import (
     kafka_listing,
     table,
 )
-from doorkeeper.cli.acls.readings import reading_progress
 from doorkeeper.cli.acls.removal_notes import removal_notes
 from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.json_records.questions import AclSet

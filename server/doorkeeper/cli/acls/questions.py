@@ -45,6 +45,7 @@ from doorkeeper.cli.acls.addresses import (
     at_option,
     doubt_note,
     location_options,
+    read_at,
     take_location,
     unknown_note,
 )
@@ -65,7 +66,6 @@ from doorkeeper.cli.acls.question_options import (
     resource_option,
     resource_type_of,
 )
-from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.acls.tasks import (
     lines_of_access,
     lines_of_answer,

@@ -13,8 +13,7 @@ from doorkeeper.acls.effective_changes import DecisionState, new_access
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.words import region_words
 from doorkeeper.base.properties import PropertiesFile
-from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.cli.acls.readings import read_at
+from doorkeeper.cli.acls.addresses import Location, read_at
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, printable
 

@@ -10,8 +10,7 @@ import click
 
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_location
-from doorkeeper.cli.acls.readings import read_at
+from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, read_at, take_location
 from doorkeeper.cli.json_records.questions import WhoAmI
 from doorkeeper.cli.options import JAAS_FILE_KEY, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository

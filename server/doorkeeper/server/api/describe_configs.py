@@ -31,7 +31,7 @@ from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.keys import LOG_LEVELS
-from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings
+from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings, Synonym
 from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
@@ -58,7 +58,7 @@ Rows = Iterable[DescribeConfigsResourceResult]
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = ConfigResourceType
 
-_DEFAULT_CONFIG, _LOGGER_CONFIG = 5, 6
+_LOGGER_CONFIG = 6
 
 _ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(DescribeConfigsRequest.API_KEY)
 
@@ -110,10 +110,10 @@ class _RowBuilder:
         name: str,
         value: str | None,
         key_type: KeyType,
-        synonyms: Iterable[tuple[str, str | None, int]],
+        synonyms: Iterable[Synonym],
         doc: str,
         *,
-        source: int,
+        source: ConfigSource,
         read_only: bool = False,
         sensitive: bool = False,
     ) -> DescribeConfigsResourceResult:
@@ -121,11 +121,13 @@ class _RowBuilder:
             name=name,
             value=value,
             read_only=read_only,
-            config_source=source,
+            config_source=source.value,
             is_sensitive=sensitive,
             synonyms=tuple(
-                DescribeConfigsSynonym(name=synonym, value=its_value, source=its_source)
-                for synonym, its_value, its_source in synonyms
+                DescribeConfigsSynonym(
+                    name=synonym.name, value=synonym.value, source=synonym.source.value
+                )
+                for synonym in synonyms
             )
             if self.synonyms
             else (),
@@ -180,20 +182,7 @@ def _rows_of_topic(
     texts = {name: display(topic_settings()[name], text) for name, text in topic.configs.items()}
     for name, (value, source, synonyms) in effective(texts, settings.values_of).items():
         config = topic_settings()[name]
-        yield builder.row(
-            name,
-            value,
-            config.type,
-            [(synonym.name, synonym.value, synonym.source.value) for synonym in synonyms],
-            config.doc,
-            source=source.value,
-        )
-
-
-def _default_synonyms(
-    synonym: str | None, default: str | None
-) -> list[tuple[str, str | None, int]]:
-    return [] if synonym is None else [(synonym, default, _DEFAULT_CONFIG)]
+        yield builder.row(name, value, config.type, synonyms, config.doc, source=source)
 
 
 def _broker(name: str, node: Node, builder: _RowBuilder) -> Rows:
@@ -209,9 +198,9 @@ def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResu
         key.name,
         key.value,
         key.type,
-        [(synonym.name, synonym.value, synonym.source.value) for synonym in key.synonyms],
+        key.synonyms,
         key.doc,
-        source=key.source.value,
+        source=key.source,
         read_only=key.read_only,
         sensitive=key.sensitive,
     )
@@ -255,21 +244,16 @@ def _stored_row(
     config: TopicConfig, values: Mapping[str, str], own: ConfigSource, builder: _RowBuilder
 ) -> DescribeConfigsResourceResult:
     value = config.default
-    synonyms = _default_synonyms(config.synonym, value)
+    source, synonyms = ConfigSource.DEFAULT_CONFIG, list[Synonym]()
+    if config.synonym is not None:
+        synonyms = [Synonym(config.synonym, value, source)]
     if config.name in values:
         value = display(config, values[config.name])
         if config.type is KeyType.LIST:
             # A broker leaves out what a list repeats.
             value = ",".join(dict.fromkeys(value.split(",")))
-        synonyms = [(config.name, value, own.value), *synonyms]
-    return builder.row(
-        config.name,
-        value,
-        config.type,
-        synonyms,
-        config.doc,
-        source=own.value if config.name in values else _DEFAULT_CONFIG,
-    )
+        source, synonyms = own, [Synonym(config.name, value, own), *synonyms]
+    return builder.row(config.name, value, config.type, synonyms, config.doc, source=source)
 
 
 _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {

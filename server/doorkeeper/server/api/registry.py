@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
 
 
-class RegisteredTwice(ValueError):
-    """Two handlers claim one API key."""
-
-
 API_VERSIONS: Final = 18
 _NO_CAP: Final = VersionCap()
 
@@ -38,14 +34,14 @@ class ApiTable(dict[int, "Api"]):
         """Take the APIs, in any order, as far as their versions may be listed.
 
         Raises:
-            RegisteredTwice: a key occurs twice.
+            ValueError: a key occurs twice.
         """
         super().__init__()
         self._cap = cap
         for declared in sorted(apis, key=lambda api: api.key):
             if declared.key in self:
                 names = f"{self[declared.key].name} and {declared.name}"
-                raise RegisteredTwice(f"key {declared.key}: {names}")
+                raise ValueError(f"registered twice: key {declared.key}: {names}")
             api = capped(declared, cap)
             if api is not None:
                 self[api.key] = api
@@ -66,7 +62,7 @@ class ApiTable(dict[int, "Api"]):
         """Return the table of a server with further APIs; each replaces one that has its key.
 
         Raises:
-            RegisteredTwice: two of them have the same key.
+            ValueError: two of them have the same key.
         """
         # Their handlers may change what is theirs: always on the event loop.
         added = ApiTable((replace(api, in_thread=False) for api in apis), self._cap)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from doorkeeper.acls.super_users import remark_on
-from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 
@@ -30,7 +30,7 @@ ANONYMOUS: Final = "User:ANONYMOUS"
 
 
 @rule("C501", ERROR, since=(4, 0))
-def removed_authorizer(node: Node) -> Iterator[Hit]:
+def removed_authorizer(node: Node) -> Iterator[Problem]:
     if node.text(AUTHORIZER) in REMOVED:
         yield node.at(
             AUTHORIZER,
@@ -40,7 +40,7 @@ def removed_authorizer(node: Node) -> Iterator[Hit]:
 
 
 @rule("C502", WARNING, products=DOORKEEPER)
-def removed_authorizer_here(node: Node) -> Iterator[Hit]:
+def removed_authorizer_here(node: Node) -> Iterator[Problem]:
     if node.text(AUTHORIZER) in REMOVED:
         yield node.at(
             AUTHORIZER,
@@ -50,7 +50,7 @@ def removed_authorizer_here(node: Node) -> Iterator[Hit]:
 
 
 @rule("C503", WARNING)
-def foreign_authorizer(node: Node) -> Iterator[Hit]:
+def foreign_authorizer(node: Node) -> Iterator[Problem]:
     name = node.text(AUTHORIZER)
     if not name or name == STANDARD or name in REMOVED:
         return
@@ -61,7 +61,7 @@ def foreign_authorizer(node: Node) -> Iterator[Hit]:
 
 
 @rule("C504", ERROR)
-def misspelled_authorizer(node: Node) -> Iterator[Hit]:
+def misspelled_authorizer(node: Node) -> Iterator[Problem]:
     name = node.text(AUTHORIZER)
     short = name.rpartition(".")[2].lower() == "standardauthorizer"
     kafkas = name.startswith(("org.apache.kafka.", "kafka."))
@@ -70,7 +70,7 @@ def misspelled_authorizer(node: Node) -> Iterator[Hit]:
 
 
 @rule("C505", ERROR)
-def super_user_without_type(node: Node) -> Iterator[Hit]:
+def super_user_without_type(node: Node) -> Iterator[Problem]:
     if node.text(AUTHORIZER) != STANDARD:
         return
     for user in node.super_users:
@@ -84,7 +84,7 @@ def _is_open(text: str) -> bool:
 
 
 @rule("C506", WARNING, products=BOTH)
-def super_users_with_commas(node: Node) -> Iterator[Hit]:
+def super_users_with_commas(node: Node) -> Iterator[Problem]:
     for user in node.super_users:
         remark = remark_on(user)
         if "semicolons" in remark:
@@ -92,14 +92,14 @@ def super_users_with_commas(node: Node) -> Iterator[Hit]:
 
 
 @rule("C507", WARNING, products=BOTH)
-def star_as_super_user(node: Node) -> Iterator[Hit]:
+def star_as_super_user(node: Node) -> Iterator[Problem]:
     for user in node.super_users:
         if user.endswith(":*"):
             yield node.at(SUPER, remark_on(user))
 
 
 @rule("C508", WARNING, products=BOTH)
-def super_user_of_another_type(node: Node) -> Iterator[Hit]:
+def super_user_of_another_type(node: Node) -> Iterator[Problem]:
     if node.has("principal.builder.class"):
         return
     for user in node.super_users:
@@ -114,21 +114,21 @@ def super_user_of_another_type(node: Node) -> Iterator[Hit]:
 
 
 @rule("C509", WARNING)
-def super_users_without_authorizer(node: Node) -> Iterator[Hit]:
+def super_users_without_authorizer(node: Node) -> Iterator[Problem]:
     for key in (SUPER, EVERYONE):
         if node.has(key) and not node.has_authorizer:
             yield node.at(key, f"has no effect without an authorizer: set {AUTHORIZER}={STANDARD}")
 
 
 @rule("C510", WARNING)
-def logins_without_authorizer(node: Node) -> Iterator[Hit]:
+def logins_without_authorizer(node: Node) -> Iterator[Problem]:
     if not node.has_authorizer and not node.has(SUPER) and node.sasl_listeners:
         text = f"every authenticated client may do everything: set {AUTHORIZER}={STANDARD}"
         yield node.at(AUTHORIZER, text)
 
 
 @rule("C511", WARNING, products=BOTH)
-def everything_allowed(node: Node) -> Iterator[Hit]:
+def everything_allowed(node: Node) -> Iterator[Problem]:
     if not node.has_authorizer:
         yield node.at(
             AUTHORIZER,
@@ -138,13 +138,13 @@ def everything_allowed(node: Node) -> Iterator[Hit]:
 
 
 @rule("C512", WARNING, products=BOTH)
-def everyone_allowed(node: Node) -> Iterator[Hit]:
+def everyone_allowed(node: Node) -> Iterator[Problem]:
     if node.has_authorizer and node.text(EVERYONE).lower() == "true":
         yield node.at(EVERYONE, "everyone may do everything with a resource without ACLs")
 
 
 @rule("C513", WARNING)
-def not_a_boolean(node: Node) -> Iterator[Hit]:
+def not_a_boolean(node: Node) -> Iterator[Problem]:
     value = node.text(EVERYONE)
     if value and value.lower() not in ("true", "false") and not _is_open(value):
         yield node.at(EVERYONE, f"found {value!r}, which is read as false; allowed: true, false")
@@ -171,7 +171,7 @@ def _lacks(node: Node, principal: str) -> bool:
 
 
 @rule("C514", ERROR)
-def refused_by_controllers(node: Node) -> Iterator[Hit]:
+def refused_by_controllers(node: Node) -> Iterator[Problem]:
     if not {"broker", "controller"} <= node.roles or not node.controllers:
         return
     for listener, principal in own_principals(node):
@@ -184,7 +184,7 @@ def refused_by_controllers(node: Node) -> Iterator[Hit]:
 
 
 @rule("C515", WARNING)
-def broker_is_not_super_user(node: Node) -> Iterator[Hit]:
+def broker_is_not_super_user(node: Node) -> Iterator[Problem]:
     for listener, principal in own_principals(node):
         combined = listener in node.controllers and "controller" in node.roles
         if not combined and _lacks(node, principal):
@@ -198,7 +198,7 @@ def broker_is_not_super_user(node: Node) -> Iterator[Hit]:
 
 
 @rule("C516", WARNING, products=BOTH)
-def blanks_in_distinguished_name(node: Node) -> Iterator[Hit]:
+def blanks_in_distinguished_name(node: Node) -> Iterator[Problem]:
     for user in node.super_users:
         if re.search(r"=[^,]*, +[A-Za-z]+=", user):
             right = re.sub(r", +", ",", user)
@@ -206,7 +206,7 @@ def blanks_in_distinguished_name(node: Node) -> Iterator[Hit]:
 
 
 @rule("C517", WARNING, products=BOTH)
-def super_user_is_mapped(node: Node) -> Iterator[Hit]:
+def super_user_is_mapped(node: Node) -> Iterator[Problem]:
     key = "ssl.principal.mapping.rules"
     texts = {entry.value for entry in node.entries.values() if entry.key.endswith(key)}
     names = [user[5:] for user in node.super_users if _ATTRIBUTE.match(user[5:])]
@@ -228,7 +228,7 @@ def super_user_is_mapped(node: Node) -> Iterator[Hit]:
 
 
 @rule("C518", WARNING)
-def super_user_in_another_case(node: Node) -> Iterator[Hit]:
+def super_user_in_another_case(node: Node) -> Iterator[Problem]:
     users = set()
     for listener, mechanism in node.logins:
         module = node.module(listener, mechanism) if mechanism == "PLAIN" else None
@@ -242,7 +242,7 @@ def super_user_in_another_case(node: Node) -> Iterator[Hit]:
 
 
 @rule("C519", WARNING, products=BOTH)
-def denials_not_logged(node: Node) -> Iterator[Hit]:
+def denials_not_logged(node: Node) -> Iterator[Problem]:
     if not node.has_authorizer:
         return
     levels = [entry for entry in node.file.more if entry.key == "KAFKA_LOG4J_LOGGERS"]

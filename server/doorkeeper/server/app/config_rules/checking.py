@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules import (
     authorization,
     cluster,
@@ -62,8 +63,8 @@ def check(
         for each in rules:
             if each.compare is not None:
                 found |= {
-                    Finding(each.code, each.severity, _file_of(hit.source, nodes), *hit): None
-                    for hit in each.compare(nodes)
+                    _finding(each, _file_of(problem.source, nodes), problem): None
+                    for problem in each.compare(nodes)
                 }
     order = {node.name: at for at, node in enumerate(nodes)}
     return sorted(
@@ -79,8 +80,12 @@ def check(
 def _findings(rule: Rule, node: Node) -> Iterator[Finding]:
     if rule.look is None:
         return
-    for hit in rule.look(node):
-        yield Finding(rule.code, rule.severity, node.name, *hit)
+    for problem in rule.look(node):
+        yield _finding(rule, node.name, problem)
+
+
+def _finding(rule: Rule, file: str, problem: Problem) -> Finding:
+    return Finding(rule.code, rule.severity, file, problem.source, problem.key, problem.text)
 
 
 def _file_of(source: str, nodes: Sequence[Node]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
+from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules.authorization import AUTHORIZER, EVERYONE, STANDARD, SUPER
-from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.principals import MAPPING
 from doorkeeper.server.app.config_rules.rule import cluster_rule
@@ -26,7 +26,7 @@ def _compared(
     """Declare a rule: of the nodes that it concerns, none has another value than the first one."""
 
     @cluster_rule(code)
-    def compare(nodes: Sequence[Node]) -> Iterator[Hit]:
+    def compare(nodes: Sequence[Node]) -> Iterator[Problem]:
         first, *others = [node for node in nodes if concerns(node)] or [nodes[0]]
         for node in others:
             if value(node) != value(first):
@@ -62,7 +62,7 @@ _compared("C709", MAPPING, _is_broker, lambda node: node.of(MAPPING).replace(" "
 
 
 @cluster_rule("C701")
-def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Hit]:
+def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Problem]:
     if not any(node.has_authorizer for node in nodes):
         return
     for node in nodes:
@@ -77,7 +77,7 @@ def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Hit]:
 
 
 @cluster_rule("C706")
-def different_controller_protocols(nodes: Sequence[Node]) -> Iterator[Hit]:
+def different_controller_protocols(nodes: Sequence[Node]) -> Iterator[Problem]:
     offered = {
         name: (node, node.protocol(name))
         for node in nodes
@@ -98,7 +98,7 @@ def different_controller_protocols(nodes: Sequence[Node]) -> Iterator[Hit]:
 
 
 @cluster_rule("C707")
-def login_unknown_to_controllers(nodes: Sequence[Node]) -> Iterator[Hit]:
+def login_unknown_to_controllers(nodes: Sequence[Node]) -> Iterator[Problem]:
     controllers = [node for node in nodes if "controller" in node.roles]
     for node in nodes:
         for listener, mechanism in node.outgoing:
@@ -134,7 +134,7 @@ def _refusal(node: Node, other: Node, listener: str, mechanism: str) -> str:
 
 
 @cluster_rule("C710")
-def same_id(nodes: Sequence[Node]) -> Iterator[Hit]:
+def same_id(nodes: Sequence[Node]) -> Iterator[Problem]:
     before: dict[str, Node] = {}
     for node in nodes:
         identity = node.text("node.id") or node.text("broker.id")

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.base.entry import Entry
-from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
 from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import WARNING, rule
@@ -122,12 +121,12 @@ def _variables(node: Any, name: str) -> Iterator[Entry]:  # noqa: ANN401  a node
 
 
 def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
-    hits: list[tuple[str, Hit]] = []
+    problems: list[tuple[str, Problem]] = []
     entries, more = [], []
     for entry in dict((entry.key, entry) for entry in variables).values():  # noqa: C402
         eaten = _EATEN.search(entry.value)
         if eaten is not None and entry.key.startswith(PREFIX):
-            hits.append(("C801", Hit(entry.source, entry.key, _eaten_text(eaten[0]))))
+            problems.append(("C801", Problem(entry.source, entry.key, _eaten_text(eaten[0]))))
         value = _DEFAULT.sub(lambda match: match[2] or match[0], entry.value).replace("$$", "$")
         is_key = entry.key.startswith(PREFIX) and entry.key not in _NO_KEYS
         if is_key and (entry.key.startswith(_BITNAMI) or "bitnami" not in image):
@@ -135,7 +134,7 @@ def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
             entries.append(Entry(key, _as_written(key, value), entry.source))
         else:
             more.append(replace(entry, value=value))
-    return ConfigFile(name, _completed(entries), more=more, is_image=True, hits=hits)
+    return ConfigFile(name, _completed(entries), more=more, is_image=True, problems=problems)
 
 
 def _as_written(key: str, value: str) -> str:
@@ -172,12 +171,12 @@ def _completed(entries: list[Entry]) -> list[Entry]:
 
 
 @rule("C801", WARNING)
-def dollar_sign(node: Node) -> Iterator[Hit]:
-    return (hit for code, hit in node.file.hits if code == "C801")
+def dollar_sign(node: Node) -> Iterator[Problem]:
+    return (problem for code, problem in node.file.problems if code == "C801")
 
 
 @rule("C802", WARNING)
-def variable_of_no_key(node: Node) -> Iterator[Hit]:
+def variable_of_no_key(node: Node) -> Iterator[Problem]:
     if not node.file.is_image:
         return
     for entry in node.entries.values():
@@ -209,19 +208,19 @@ def _likely(key: str) -> str:
 
 
 @rule("C803", WARNING)
-def variable_without_prefix(node: Node) -> Iterator[Hit]:
+def variable_without_prefix(node: Node) -> Iterator[Problem]:
     for entry in node.file.more:
         key = key_of_variable(PREFIX + entry.key)
         if "_" in entry.key and (is_known(key) and is_security_key(key)):
-            yield Hit(entry.source, entry.key, f"does not map to a key: write {PREFIX}{entry.key}")
+            yield node.at(entry, f"does not map to a key: write {PREFIX}{entry.key}")
     for entry in node.entries.values():
         if entry.key.startswith("cfg."):
             right = variable_of_key(entry.key.removeprefix("cfg."))
-            yield Hit(entry.source, entry.key, f"KAFKA_CFG_ is Bitnami's prefix: write {right}")
+            yield node.at(entry, f"KAFKA_CFG_ is Bitnami's prefix: write {right}")
 
 
 @rule("C804", WARNING)
-def unchecked_jaas_file(node: Node) -> Iterator[Hit]:
+def unchecked_jaas_file(node: Node) -> Iterator[Problem]:
     for entry in node.file.more:
         if "java.security.auth.login.config" in entry.value and node.file.jaas is None:
-            yield Hit(entry.source, entry.key, "refers to a JAAS file: pass it with --jaas-file")
+            yield node.at(entry, "refers to a JAAS file: pass it with --jaas-file")

@@ -1,8 +1,4 @@
-"""What a check says: findings, of a rule and a file.
-
-Hit       an occurrence of a fault, before its rule is known
-Finding   a hit with code, severity and file
-"""
+"""What a check says: findings, of a rule and a file."""
 
 from __future__ import annotations
 
@@ -24,16 +20,8 @@ class Product(Enum):
     DOORKEEPER = "Doorkeeper"
 
 
-class Hit(NamedTuple):
-    """One occurrence of a fault: where, and what was found. ``text`` never contains a secret."""
-
-    source: str
-    key: str
-    text: str
-
-
 class Finding(NamedTuple):
-    """A hit with its rule's code and severity, and the file's name."""
+    """A problem with its rule's code and severity, and the file's name. It never has a secret."""
 
     code: str
     severity: Severity

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from doorkeeper.base.entry import Entry
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.key import Scope
-from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import bare_name
 from doorkeeper.server.app.config_rules.node import Node, addresses_in, malformed_addresses
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
@@ -27,7 +26,7 @@ ZOOKEEPER: Final = "zookeeper.connect"
 
 
 @rule("C201", ERROR, since=(4, 0))
-def without_roles(node: Node) -> Iterator[Hit]:
+def without_roles(node: Node) -> Iterator[Problem]:
     if not node.is_kraft and not node.file.is_image:
         text = "not set; Kafka 4.0 and later require broker, controller or both"
         if node.has(ZOOKEEPER):
@@ -36,7 +35,7 @@ def without_roles(node: Node) -> Iterator[Hit]:
 
 
 @rule("C202", ERROR)
-def listener_without_protocol(node: Node) -> Iterator[Hit]:
+def listener_without_protocol(node: Node) -> Iterator[Problem]:
     if node.is_open(NAMES, required=("listeners", MAP)):
         return
     written = {name for name, _ in node.protocol_pairs()}
@@ -48,7 +47,7 @@ def listener_without_protocol(node: Node) -> Iterator[Hit]:
 
 
 @rule("C203", ERROR)
-def unknown_protocol(node: Node) -> Iterator[Hit]:
+def unknown_protocol(node: Node) -> Iterator[Problem]:
     entry = node.entries.get(MAP)
     if entry is None or node.is_template(entry):
         return
@@ -59,7 +58,7 @@ def unknown_protocol(node: Node) -> Iterator[Hit]:
 
 
 @rule("C204", ERROR)
-def malformed_address(node: Node) -> Iterator[Hit]:
+def malformed_address(node: Node) -> Iterator[Problem]:
     for key in ("listeners", ADVERTISED):
         entry = node.entries.get(key)
         if entry is None or node.is_template(entry):
@@ -71,7 +70,7 @@ def malformed_address(node: Node) -> Iterator[Hit]:
 
 
 @rule("C205", ERROR)
-def same_name_or_port(node: Node) -> Iterator[Hit]:
+def same_name_or_port(node: Node) -> Iterator[Problem]:
     for key in ("listeners", ADVERTISED):
         if node.is_open(key):
             continue
@@ -90,7 +89,7 @@ def same_name_or_port(node: Node) -> Iterator[Hit]:
 
 
 @rule("C206", ERROR)
-def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
+def two_inter_broker_keys(node: Node) -> Iterator[Problem]:
     keys = ("inter.broker.listener.name", "security.inter.broker.protocol")
     if set(keys) <= set(node.entries) and not node.is_open(*keys):
         yield node.at(
@@ -100,7 +99,7 @@ def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
 
 
 @rule("C207", ERROR)
-def inter_broker_not_advertised(node: Node) -> Iterator[Hit]:
+def inter_broker_not_advertised(node: Node) -> Iterator[Problem]:
     if node.is_open("listeners", ADVERTISED, "inter.broker.listener.name", required=(MAP,)):
         return
     named = node.has("inter.broker.listener.name")
@@ -128,7 +127,7 @@ def _advertised(node: Node) -> list[str]:
 
 
 @rule("C208", ERROR)
-def controllers_and_roles(node: Node) -> Iterator[Hit]:
+def controllers_and_roles(node: Node) -> Iterator[Problem]:
     if not node.is_kraft or not node.addresses or node.is_open("listeners", required=(NAMES,)):
         return
     others = [name for name in node.controllers if name not in node.listeners]
@@ -152,7 +151,7 @@ def controllers_and_roles(node: Node) -> Iterator[Hit]:
 
 
 @rule("C209", ERROR)
-def advertised_without_listener(node: Node) -> Iterator[Hit]:
+def advertised_without_listener(node: Node) -> Iterator[Problem]:
     if "broker" not in node.roles or node.is_open(ADVERTISED, required=("listeners",)):
         return
     for name, host, _ in addresses_in(node.text(ADVERTISED)):
@@ -164,7 +163,7 @@ def advertised_without_listener(node: Node) -> Iterator[Hit]:
 
 
 @rule("C210", WARNING, products=BOTH)
-def prefix_of_no_listener(node: Node) -> Iterator[Hit]:
+def prefix_of_no_listener(node: Node) -> Iterator[Problem]:
     names = [name.lower() for name in node.known_listeners]
     for entry, listener in _prefixed(node):
         if listener in names:
@@ -205,7 +204,7 @@ _SEPARATORS: Final = str.maketrans("._-", "___")
 
 
 @rule("C211", WARNING)
-def prefix_before_key_of_node(node: Node) -> Iterator[Hit]:
+def prefix_before_key_of_node(node: Node) -> Iterator[Problem]:
     for entry, _ in _prefixed(node):
         bare = bare_name(entry.key)
         key = KEYS.get(bare)
@@ -214,7 +213,7 @@ def prefix_before_key_of_node(node: Node) -> Iterator[Hit]:
 
 
 @rule("C212", WARNING)
-def anonymous_super_user(node: Node) -> Iterator[Hit]:
+def anonymous_super_user(node: Node) -> Iterator[Problem]:
     if "User:ANONYMOUS" not in node.super_users or not node.has_authorizer:
         return
     for address in node.addresses:
@@ -227,7 +226,7 @@ def anonymous_super_user(node: Node) -> Iterator[Hit]:
 
 
 @rule("C213", WARNING)
-def password_in_clear(node: Node) -> Iterator[Hit]:
+def password_in_clear(node: Node) -> Iterator[Problem]:
     for address in node.addresses:
         if node.protocol(address.name) != "SASL_PLAINTEXT" or address.is_local:
             continue
@@ -239,7 +238,7 @@ def password_in_clear(node: Node) -> Iterator[Hit]:
 
 
 @rule("C214", ERROR)
-def early_without_listener(node: Node) -> Iterator[Hit]:
+def early_without_listener(node: Node) -> Iterator[Problem]:
     if node.is_open("listeners"):
         return
     for name in node.words("early.start.listeners"):

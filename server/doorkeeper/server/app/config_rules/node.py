@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from doorkeeper.base import jaas
-from doorkeeper.base.entry import Entry
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
-from doorkeeper.server.app.config_rules.findings import Hit, Product
+from doorkeeper.server.app.config_rules.findings import Product
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
@@ -46,7 +46,7 @@ class ConfigFile(NamedTuple):
     jaas: JaasFile | None = None
     more: Sequence[Entry] = ()
     is_image: bool = False
-    hits: Sequence[tuple[str, Hit]] = ()
+    problems: Sequence[tuple[str, Problem]] = ()
     """Faults by the code of their rule, found where the file was made from another format."""
     files: Mapping[str, bytes | None] = NOTHING
     """Content of the stores that are on this machine; None where only their folder is."""
@@ -76,12 +76,12 @@ class Node:
         # The last entry of a key counts.
         self.entries: Mapping[str, Entry] = {entry.key: entry for entry in file.entries}
 
-    def at(self, where: str | Entry, text: str) -> Hit:
-        """Return a hit at an entry, or at a key, which may have none."""
+    def at(self, where: str | Entry, text: str) -> Problem:
+        """Return a problem at an entry, or at a key, which may have none."""
         entry = self.entries.get(where) if isinstance(where, str) else where
         if entry is None:
-            return Hit(self.name, str(where), text)
-        return Hit(entry.source, entry.key, text)
+            return Problem(self.name, str(where), text)
+        return Problem(entry.source, entry.key, text)
 
     def has(self, key: str) -> bool:
         """Return whether the key is present with a value that is not blank."""

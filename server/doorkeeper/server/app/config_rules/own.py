@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules.authorization import ANONYMOUS
-from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import is_security_key, looks_like_a_key
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, WARNING, rule
@@ -27,7 +27,7 @@ _WORDS: Final = re.compile(r'[^\s"\';=]+')
 
 
 @rule("C901", WARNING, products=BOTH)
-def example_password(node: Node) -> Iterator[Hit]:
+def example_password(node: Node) -> Iterator[Problem]:
     texts = [
         (f"{entry.source}: {entry.key}", entry.value)
         for entry in node.entries.values()
@@ -44,11 +44,11 @@ def example_password(node: Node) -> Iterator[Hit]:
         place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
     ]
     for place in dict.fromkeys(places):
-        yield Hit("", "", f"{place} is a password from the examples, which is publicly known")
+        yield Problem("", "", f"{place} is a password from the examples, which is publicly known")
 
 
 @rule("C902", WARNING, products=DOORKEEPER)
-def keys_without_effect(node: Node) -> Iterator[Hit]:
+def keys_without_effect(node: Node) -> Iterator[Problem]:
     test_broker = node.entries.get(TEST_BROKER.name)
     is_test_broker = test_broker is not None and test_broker.value.strip().lower() == "true"
     names = [
@@ -57,11 +57,11 @@ def keys_without_effect(node: Node) -> Iterator[Hit]:
         if find_key(key).without_effect or (key in TEST_BROKER_KEYS and not is_test_broker)
     ]
     if names:
-        yield Hit("", "", f"Kafka keys that have no effect here: {', '.join(names)}")
+        yield Problem("", "", f"Kafka keys that have no effect here: {', '.join(names)}")
 
 
 @rule("C903", WARNING, products=DOORKEEPER)
-def unknown_keys(node: Node) -> Iterator[Hit]:
+def unknown_keys(node: Node) -> Iterator[Problem]:
     names = []
     for key, entry in node.entries.items():
         meaning = find_key(key)
@@ -70,19 +70,19 @@ def unknown_keys(node: Node) -> Iterator[Hit]:
             # Without a dot it may be part of a value that is not continued.
             names.append(key if looks_like_a_key(key) else f"that of {entry.source}")
     if names:
-        yield Hit("", "", f"unknown keys, which only plug-ins may read: {', '.join(names)}")
+        yield Problem("", "", f"unknown keys, which only plug-ins may read: {', '.join(names)}")
 
 
 @rule("C904", WARNING, products=DOORKEEPER)
-def empty_file(node: Node) -> Iterator[Hit]:
+def empty_file(node: Node) -> Iterator[Problem]:
     in_file = any(entry.source.startswith(f"{node.name} line ") for entry in node.file.entries)
     if node.file.data is not None and not in_file:
         text = f"{node.name}: the file has no keys: all keys have their defaults"
-        yield Hit("", "", text)
+        yield Problem("", "", text)
 
 
 @rule("C905", WARNING, products=DOORKEEPER)
-def without_a_file(node: Node) -> Iterator[Hit]:
+def without_a_file(node: Node) -> Iterator[Problem]:
     if node.name != NO_FILE:
         return
     text = "no configuration file is given"
@@ -94,4 +94,4 @@ def without_a_file(node: Node) -> Iterator[Hit]:
         local = all(address.is_local for address in open_to)
         who = "on this machine" if local else "who can reach this server"
         text += f": everyone {who} is an administrator (super.users={ANONYMOUS})"
-    yield Hit("", "", text)
+    yield Problem("", "", text)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import astuple
 
-from doorkeeper.base.entry import Entry
-from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
@@ -49,14 +48,14 @@ def _mappings(node: Node) -> Iterator[tuple[Entry, tuple[Rule, ...] | str]]:
 
 
 @rule("C601", ERROR)
-def malformed_mapping(node: Node) -> Iterator[Hit]:
+def malformed_mapping(node: Node) -> Iterator[Problem]:
     for entry, rules in _mappings(node):
         if isinstance(rules, str) and not node.is_template(entry):
             yield node.at(entry, rules)
 
 
 @rule("C602", WARNING, products=BOTH)
-def shadowed_mapping(node: Node) -> Iterator[Hit]:
+def shadowed_mapping(node: Node) -> Iterator[Problem]:
     for entry, rules in _mappings(node):
         if isinstance(rules, str):
             continue
@@ -81,7 +80,7 @@ def _matches_all(rule: Rule) -> bool:
 
 
 @rule("C603", WARNING, products=BOTH)
-def mapping_with_blanks(node: Node) -> Iterator[Hit]:
+def mapping_with_blanks(node: Node) -> Iterator[Problem]:
     for entry, rules in _mappings(node):
         for mapping in () if isinstance(rules, str) else rules:
             if mapping.pattern is not None and re.search(r", +[A-Za-z]+=", mapping.pattern.text):
@@ -90,7 +89,7 @@ def mapping_with_blanks(node: Node) -> Iterator[Hit]:
 
 
 @rule("C604", WARNING, products=BOTH)
-def missing_group(node: Node) -> Iterator[Hit]:
+def missing_group(node: Node) -> Iterator[Problem]:
     for entry, rules in _mappings(node):
         for mapping in () if isinstance(rules, str) else rules:
             for number in re.findall(r"\$([1-9])", mapping.replacement):
@@ -100,7 +99,7 @@ def missing_group(node: Node) -> Iterator[Hit]:
 
 
 @rule("C605", ERROR)
-def unknown_builder(node: Node) -> Iterator[Hit]:
+def unknown_builder(node: Node) -> Iterator[Problem]:
     for entry in node.entries.values():
         name = entry.value.strip()
         if not entry.key.endswith(BUILDER) or name == PRINCIPAL_BUILDER_CLASS.default:
@@ -110,7 +109,7 @@ def unknown_builder(node: Node) -> Iterator[Hit]:
 
 
 @rule("C606", WARNING)
-def rules_and_builder(node: Node) -> Iterator[Hit]:
+def rules_and_builder(node: Node) -> Iterator[Problem]:
     builder = node.text(BUILDER)
     if not builder or builder == PRINCIPAL_BUILDER_CLASS.default:
         return
@@ -120,7 +119,7 @@ def rules_and_builder(node: Node) -> Iterator[Hit]:
 
 
 @rule("C607", ERROR)
-def malformed_kerberos(node: Node) -> Iterator[Hit]:
+def malformed_kerberos(node: Node) -> Iterator[Problem]:
     for entry, rules in _kerberos(node):
         from doorkeeper.server.security.kerberos_rules import ShortNamer
 
@@ -139,7 +138,7 @@ def _kerberos(node: Node) -> Iterator[tuple[Entry, list[str]]]:
 
 
 @rule("C608", WARNING, products=BOTH)
-def shadowed_kerberos(node: Node) -> Iterator[Hit]:
+def shadowed_kerberos(node: Node) -> Iterator[Problem]:
     for entry, rules in _kerberos(node):
         for at, hiding in enumerate(rules):
             whole = re.match(r"RULE:\[(\d+):[^\]]*\](?!\()", hiding)

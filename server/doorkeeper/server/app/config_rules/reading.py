@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from doorkeeper.base.entry import Entry
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.properties import CONTINUED, is_cut_pem
-from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.keys import (
     bare_name,
     has_provider,
@@ -75,7 +74,7 @@ def _security_lines(node: Node) -> Iterator[tuple[str, int, str]]:
 
 
 @rule("C101", WARNING, products=BOTH)
-def removed_backslash(node: Node) -> Iterator[Hit]:
+def removed_backslash(node: Node) -> Iterator[Problem]:
     for key, number, text in _security_lines(node):
         for letter in dict.fromkeys(_ESCAPE.findall(text)):
             if letter in _MEANT:
@@ -88,15 +87,15 @@ def removed_backslash(node: Node) -> Iterator[Hit]:
                 if made and not is_secret(key)
                 else f"the backslash before {shown} is removed when the file is read"
             )
-            yield Hit(f"{node.name} line {number}", key, f"{happens}: write {written}")
+            yield Problem(f"{node.name} line {number}", key, f"{happens}: write {written}")
 
 
 @rule("C102", WARNING, products=BOTH)
-def blank_after_backslash(node: Node) -> Iterator[Hit]:
+def blank_after_backslash(node: Node) -> Iterator[Problem]:
     for line in _logical_lines(node):
         for number, text in line.lines:
             if _BLANK_AT_END.search(text):
-                yield Hit(
+                yield Problem(
                     f"{node.name} line {number}",
                     line.key if is_security_key(line.key) else "",
                     f"line {number} ends with a backslash and a space, so it is not continued;"
@@ -105,11 +104,11 @@ def blank_after_backslash(node: Node) -> Iterator[Hit]:
 
 
 @rule("C103", WARNING, products=BOTH)
-def comment_in_value(node: Node) -> Iterator[Hit]:
+def comment_in_value(node: Node) -> Iterator[Problem]:
     for line in _logical_lines(node):
         for number, text in line.lines[1:]:
             if text.startswith(("#", "!")) and is_security_key(line.key):
-                yield Hit(
+                yield Problem(
                     f"{node.name} line {number}",
                     line.key,
                     "the line continues the value before it: it is part of the value, not a"
@@ -118,19 +117,19 @@ def comment_in_value(node: Node) -> Iterator[Hit]:
 
 
 @rule("C104", ERROR)
-def bad_unicode(node: Node) -> Iterator[Hit]:
+def bad_unicode(node: Node) -> Iterator[Problem]:
     for line in _logical_lines(node):
         for number, text in line.lines:
             if _BAD_UNICODE.search(text):
                 source = f"{node.name} line {number}"
-                yield Hit(source, line.key, "a \\u is not followed by four hex digits")
+                yield Problem(source, line.key, "a \\u is not followed by four hex digits")
 
 
 @rule("C105", WARNING, products=BOTH)
-def not_ascii(node: Node) -> Iterator[Hit]:
+def not_ascii(node: Node) -> Iterator[Problem]:
     for key, number, text in _security_lines(node):
         if not text.isascii():
-            yield Hit(
+            yield Problem(
                 f"{node.name} line {number}",
                 key,
                 "non-ASCII characters are read as ISO 8859-1: write \\uXXXX for each",
@@ -138,19 +137,19 @@ def not_ascii(node: Node) -> Iterator[Hit]:
 
 
 @rule("C106", WARNING, products=BOTH)
-def repeated_key(node: Node) -> Iterator[Hit]:
+def repeated_key(node: Node) -> Iterator[Problem]:
     before: dict[str, Entry] = {}
     for entry in node.file.entries:
         earlier = before.get(entry.key)
         # Overrides are meant to replace.
         if earlier is not None and " line " in earlier.source and " line " in entry.source:
             key = entry.key if looks_like_a_key(entry.key) else ""
-            yield Hit(entry.source, key, f"replaces the value in {earlier.source}")
+            yield Problem(entry.source, key, f"replaces the value in {earlier.source}")
         before[entry.key] = entry
 
 
 @rule("C107", WARNING, products=BOTH)
-def quoted_value(node: Node) -> Iterator[Hit]:
+def quoted_value(node: Node) -> Iterator[Problem]:
     for entry in node.entries.values():
         value = entry.value.strip()
         if is_security_key(entry.key) and len(value) > 1 and value[0] == value[-1] in "\"'":
@@ -158,14 +157,14 @@ def quoted_value(node: Node) -> Iterator[Hit]:
 
 
 @rule("C108", WARNING, products=BOTH)
-def comment_after_value(node: Node) -> Iterator[Hit]:
+def comment_after_value(node: Node) -> Iterator[Problem]:
     for entry in node.entries.values():
         if is_security_key(entry.key) and not is_secret(entry.key) and " #" in entry.value:
             yield node.at(entry, "the text after # is part of the value, not a comment")
 
 
 @rule("C109", ERROR)
-def wrong_type(node: Node) -> Iterator[Hit]:
+def wrong_type(node: Node) -> Iterator[Problem]:
     for entry in node.entries.values():
         key = key_of(entry.key, node)
         if key is None or not is_security_key(entry.key) or node.is_template(entry):
@@ -179,7 +178,7 @@ def wrong_type(node: Node) -> Iterator[Hit]:
 
 
 @rule("C110", WARNING, products=KAFKA)
-def reference_without_provider(node: Node) -> Iterator[Hit]:
+def reference_without_provider(node: Node) -> Iterator[Problem]:
     if node.file.is_image:
         return
     named = set(node.words("config.providers"))
@@ -193,7 +192,7 @@ def reference_without_provider(node: Node) -> Iterator[Hit]:
 
 
 @rule("C111", WARNING)
-def mistyped_key(node: Node) -> Iterator[Hit]:
+def mistyped_key(node: Node) -> Iterator[Problem]:
     for entry in node.entries.values():
         bare = bare_name(entry.key)
         if is_known(bare) or not bare:
@@ -205,20 +204,20 @@ def mistyped_key(node: Node) -> Iterator[Hit]:
 
 
 @rule("C112", WARNING, products=BOTH)
-def byte_order_mark(node: Node) -> Iterator[Hit]:
+def byte_order_mark(node: Node) -> Iterator[Problem]:
     if (node.file.data or b"").startswith(_BYTE_ORDER_MARK):
         text = "the file begins with a byte order mark, which is part of its first key"
-        yield Hit(f"{node.name} line 1", "", text)
+        yield Problem(f"{node.name} line 1", "", text)
 
 
 @rule("C113", ERROR)
-def cut_pem(node: Node) -> Iterator[Hit]:
+def cut_pem(node: Node) -> Iterator[Problem]:
     for line in _logical_lines(node):
         if is_cut_pem("".join(text for _, text in line.lines)):
             number = line.lines[0][0]
             key = line.key if is_known(bare_name(line.key)) else ""
             text = f"line {number} is not continued: is this PEM? {CONTINUED}"
-            yield Hit(f"{node.name} line {number}", key, text)
+            yield Problem(f"{node.name} line {number}", key, text)
 
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

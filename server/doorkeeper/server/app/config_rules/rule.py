@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from doorkeeper.server.app.config_rules.findings import Hit, Product, Severity
+from doorkeeper.base.entry import Problem
+from doorkeeper.server.app.config_rules.findings import Product, Severity
 from doorkeeper.server.app.config_rules.node import Node
 
 ERROR: Final = Severity.ERROR
@@ -25,8 +26,8 @@ BOTH: Final = KAFKA | DOORKEEPER
 ALWAYS: Final = (0, 0)
 """The release of a rule that holds for all releases."""
 
-Looker = Callable[["Node"], Iterator[Hit]]
-ClusterLooker = Callable[[Sequence["Node"]], Iterator[Hit]]
+Looker = Callable[["Node"], Iterator[Problem]]
+ClusterLooker = Callable[[Sequence["Node"]], Iterator[Problem]]
 
 
 class Rule(NamedTuple):
@@ -59,7 +60,7 @@ def rule(
     products: frozenset[Product] = KAFKA,
     since: tuple[int, int] = ALWAYS,
 ) -> Callable[[Looker], Looker]:
-    """Declare a rule on the function that yields its hits in a node."""
+    """Declare a rule on the function that yields its problems in a node."""
 
     def declare(look: Looker) -> Looker:
         _add(Rule(code, severity, products, since, look=look))

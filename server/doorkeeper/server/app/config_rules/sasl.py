@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from doorkeeper.base.entry import Entry
-from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.app.config_rules.keys import bare_name
 from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Module, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
@@ -39,7 +38,7 @@ def _missing(node: Node, listener: str, mechanism: str) -> str:
 
 
 @rule("C301", ERROR)
-def no_login_module(node: Node) -> Iterator[Hit]:
+def no_login_module(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         entry = node.entry(ENABLED, listener)
         if node.file.is_image and (entry is None or node.is_template(entry)):
@@ -64,7 +63,7 @@ def _is_missing(node: Node, listener: str, mechanism: str) -> bool:
 
 
 @rule("C302", WARNING)
-def unknown_mechanism(node: Node) -> Iterator[Hit]:
+def unknown_mechanism(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         if mechanism in MODULES:
             continue
@@ -75,7 +74,7 @@ def unknown_mechanism(node: Node) -> Iterator[Hit]:
 
 
 @rule("C303", ERROR)
-def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
+def inter_broker_mechanism(node: Node) -> Iterator[Problem]:
     if not node.protocol(node.inter_broker).startswith("SASL"):
         return
     if node.is_open("inter.broker.listener.name", required=(BETWEEN_BROKERS,)):
@@ -92,7 +91,7 @@ def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
 
 
 @rule("C304", WARNING, products=BOTH)
-def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
+def jaas_without_mechanism(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{JAAS_CONFIG}"
         if right in node.entries:
@@ -107,7 +106,7 @@ def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
 
 
 @rule("C305", WARNING, products=BOTH)
-def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
+def prefix_of_no_mechanism(node: Node) -> Iterator[Problem]:
     names = {name.lower(): name for name in node.known_listeners}
     for entry in node.entries.values():
         listener, _, rest = entry.key.removeprefix(LISTENER_PREFIX).partition(".")
@@ -133,7 +132,7 @@ def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
 
 
 @rule("C306", ERROR)
-def malformed_jaas(node: Node) -> Iterator[Hit]:
+def malformed_jaas(node: Node) -> Iterator[Problem]:
     for _, module in _modules(node):
         if module.entry is None or node.is_template(module.entry):
             continue
@@ -155,7 +154,7 @@ def _modules(node: Node) -> Iterator[tuple[str, Module]]:
 
 
 @rule("C307", ERROR)
-def unknown_module(node: Node) -> Iterator[Hit]:
+def unknown_module(node: Node) -> Iterator[Problem]:
     for _, module in _modules(node):
         for login in module.modules:
             short = login.name.rpartition(".")[2]
@@ -173,7 +172,7 @@ def _near(name: str) -> bool:
 
 
 @rule("C308", WARNING)
-def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
+def module_of_another_mechanism(node: Node) -> Iterator[Problem]:
     for mechanism, module in _modules(node):
         names = MODULES.get(mechanism, ())
         wrong = [login.name for login in module.modules if login.name in _CLASSES]
@@ -185,7 +184,7 @@ def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
 
 
 @rule("C309", WARNING)
-def login_without_name(node: Node) -> Iterator[Hit]:
+def login_without_name(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.outgoing:
         module = node.module(listener, mechanism) if mechanism else None
         if module is None or not (mechanism == "PLAIN" or mechanism.startswith("SCRAM-")):
@@ -202,7 +201,7 @@ def login_without_name(node: Node) -> Iterator[Hit]:
 
 
 @rule("C310", WARNING)
-def login_that_is_refused(node: Node) -> Iterator[Hit]:
+def login_that_is_refused(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.outgoing:
         if mechanism != "PLAIN" or listener not in node.listeners:
             continue
@@ -223,7 +222,7 @@ def login_that_is_refused(node: Node) -> Iterator[Hit]:
 
 
 @rule("C311", ERROR)
-def login_to_controllers(node: Node) -> Iterator[Hit]:
+def login_to_controllers(node: Node) -> Iterator[Problem]:
     if not node.is_kraft or not node.controllers:
         return
     if node.is_open(required=(TO_CONTROLLERS,)):
@@ -249,7 +248,7 @@ def login_to_controllers(node: Node) -> Iterator[Hit]:
 
 
 @rule("C312", WARNING)
-def handler_without_mechanism(node: Node) -> Iterator[Hit]:
+def handler_without_mechanism(node: Node) -> Iterator[Problem]:
     for listener in node.sasl_listeners:
         for key in _OF_MECHANISMS:
             for name in (f"{LISTENER_PREFIX}{listener.lower()}.{key}", key):
@@ -264,7 +263,7 @@ def handler_without_mechanism(node: Node) -> Iterator[Hit]:
 
 
 @rule("C313", WARNING)
-def unsigned_tokens(node: Node) -> Iterator[Hit]:
+def unsigned_tokens(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         right = f"{LISTENER_PREFIX}{listener.lower()}.oauthbearer.{HANDLER}"
         if mechanism == "OAUTHBEARER" and right not in node.entries:
@@ -276,7 +275,7 @@ def unsigned_tokens(node: Node) -> Iterator[Hit]:
 
 
 @rule("C314", WARNING)
-def tokens_for_others(node: Node) -> Iterator[Hit]:
+def tokens_for_others(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         if mechanism != "OAUTHBEARER":
             continue
@@ -289,7 +288,7 @@ def tokens_for_others(node: Node) -> Iterator[Hit]:
 
 
 @rule("C315", ERROR)
-def kerberos_service(node: Node) -> Iterator[Hit]:
+def kerberos_service(node: Node) -> Iterator[Problem]:
     for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
         module = node.module(listener, mechanism) if mechanism == "GSSAPI" else None
         if module is None or not module.modules:
@@ -310,7 +309,7 @@ def kerberos_service(node: Node) -> Iterator[Hit]:
 
 
 @rule("C316", WARNING, products=BOTH)
-def unread_section(node: Node) -> Iterator[Hit]:
+def unread_section(node: Node) -> Iterator[Problem]:
     if node.file.jaas is None:
         return
     names = [name.lower() for name in node.known_listeners]
@@ -320,11 +319,11 @@ def unread_section(node: Node) -> Iterator[Hit]:
             continue
         near = listener.lower() if listener.lower() in names else similar(listener.lower(), names)
         hint = f"; write {near}.KafkaServer" if near else ""
-        yield Hit(node.file.jaas.path, "", f"the section {section} is not used{hint}")
+        yield Problem(node.file.jaas.path, "", f"the section {section} is not used{hint}")
 
 
 @rule("C317", WARNING, products=BOTH)
-def tokens_without_scram(node: Node) -> Iterator[Hit]:
+def tokens_without_scram(node: Node) -> Iterator[Problem]:
     keys = ("delegation.token.secret.key", "delegation.token.master.key")
     key = next((name for name in keys if node.has(name)), "")
     if not key or node.roles == {"controller"}:
@@ -338,14 +337,14 @@ def tokens_without_scram(node: Node) -> Iterator[Hit]:
 
 
 @rule("C318", WARNING, products=DOORKEEPER)
-def older_secret(node: Node) -> Iterator[Hit]:
+def older_secret(node: Node) -> Iterator[Problem]:
     key = "delegation.token.master.key"
     if key in node.entries:
         yield node.at(key, "is deprecated: use delegation.token.secret.key")
 
 
 @rule("C319", WARNING)
-def plain_without_users(node: Node) -> Iterator[Hit]:
+def plain_without_users(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         module = node.module(listener, mechanism) if mechanism == "PLAIN" else None
         login = None if module is None else module.of_class(".PlainLoginModule")
@@ -360,7 +359,7 @@ def plain_without_users(node: Node) -> Iterator[Hit]:
 
 
 @rule("C320", WARNING)
-def unread_option(node: Node) -> Iterator[Hit]:
+def unread_option(node: Node) -> Iterator[Problem]:
     for mechanism, module in _modules(node):
         login = module.of_class(".PlainLoginModule")
         if mechanism != "PLAIN" or login is None:
@@ -374,7 +373,7 @@ def unread_option(node: Node) -> Iterator[Hit]:
 
 
 @rule("C321", ERROR)
-def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
+def unsecured_token_without_name(node: Node) -> Iterator[Problem]:
     for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
         module = node.module(listener, mechanism) if mechanism == "OAUTHBEARER" else None
         login = None if module is None else module.of_class(".OAuthBearerLoginModule")
@@ -387,7 +386,7 @@ def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
 
 
 @rule("C322", WARNING)
-def unchecked_modules(node: Node) -> Iterator[Hit]:
+def unchecked_modules(node: Node) -> Iterator[Problem]:
     if node.file.jaas is not None or node.file.is_image:
         return
     for listener, mechanism in node.logins:

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from doorkeeper.base.entry import Entry
+from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.app.config_rules import stores
-from doorkeeper.server.app.config_rules.findings import Hit
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
@@ -39,7 +38,7 @@ def _is_pem(node: Node, kind: str, listener: str) -> bool:
 
 
 @rule("C401", ERROR)
-def store_without_password(node: Node) -> Iterator[Hit]:
+def store_without_password(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         has_store = node.of("ssl.keystore.location", name)
         password = node.entry("ssl.keystore.password", name)
@@ -49,7 +48,7 @@ def store_without_password(node: Node) -> Iterator[Hit]:
 
 
 @rule("C402", ERROR)
-def password_without_store(node: Node) -> Iterator[Hit]:
+def password_without_store(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         for kind, text in _STORES:
             inline = "key" if kind == "keystore" else "certificates"
@@ -60,7 +59,7 @@ def password_without_store(node: Node) -> Iterator[Hit]:
 
 
 @rule("C403", ERROR)
-def pem_and_others(node: Node) -> Iterator[Hit]:
+def pem_and_others(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         for kind, text in _STORES:
             inline = "key" if kind == "keystore" else "certificates"
@@ -77,7 +76,7 @@ def pem_and_others(node: Node) -> Iterator[Hit]:
 
 
 @rule("C404", ERROR)
-def key_without_certificate(node: Node) -> Iterator[Hit]:
+def key_without_certificate(node: Node) -> Iterator[Problem]:
     names = ("ssl.keystore.key", "ssl.keystore.certificate.chain")
     for name in _tls(node):
         entries = [node.entry(key, name) for key in names]
@@ -89,7 +88,7 @@ def key_without_certificate(node: Node) -> Iterator[Hit]:
 
 
 @rule("C405", ERROR)
-def unknown_store_type(node: Node) -> Iterator[Hit]:
+def unknown_store_type(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         for kind, _ in _STORES:
             entry = node.entry(f"ssl.{kind}.type", name)
@@ -104,7 +103,7 @@ def unknown_store_type(node: Node) -> Iterator[Hit]:
 
 
 @rule("C406", ERROR)
-def store_cannot_be_opened(node: Node) -> Iterator[Hit]:
+def store_cannot_be_opened(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         for kind, _ in _STORES:
             entry = node.entry(f"ssl.{kind}.location", name)
@@ -128,7 +127,7 @@ def store_cannot_be_opened(node: Node) -> Iterator[Hit]:
 
 
 @rule("C407", ERROR)
-def inter_broker_without_store(node: Node) -> Iterator[Hit]:
+def inter_broker_without_store(node: Node) -> Iterator[Problem]:
     if node.inter_broker in _tls(node) and not _has_identity(node, node.inter_broker):
         yield node.at("ssl.keystore.location", f"not set, but {node.inter_broker} uses TLS")
 
@@ -139,14 +138,14 @@ def _has_identity(node: Node, listener: str) -> bool:
 
 
 @rule("C408", WARNING)
-def listener_without_store(node: Node) -> Iterator[Hit]:
+def listener_without_store(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         if name in node.listeners and name != node.inter_broker and not _has_identity(node, name):
             yield node.at("ssl.keystore.location", f"not set, but listener {name} uses TLS")
 
 
 @rule("C409", ERROR)
-def unknown_version(node: Node) -> Iterator[Hit]:
+def unknown_version(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         protocol = node.of("ssl.protocol", name)
         if protocol and protocol.upper() not in {context.upper() for context in _CONTEXTS}:
@@ -161,7 +160,7 @@ def unknown_version(node: Node) -> Iterator[Hit]:
 
 
 @rule("C410", WARNING)
-def old_version(node: Node) -> Iterator[Hit]:
+def old_version(node: Node) -> Iterator[Problem]:
     for name in _tls(node):
         where = _where(node, "ssl.enabled.protocols", name)
         for word in node.of("ssl.enabled.protocols", name).split(","):
@@ -173,7 +172,7 @@ def old_version(node: Node) -> Iterator[Hit]:
 
 
 @rule("C411", ERROR)
-def foreign_suite(node: Node) -> Iterator[Hit]:
+def foreign_suite(node: Node) -> Iterator[Problem]:
     if node.inter_broker not in _tls(node):
         return
     for word in node.of("ssl.cipher.suites", node.inter_broker).split(","):
@@ -183,7 +182,7 @@ def foreign_suite(node: Node) -> Iterator[Hit]:
 
 
 @rule("C412", WARNING)
-def certificate_requested(node: Node) -> Iterator[Hit]:
+def certificate_requested(node: Node) -> Iterator[Problem]:
     if not node.has_authorizer:
         return
     for name in node.with_protocol("SSL"):
@@ -193,7 +192,7 @@ def certificate_requested(node: Node) -> Iterator[Hit]:
 
 
 @rule("C413", WARNING)
-def no_certificate_asked(node: Node) -> Iterator[Hit]:
+def no_certificate_asked(node: Node) -> Iterator[Problem]:
     if not node.has_authorizer:
         return
     for name in node.with_protocol("SSL"):
@@ -203,7 +202,7 @@ def no_certificate_asked(node: Node) -> Iterator[Hit]:
 
 
 @rule("C414", WARNING)
-def client_auth_without_prefix(node: Node) -> Iterator[Hit]:
+def client_auth_without_prefix(node: Node) -> Iterator[Problem]:
     if node.text(CLIENT_AUTH).lower() not in ("required", "requested"):
         return
     if node.with_protocol("SSL"):
@@ -215,7 +214,7 @@ def client_auth_without_prefix(node: Node) -> Iterator[Hit]:
 
 
 @rule("C415", WARNING)
-def no_trust_store(node: Node) -> Iterator[Hit]:
+def no_trust_store(node: Node) -> Iterator[Problem]:
     for name in node.tls_listeners:
         asks = node.of(CLIENT_AUTH, name).lower() in ("required", "requested")
         if node.protocol(name) == "SASL_SSL":
@@ -231,7 +230,7 @@ def no_trust_store(node: Node) -> Iterator[Hit]:
 
 
 @rule("C416", WARNING)
-def names_not_checked(node: Node) -> Iterator[Hit]:
+def names_not_checked(node: Node) -> Iterator[Problem]:
     key = "ssl.endpoint.identification.algorithm"
     for name in dict.fromkeys(name for name, _ in node.outgoing):
         entry = node.entry(key, name)
@@ -242,7 +241,7 @@ def names_not_checked(node: Node) -> Iterator[Hit]:
 
 
 @rule("C417", WARNING)
-def rules_without_certificates(node: Node) -> Iterator[Hit]:
+def rules_without_certificates(node: Node) -> Iterator[Problem]:
     key = "ssl.principal.mapping.rules"
     entries = [entry for entry in node.entries.values() if entry.key.endswith(key)]
     asking = [
