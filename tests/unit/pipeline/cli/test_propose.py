@@ -292,8 +292,8 @@ def test_removal_requires_enough_history(
     used, unused = ACLS.splitlines(keepends=True)[:-1], ACLS.splitlines(keepends=True)[-1]
     sets: list[str] = []
     for number, (day, names) in enumerate(listings.items()):
-        rows = (unused.replace("name: old", f"name: {name}") for name in names.split())
-        (tmp_path / f"{number}.yaml").write_text("".join([*used, *rows]))
+        acls = (unused.replace("name: old", f"name: {name}") for name in names.split())
+        (tmp_path / f"{number}.yaml").write_text("".join([*used, *acls]))
         sets += ["--acls", f"{tmp_path / f'{number}.yaml'}{day and f'@{day}'}"]
 
     made = called("run", "--log", tmp_path / "a.log", *sets, "--tables", tmp_path / "out")
