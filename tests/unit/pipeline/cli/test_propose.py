@@ -265,32 +265,44 @@ def test_unknown_principal_is_rejected(out: Path) -> None:
     assert called("propose", "--tables", out, *ANY_LENGTH, "--principal", "User:a").exit_code == 0
 
 
+REMOVED, ASKED = ("unneeded", "REMOVE"), ("unknown-age", "ASK")
+
+
 @pytest.mark.parametrize(
-    ("listings", "rule", "proposal"),
+    ("listings", "expected", "counts"),
     [
-        (["old.yaml@2026-08-01"], "unneeded", "REMOVE"),
-        (["first.yaml@2026-08-01", "old.yaml@2026-11-10"], "age", "NOT_ENOUGH_EVIDENCE"),
-        (["first.yaml@2026-08-01", "old.yaml@2026-10-01"], "unneeded", "REMOVE"),
-        (["old.yaml@2026-11-10"], "unknown-age", "ASK"),
-        (["old.yaml"], "unknown-age", "ASK"),
+        (
+            {"2026-08-01": "old", "2026-10-01": "old late", "2026-11-10": "old late new"},
+            {"old": REMOVED, "late": REMOVED, "new": ("age", "NOT_ENOUGH_EVIDENCE")},
+            "4 -> 2",
+        ),
+        ({"2026-11-10": "old"}, {"old": ASKED}, "2 -> 2"),
+        ({"": "old"}, {"old": ASKED}, "2 -> 2"),
     ],
 )
 def test_removal_requires_enough_history(
-    tmp_path: Path, listings: list[str], rule: str, proposal: str
+    tmp_path: Path,
+    listings: dict[str, str],
+    expected: dict[str, tuple[str, str]],
+    counts: str,
 ) -> None:
-    """Of two grants one was not used in 40 days; the listings say how long it is there."""
+    """Grants were not used in 40 days; the listings say how long each of them is there."""
     days = (dt.date(2026, 10, 14) + dt.timedelta(days=each) for each in range(40))
     (tmp_path / "a.log").write_text("".join(LINE.replace("2026-11-22", str(day)) for day in days))
-    (tmp_path / "first.yaml").write_text("".join(ACLS.splitlines(keepends=True)[:-1]))
-    (tmp_path / "old.yaml").write_text(ACLS)
-    sets = [each for name in listings for each in ("--acls", tmp_path / name)]
+    used, unused = ACLS.splitlines(keepends=True)[:-1], ACLS.splitlines(keepends=True)[-1]
+    sets: list[str] = []
+    for number, (day, names) in enumerate(listings.items()):
+        acls = (unused.replace("name: old", f"name: {name}") for name in names.split())
+        (tmp_path / f"{number}.yaml").write_text("".join([*used, *acls]))
+        sets += ["--acls", f"{tmp_path / f'{number}.yaml'}{day and f'@{day}'}"]
 
     made = called("run", "--log", tmp_path / "a.log", *sets, "--tables", tmp_path / "out")
 
     assert made.exit_code == 0, made.output
-    (row,) = delta.Tables(tmp_path / "out").read("unused_grants").to_dicts()
-    assert (row["rule"], row["proposal"]) == (rule, proposal), row
-    assert bool(row["command"]) is (proposal == "REMOVE")
-    assert row["why"] in made.stdout or proposal == "REMOVE"
-    proposed = called("propose", "--tables", tmp_path / "out").stdout
-    assert proposed.startswith("2 -> 1" if proposal == "REMOVE" else "2 -> 2")
+    rows = delta.Tables(tmp_path / "out").read("unused_grants").to_dicts()
+    assert {row["resource_name"]: (row["rule"], row["proposal"]) for row in rows} == expected
+    for row in rows:
+        is_removed = row["proposal"] == "REMOVE"
+        assert bool(row["command"]) is is_removed
+        assert is_removed or row["why"] in made.stdout
+    assert called("propose", "--tables", tmp_path / "out").stdout.startswith(f"{counts} ACLs")

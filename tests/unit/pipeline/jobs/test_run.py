@@ -25,7 +25,7 @@ from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
 from testkit import trail_files
 from testkit.load import scaled
-from testkit.pipeline_runs import NOON, Output, confluent_event, record
+from testkit.pipeline_runs import NOON, Output, confluent_event, record, restored
 
 
 class Site(Output):
@@ -170,6 +170,17 @@ GRANTS = {"grant_usage", "unused_grants", "overbroad_grants"}
 DECIDED = {*GRANTS, "agreement", "denied", "least_privilege"}
 
 
+@pytest.fixture(scope="module")
+def of_two_lines(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Make tables of a log of two lines, and of a listing beside it."""
+    site = Site(tmp_path_factory.mktemp("two"))
+    listing = site.logs.with_name("acls.yaml")
+    listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
+    site.log("a.log", record("x"), record("y"))
+    site.run(acls=(str(listing),))
+    return site
+
+
 @pytest.mark.parametrize(
     ("option", "tables_of_it"),
     [
@@ -181,18 +192,16 @@ DECIDED = {*GRANTS, "agreement", "denied", "least_privilege"}
     ],
 )
 def test_changed_option_rebuilds_its_tables(
-    site: Site, tmp_path: Path, option: dict[str, Any], tables_of_it: set[str]
+    of_two_lines: Site, tmp_path: Path, option: dict[str, Any], tables_of_it: set[str]
 ) -> None:
-    listing = tmp_path / "acls.yaml"
-    listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
-    site.log("a.log", record("x"), record("y"))
-    site.run(acls=(str(listing),))
-    before = versions(site.out)
+    site, folder = of_two_lines, of_two_lines.out.parent
+    with restored(folder, tmp_path / "kept"):
+        before = versions(site.out)
 
-    site.run(acls=(str(listing),), **option)
+        site.run(acls=(str(folder / "acls.yaml"),), **option)
 
-    changed = {name for name, version in versions(site.out).items() if version != before[name]}
-    assert changed == tables_of_it
+        changed = {name for name, version in versions(site.out).items() if version != before[name]}
+        assert changed == tables_of_it
 
 
 def test_spark_is_not_started_without_work(site: Site) -> None:

@@ -13,10 +13,10 @@ from doorkeeper_pipeline.jobs import history
 from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.jobs.seen import unchanged
 from doorkeeper_pipeline.tables import contents, delta
-from testkit.pipeline_runs import Output, record
+from testkit.pipeline_runs import Output, record, restored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
@@ -44,10 +44,17 @@ class Site:
         return RunRequest(**{**given, **options})  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
+@pytest.fixture(scope="module")
+def read_once(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Return a site that was read."""
-    return Site(tmp_path)
+    return Site(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def site(read_once: Site, tmp_path: Path) -> Iterator[Site]:
+    """Return this site, and put back what a test changes in it."""
+    with restored(read_once.out.parent, tmp_path / "kept"):
+        yield read_once
 
 
 def test_nothing_is_new(site: Site) -> None:

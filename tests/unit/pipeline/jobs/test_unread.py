@@ -6,7 +6,6 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
-import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
@@ -16,6 +15,7 @@ from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 HEAD = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
@@ -39,7 +39,7 @@ OAUTH = "OAuthKafkaPrincipal(User:svc, session:{day}, token:eyJh**8V6A)"
 class Month(Output):
     """A log with many lines of app each day, and one line of another form at the end of it."""
 
-    def __init__(self, folder: Path, line: str) -> None:
+    def __init__(self, folder: Path, line: str, acls: str = ACLS) -> None:
         """Write the log and the listing."""
         text = "".join(
             "".join(APP.format(day=day, minute=minute) for minute in range(USUAL))
@@ -48,7 +48,7 @@ class Month(Output):
         )
         (folder / "a.log").write_text(text)
         self.listing = folder / "acls.csv"
-        self.listing.write_text(ACLS)
+        self.listing.write_text(acls)
         super().__init__(folder / "out", str(folder / "a.log"))
 
     def proposals(self) -> dict[str, str]:
@@ -66,25 +66,35 @@ def test_unused_grant_without_unread_lines_is_removed(tmp_path: Path) -> None:
     assert found["User:svc"] == found["User:*"] == "REMOVE"
 
 
-@pytest.mark.parametrize(
-    "principal",
-    [
+def of_each(forms: Sequence[str]) -> tuple[str, list[str], str]:
+    """Return lines of forms, each of a service of its own, their principals, and the ACLs."""
+    services = [f"svc{number:02}" for number in range(len(forms))]
+    lines = "".join(
+        form.replace("svc", service) for form, service in zip(forms, services, strict=True)
+    )
+    grant = "User:svc,TOPIC,LITERAL,orders,READ,ALLOW,*\n"
+    grants = "".join(grant.replace("svc", service) for service in services)
+    return lines, [f"User:{service}" for service in services], ACLS.replace(grant, grants)
+
+
+def test_principals_printed_as_objects(tmp_path: Path) -> None:
+    forms = (
         OAUTH,
         "OAuthKafkaPrincipal(User:svc, groups: [a, b], session:{day}, token:x)",
         "OAuthKafkaPrincipal(User:svc, groups: null, session: {day}, token: x)",
-    ],
-)
-def test_principal_printed_as_object(tmp_path: Path, principal: str) -> None:
-    month = Month(tmp_path, SVC.replace("User:svc", principal))
+    )
+    lines, principals, acls = of_each([SVC.replace("User:svc", form) for form in forms])
+    month = Month(tmp_path, lines, acls)
 
     found = month.proposals()
 
-    assert "User:svc" not in found
+    assert found.keys() == {"User:*", "User:idle"}
     assert month.summary.evidence.agreement == 100
     assert found["User:*"] == "REMOVE"
-    assert set(delta.Tables(month.out).read("decisions")["principal"]) == {"User:app", "User:svc"}
+    decided = delta.Tables(month.out).read("decisions")["principal"]
+    assert set(decided) == {"User:app", *principals}
     normalised = [each for each in month.summary.run["warnings"] if "as an object" in each]
-    assert [each.rpartition(": ")[2] for each in normalised] == [str(DAYS)]
+    assert [each.rpartition(": ")[2] for each in normalised] == [str(DAYS * len(forms))]
 
 
 def test_objects_in_json_messages(tmp_path: Path) -> None:
@@ -100,33 +110,48 @@ def test_objects_in_json_messages(tmp_path: Path) -> None:
     assert delta.Tables(output.out).read("decisions")["principal"].to_list() == ["User:svc"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        SVC.replace("= Read", "= READX"),
-        SVC.replace("host = 10.1.2.3", "host = "),
-        SVC.replace("is Allowed", "is Permitted"),
-        SVC.replace("User:svc", OAUTH).replace("= Read", "= READX"),
-        SVC.replace("User:svc", "CustomPrincipal{{token=x}} User:svc"),
-        SVC.replace("User:svc", "OAuthKafkaPrincipal(User:svc, session:1, session:2, token:x)"),
-        SVC.replace("User:svc", "user:svc"),
-        SVC.replace("User:svc", "User:svc\u200b"),
-        SVC.replace("User:svc", "User:svc,Roles:a"),
-        SVC.replace(" is Allowed", " is a name is Permitted"),
-        SVC.partition("Principal")[0]
-        + "[ALLOW] Auth request Read on Topic:orders by User svc (io.aiven.kafka.auth.Acl)\n",
-        SVC.replace("User:svc", 600 * "n" + " Principal = User:svc").replace("= Read", "= READX"),
-        600 * "n" + SVC.partition("DEBUG")[2].replace("= Read", "= READX"),
-        " User:svc is Allowed Operation = Read from host = 10.1.2.3 on resource = Topic:LIT\n",
-    ],
+UNREAD = (
+    SVC.replace("= Read", "= READX"),
+    SVC.replace("host = 10.1.2.3", "host = "),
+    SVC.replace("is Allowed", "is Permitted"),
+    SVC.replace("User:svc", OAUTH).replace("= Read", "= READX"),
+    SVC.replace("User:svc", "CustomPrincipal{{token=x}} User:svc"),
+    SVC.replace("User:svc", "OAuthKafkaPrincipal(User:svc, session:1, session:2, token:x)"),
+    SVC.replace("User:svc", "user:svc"),
+    SVC.replace("User:svc", "User:svc\u200b"),
+    SVC.replace("User:svc", "User:svc,Roles:a"),
+    SVC.replace(" is Allowed", " is a name is Permitted"),
+    SVC.partition("Principal")[0]
+    + "[ALLOW] Auth request Read on Topic:orders by User svc (io.aiven.kafka.auth.Acl)\n",
+    SVC.replace("User:svc", 600 * "n" + " Principal = User:svc").replace("= Read", "= READX"),
+    600 * "n" + SVC.partition("DEBUG")[2].replace("= Read", "= READX"),
+    " User:svc is Allowed Operation = Read from host = 10.1.2.3 on resource = Topic:LIT\n",
 )
-def test_unread_lines_prevent_removal(tmp_path: Path, line: str) -> None:
-    month = Month(tmp_path, line)
+"""Lines that may be a use of svc, each in a form of its own."""
+
+
+def test_unread_lines_prevent_removal(tmp_path: Path) -> None:
+    """Each form alone holds back the grants of its principal, and of no other."""
+    lines, principals, acls = of_each(UNREAD)
+    month = Month(tmp_path, lines, acls)
+
+    month.proposals()
+
+    rows = delta.Tables(month.out).read("unused_grants")
+    rules = dict(rows.select("principal", "rule").rows())
+    assert rules.pop("User:idle") != "unread"
+    assert rules.pop("User:*") != "unread"
+    assert rules == dict.fromkeys(principals, "unread")
+    assert set(rows["proposal"]) == {"NOT_ENOUGH_EVIDENCE"}
+
+
+def test_unread_line_of_one_principal(tmp_path: Path) -> None:
+    """Grants to everybody are held back too, and those of others are not."""
+    month = Month(tmp_path, UNREAD[0])
 
     found = month.proposals()
 
-    assert found.get("User:svc", "KEEP") == "NOT_ENOUGH_EVIDENCE"
-    assert found["User:*"] == "NOT_ENOUGH_EVIDENCE"
+    assert found["User:svc"] == found["User:*"] == "NOT_ENOUGH_EVIDENCE"
     assert found["User:idle"] == "REMOVE"
     assert any("User:svc" in each for each in month.summary.run["warnings"])
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.report.ocsf import access_event, decision_event, events_of
 from testkit.checkout import ROOT
-from testkit.pipeline_runs import Output, confluent_event, record
+from testkit.pipeline_runs import Output, confluent_event
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,11 +104,19 @@ def test_acl_changes_are_events_3005(
     assert ("actor" in event) == (activity == 1)
 
 
-def test_events_since_a_time(tmp_path: Path, validators: dict[int, Draft202012Validator]) -> None:
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the tables of an example, which a report only reads."""
     cleanup = ROOT / "examples" / "cleanup"
-    output = Output(tmp_path / "out", str(cleanup / "kafka-authorizer.log"))
+    output = Output(tmp_path_factory.mktemp("example"), str(cleanup / "kafka-authorizer.log"))
     output.run(acls=(f"{cleanup / 'acls.csv'}@2026-07-01",))
-    words = ["report", "--tables", str(output.out), "--ocsf", str(tmp_path / "events.jsonl")]
+    return output.out
+
+
+def test_events_since_a_time(
+    tmp_path: Path, tables: Path, validators: dict[int, Draft202012Validator]
+) -> None:
+    words = ["report", "--tables", str(tables), "--ocsf", str(tmp_path / "events.jsonl")]
 
     done = CliRunner().invoke(pipeline, words)
 
@@ -142,13 +150,9 @@ def test_events_of_one_cluster(tmp_path: Path) -> None:
         (("--ocsf", "no/e.jsonl"), "no folder no"),
     ],
 )
-def test_wrong_usage(tmp_path: Path, options: tuple[str, ...], text: str) -> None:
+def test_wrong_usage(tables: Path, options: tuple[str, ...], text: str) -> None:
     """What is missing, or does not belong together, is told."""
-    log = tmp_path / "a.log"
-    log.write_text(record("x"))
-    Output(tmp_path / "out", str(log)).run()
-
-    done = CliRunner().invoke(pipeline, ["report", "--tables", str(tmp_path / "out"), *options])
+    done = CliRunner().invoke(pipeline, ["report", "--tables", str(tables), *options])
 
     assert done.exit_code != 0
     assert text in f"{done.stderr} {done.exception}"
