@@ -219,6 +219,7 @@ async def test_tokens_are_those_of_the_secret_whoever_indexes_them_meanwhile(
 ) -> None:
     """The thread of large requests may be at work when the secret changes."""
     async with world(stored("old"), stored("id", secret="second-one")) as here:
+
         def late(secret: str, token_id: str) -> bytes:
             monkeypatch.undo()
             here.tokens.use(settings_of("delegation.token.secret.key=second-one\n"))
