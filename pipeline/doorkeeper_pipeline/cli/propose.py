@@ -96,10 +96,10 @@ def command(
 
     check_targets(to, changes)
     left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
-    wanted = ProposalOptions(
+    selection = ProposalOptions(
         prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
     )
-    given = starting.run_options(
+    policy, networks, thresholds, *_ = starting.run_options(
         out,
         super_users,
         allow_everyone=allow_everyone,
@@ -108,19 +108,19 @@ def command(
         cluster=cluster,
     )
     with chosen.started() as (shown, engine):
-        asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
+        asked = history(out, engine, policy, acls, networks=networks, cluster=cluster)
         shown.tell("comparing recorded outcomes with the ACLs")
-        proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
+        proof = evidence(asked, thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         shown.tell("looking for what was used, and what is redundant")
         asked = (
             replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
             if accept_lost_access
-            else replace(asked, proof=proof, thresholds=given.thresholds)
+            else replace(asked, proof=proof, thresholds=thresholds)
         )
-        wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
-        risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
-        proposal = replace(propose(asked, wanted), risks=risks, allowed=proof.observed.allowed)
+        selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
+        risks = (*proof.causes, *proof.lacking, *thresholds.lowered())
+        proposal = replace(propose(asked, selection), risks=risks, allowed=proof.observed.allowed)
     keep(out, tables_of(proposal, kinds), cluster)
     write_files(proposal, to, changes)
     if output == "json":
@@ -243,7 +243,7 @@ def text_of(proposal: Proposal, to: Path | None, changes: Path | None) -> str:
 def refusal_of(proof: Evidence) -> str:
     """Return why nothing is proposed, and the remedy."""
     lines = [f"not enough evidence: {proof.summary()}"]
-    lines += [f"  {each}" for each in (*proof.lacking, *proof.causes)]
+    lines += [f"  {reason}" for reason in (*proof.lacking, *proof.causes)]
     lines.append(
         "nothing was written; collect more logs, lower the limits, or add --accept-lost-access"
     )
