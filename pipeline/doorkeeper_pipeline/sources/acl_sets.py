@@ -65,8 +65,8 @@ def read(places: Sequence[str]) -> pl.DataFrame:
         Unreadable: one of them cannot be read.
 
     """
-    found = [_one(Path(place)) for place in places]
-    rows = pl.concat([contents.empty("bindings"), *found])
+    frames = [_one(Path(path)) for path in places]
+    rows = pl.concat([contents.empty("bindings"), *frames])
     # What a change log says of times counts more than a listing of the same moment.
     return (
         rows.sort("valid_from", nulls_last=True, maintain_order=True)

@@ -38,10 +38,10 @@ def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
     sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1).otherwise(1)
     offset = (hours * 60 + sign * minutes).fill_null(0)
     zoned = frame["zone"].null_count() == 0 and len(frame) > 0
-    found = frame.select(
+    utc_frame = frame.select(
         (pl.col("local") - pl.duration(minutes=offset if zoned else 0)).dt.strftime(_TEXT)
     )
-    return found.to_series(), zoned
+    return utc_frame.to_series(), zoned
 
 
 def utc_of_zone(text: pl.Expr, zone: str) -> pl.Expr:
