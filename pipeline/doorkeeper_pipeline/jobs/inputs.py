@@ -30,6 +30,7 @@ FAILURES_TOLD = 10
 FILES_A_TASK = 16
 """So many files that are new are looked at by a task."""
 FEW_LINES = 10
+SHORTER = "files that are shorter than when they were read; kept as read before (--rebuild)"
 
 
 class Inputs:
@@ -84,6 +85,8 @@ class Inputs:
         work = manifest.compare(
             others, found, self._request.reading(), rebuild=self._request.rebuild, taken=claimed
         )
+        if work.shorter:
+            self.warnings[SHORTER] += work.shorter
         size = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
