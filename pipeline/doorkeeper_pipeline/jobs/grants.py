@@ -122,7 +122,7 @@ def known_in(asked: GoldInput) -> Known:
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
     # Without logs of brokers they are one server's, which decides everything itself.
-    proof, logs = asked.proof, asked.proof.brokers
+    proof, logs = asked.proof, asked.proof.observed.brokers
     brokers = None if logs is None else brokers_in(asked)
     return Known(
         begin=found.first,

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
@@ -250,6 +252,8 @@ class Inputs:
             "unread_principals": sorted(result.unread.principals),
             "nameless": result.unread.nameless,
             "damaged": result.damaged,
+            "lost_days": sorted(day.isoformat() for day in result.lost_days),
+            "numbers": msgspec.json.encode(result.stretches).decode(),
             "run_id": self._around.run_id,
         }
 

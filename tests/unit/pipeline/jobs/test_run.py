@@ -408,8 +408,7 @@ def test_truncated_log_is_quarantined(site: Site) -> None:
 
     assert row["decisions"] > 1000
     assert row["lines"] == row["decisions"] + row["quarantined"]
-    (warning,) = [each for each in row["warnings"] if "truncated" in each]
-    assert warning.startswith("1 truncated compressed file: ")
+    assert any(each.startswith("1 truncated compressed file: ") for each in row["warnings"])
     reasons = delta.Tables(site.out).read("quarantine")["reason"].to_list()
     assert sum("damaged gz" in each for each in reasons) == 1
 
