@@ -87,6 +87,20 @@ def test_revisions_order_changes_of_several_nodes(tmp_path: Path) -> None:
     assert found["resource_name"].to_list() == ["new"]
 
 
+def test_listing_lacks_what_was_removed_since(tmp_path: Path) -> None:
+    """The file that the server writes at present is not read: it may have the removal."""
+    audit = log(tmp_path, event(1, added=[acl("gone"), acl("new")]), event(5, removed=[acl("old")]))
+    (tmp_path / "acls.csv").write_text(LISTED)
+
+    found = acl_sets.read([str(tmp_path / "acls.csv"), str(audit)])
+
+    in_force = found.filter(pl.col("valid_to").is_null())
+    assert sorted(in_force["resource_name"]) == ["always", "new"]
+    assert found.filter(resource_name="gone")["valid_to"].to_list() == [
+        dt.datetime(1970, 1, 1, 0, 0, 5, tzinfo=dt.UTC)
+    ]
+
+
 def test_revisions_of_a_new_store_begin_anew(tmp_path: Path) -> None:
     audit = log(
         tmp_path,
