@@ -254,6 +254,14 @@ def test_shorter_file_keeps_its_decisions(site: Site) -> None:
     assert len(delta.Tables(site.out).files("decisions")) == 1
 
 
+def test_run_without_findings_has_their_table(site: Site) -> None:
+    """Without it a report takes the tables for those of an earlier release."""
+    site.log("a.log", allowed("a", "x", "DefaultAllow"))
+
+    assert site.run().rows["findings"] == 0
+    assert len(delta.Tables(site.out).files("findings")) == 1
+
+
 def test_deleted_file_keeps_its_decisions(site: Site) -> None:
     site.log("a.log", record("x"))
     site.run()
