@@ -97,14 +97,18 @@ def stretches_in(files: Iterable[Mapping[str, Any]]) -> Iterator[Stretch]:
         if file["topic_id"] is not None:
             ranges.append((f"{file['topic_id']}/{file['partition']}", file["first_offset"], file))
     for origin, own in groupby(sorted(ranges, key=itemgetter(0, 1)), itemgetter(0)):
-        times: tuple[int, ...] = ()
+        times: tuple[int, int] | None = None
         for _, first, file in own:
             # One without a decision has the times of the one before.
             if file["first_ts"] is not None:
-                times = tuple(int(file[at].timestamp() * 1e6) for at in ("first_ts", "last_ts"))
-            if times:
+                times = _us(file["first_ts"]), _us(file["last_ts"])
+            if times is not None:
                 count = file["end_offset"] - first
                 yield Stretch(origin, first, first + count - 1, count, *times)
+
+
+def _us(at: dt.datetime) -> int:
+    return int(at.timestamp() * 1_000_000)
 
 
 def numbers_in(file: Mapping[str, Any]) -> list[Stretch]:
