@@ -19,7 +19,7 @@ from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable
 from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
-from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, describe_uncounted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,13 +113,13 @@ def command(
         proof = evidence(asked, thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         shown.tell("looking for what was used, and what is redundant")
-        asked = (
-            replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
-            if accept_lost_access
-            else replace(asked, proof=proof, thresholds=thresholds)
-        )
-        selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         risks = (*proof.causes, *proof.lacking, *thresholds.lowered())
+        if accept_lost_access:
+            risks += tuple(describe_uncounted(asked.unread))
+            asked = replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
+        else:
+            asked = replace(asked, proof=proof, thresholds=thresholds)
+        selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         proposal = replace(propose(asked, selection), risks=risks, allowed=proof.observed.allowed)
     keep(out, tables_of(proposal, kinds), cluster)
     write_files(proposal, to, changes)

@@ -3,6 +3,7 @@
     days     a day with far fewer decisions than the weekday has usually
     pairs    requests that write two lines, of which one is missing (``jobs.observed``)
     members  principals that use groups, without the requests by which a client begins
+    torn     compressed files that break off
 
 What shows none of them is not checked, and is said to be so.
 """
@@ -35,7 +36,8 @@ class Collection(NamedTuple):
 
     ``thin`` are the days with far fewer decisions than usual, sorted. ``paired`` and ``unpaired``
     are requests that write two lines, with both and with one. ``members`` are principals that use
-    groups, and ``begun`` those of them whose requests show that they began.
+    groups, and ``begun`` those of them whose requests show that they began. ``torn`` is the number
+    of files that break off.
     """
 
     thin: tuple[dt.date, ...] = ()
@@ -43,6 +45,7 @@ class Collection(NamedTuple):
     unpaired: int = 0
     members: int = 0
     begun: int = 0
+    torn: int = 0
 
 
 def collection_of(days: Iterable[Row], clients: Iterable[Row]) -> Collection:
@@ -75,6 +78,12 @@ def lost_lines(
     """
     if not coverage:
         return
+    if found.torn:
+        files = "file breaks" if found.torn == 1 else "files break"
+        yield (
+            f"{found.torn:,} compressed {files} off, and the rest may have the only use of any"
+            " grant: restore them and run again (--min-coverage 0 disables this check)"
+        )
     if found.thin and 100 * (days - len(found.thin)) < coverage * all_days <= 100 * days:
         more = ", ..." if len(found.thin) > LISTED_MAX else ""
         yield (

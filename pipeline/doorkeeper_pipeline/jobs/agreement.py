@@ -131,7 +131,7 @@ def evidence(
         has_acls=asked.bindings["valid_to"].null_count() > 0,
         logs=logs,
         now=now,
-        torn=asked.unread.torn_days,
+        unread=asked.unread,
     )
 
 

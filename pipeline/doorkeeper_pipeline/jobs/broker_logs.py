@@ -4,18 +4,20 @@ Each broker logs its own decisions, so a history without one of them lacks a par
 still has decisions on each. Files of one log are its rotations: their names differ in a
 number or a date, or they begin alike. Logs that follow each other in time are one too, as those of
 a pod that got another name. Copies that were cut elsewhere and named otherwise look like a log of
-their own, which ends early.
+their own, which ends early. Doorkeeper's audit log names the node of each event.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
 from doorkeeper_pipeline.evaluation.evidence import BrokerLog
+from doorkeeper_pipeline.evaluation.numbering import Stretch, days_between, numbers_in
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
 
 File = Mapping[str, Any]
@@ -30,14 +32,20 @@ _ROTATION = re.compile(r"(?:\.\d{1,6})?(?:\.(?:gz|zst|bz2|xz))?\Z")
 def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
     """Return the logs of brokers by rows of the table files, named by their newest files.
 
-    None where the decisions are of a source that is of a whole cluster, such as an audit topic.
+    None where decisions do not say whose they are: those of other audit logs, and log lines in a
+    topic.
     """
+    nodes: dict[str, list[Stretch]] = defaultdict(list)
     logs: list[list[File]] = []
     by_name: dict[str, int] = {}
     by_head: dict[str, int] = {}
     for file in sorted(files, key=lambda each: str(each["path"])):
         if file["first_ts"] is None:
             continue  # it has no decision
+        if numbers := numbers_in(file):
+            for each in numbers:
+                nodes[each.origin].append(each)
+            continue
         if file["source"] != AUTHORIZER_LOG or file["topic_id"] is not None:
             return None
         name, head = name_of(file["path"]), file["head_sha256"]
@@ -47,7 +55,10 @@ def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
         logs[number].append(file)
         by_name.setdefault(name, number)
         by_head.setdefault(head, number)
-    return tuple(_log_of(each) for each in _succeeding(logs))
+    return (
+        *map(_log_of, _succeeding(logs)),
+        *(_log_of_node(node, own) for node, own in sorted(nodes.items())),
+    )
 
 
 def name_of(path: str) -> str:
@@ -75,6 +86,14 @@ def _succeeding(logs: list[list[File]]) -> list[list[File]]:
 def _log_of(files: list[File]) -> BrokerLog:
     newest = max(files, key=lambda each: each["last_ts"])
     return BrokerLog(newest["path"], frozenset().union(*map(_allowed_days, files)))
+
+
+def _log_of_node(node: str, stretches: list[Stretch]) -> BrokerLog:
+    """Return the log of a node; days without an event are covered if no number is missing."""
+    allowed = [each for each in stretches if each.has_allowed]
+    first = min((each.begin_us for each in allowed), default=0)
+    last = max((each.end_us for each in allowed), default=0)
+    return BrokerLog(node, frozenset(days_between(first, last)), is_node=True)
 
 
 def _allowed_days(file: File) -> frozenset[dt.date]:

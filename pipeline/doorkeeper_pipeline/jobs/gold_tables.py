@@ -97,7 +97,7 @@ class GoldTables:
             has_acls=bindings["valid_to"].null_count() > 0,
             logs=logs,
             now=self._started,
-            torn=unread.torn_days,
+            unread=unread,
         )
         if empty_set:
             # As a listing is that failed: then nothing is known about grants.
@@ -106,8 +106,8 @@ class GoldTables:
             lacking=proof.lacking,
             doubtful=sorted(proof.doubtful),
             lost_lines=proof.lost_lines,
-            unread=sorted(unread.principals),
-            brokers=proof.brokers,
+            unread=[sorted(unread.principals), any(unread)],
+            brokers=proof.observed.brokers,
         )
         for_gold = cache(
             lambda: replace(

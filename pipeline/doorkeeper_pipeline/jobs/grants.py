@@ -121,9 +121,9 @@ def known_in(asked: GoldInput) -> Known:
     found = span_of(allowed)
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
-    # Without logs of brokers they are one server's, which decides everything itself.
-    proof, logs = asked.proof, asked.proof.brokers
-    brokers = None if logs is None else brokers_in(asked)
+    proof, logs, brokers = asked.proof, asked.proof.observed.brokers, brokers_in(asked)
+    # Other servers decide everything themselves; the lines of brokers may be in a topic.
+    has_controllers = logs is not None or bool(brokers.hosts)
     return Known(
         begin=found.first,
         end=found.last,
@@ -135,7 +135,7 @@ def known_in(asked: GoldInput) -> Known:
         listing=seen_too_few(principals - asked.policy.super_users, activity),
         lost_lines=proof.lost_lines,
         brokers_missing=_missing_brokers(logs, brokers),
-        controllers_seen=brokers is None or brokers.controllers_seen,
+        controllers_seen=brokers.controllers_seen or not has_controllers,
         logged=logged_in(asked),
         cluster_first=cluster_first(asked),
         super_users=asked.policy.super_users,
@@ -144,9 +144,9 @@ def known_in(asked: GoldInput) -> Known:
     )
 
 
-def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
+def _missing_brokers(logs: int | None, found: Brokers) -> str:
     """Return a doubt where brokers whose requests are logged have no log of their own, or ''."""
-    if logs is None or found is None:
+    if logs is None:
         return ""
     others = len(found.hosts)
     # Each broker asks the others, so that the logs of all name each of them; none fetches from

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
@@ -30,6 +32,7 @@ FAILURES_TOLD = 10
 FILES_A_TASK = 16
 """So many files that are new are looked at by a task."""
 FEW_LINES = 10
+SHORTER = "files that are shorter than when they were read; kept as read before (--rebuild)"
 
 
 class Inputs:
@@ -84,6 +87,8 @@ class Inputs:
         work = manifest.compare(
             others, found, self._request.reading(), rebuild=self._request.rebuild, taken=claimed
         )
+        if work.shorter:
+            self.warnings[SHORTER] += work.shorter
         size = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
@@ -247,6 +252,8 @@ class Inputs:
             "unread_principals": sorted(result.unread.principals),
             "nameless": result.unread.nameless,
             "damaged": result.damaged,
+            "lost_days": sorted(day.isoformat() for day in result.lost_days),
+            "numbers": msgspec.json.encode(result.stretches).decode(),
             "run_id": self._around.run_id,
         }
 

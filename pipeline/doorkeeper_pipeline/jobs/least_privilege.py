@@ -5,7 +5,7 @@ A grant in force stands for the needs whose names are generated (``evaluation.ge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -61,11 +61,21 @@ def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     return {"least_privilege": table_of(privileges, turns)}
 
 
-def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: bool = False) -> Least:
-    """Return the least privileges of all principals of the history."""
+def least_in(
+    asked: GoldInput,
+    current: tuple[AclBinding, ...],
+    *,
+    prefixes: bool = False,
+    staying: Iterable[AclBinding] = (),
+) -> Least:
+    """Return the least privileges of all principals of the history.
+
+    What grants that are ``staying`` allow needs none.
+    """
     needs = sum_needs(asked.answer(needed))
     principals = frozenset(needs["principal"].unique().to_list())
     kept = tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
+    _, needs = _through(tuple(staying), needs, networks=asked.networks)
     patterns, needs = _through(kept, needs, networks=asked.networks)
     if not prefixes:
         privileges = _literals(literal_grants(needs))

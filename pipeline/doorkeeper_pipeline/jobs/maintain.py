@@ -38,6 +38,8 @@ from doorkeeper_pipeline.tables.locking import lock
 COMMAND = "maintain"
 MANIFEST = ("files", LAST)
 """Tables whose rows stay: what was read, and what runs did."""
+DAYS = ("days", "allowed_days", "lost_days")
+"""Columns of the table files that are lists of days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +207,7 @@ class _Maintenance:
         """
         since = pl.lit(self._since, dtype=pl.Datetime("us", "UTC"))
         is_old = pl.col("last_ts") < since
-        lists = [pl.col(name).list.filter(pl.element() >= day) for name in ("days", "allowed_days")]
+        lists = [pl.col(name).list.filter(pl.element() >= day) for name in DAYS]
         rows = files.with_columns(
             *lists,
             unread_principals=pl.when(is_old)
@@ -213,6 +215,7 @@ class _Maintenance:
             .otherwise("unread_principals"),
             nameless=pl.when(is_old).then(0).otherwise("nameless"),
             damaged=pl.when(is_old).then(0).otherwise("damaged"),
+            numbers=pl.when(is_old).then(None).otherwise("numbers"),
             first_ts=pl.when(is_old).then(None).otherwise(pl.col("first_ts").clip(since)),
             last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
         )

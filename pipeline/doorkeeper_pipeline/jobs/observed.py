@@ -22,6 +22,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     evidence_of,
 )
 from doorkeeper_pipeline.evaluation.overbroad import History
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.verdicts import LOGGED_BY, Activity
 from doorkeeper_pipeline.jobs.asking import distinct
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
@@ -157,7 +158,7 @@ def logged_in(asked: GoldInput) -> frozenset[AclOperation]:
     found = frozenset(
         each for each, apis in LOGGED_BY.items() if any((each.name, api) in pairs for api in apis)
     )
-    if asked.proof.brokers is None:
+    if asked.proof.observed.brokers is None:
         return found
     has_groups = any((AclOperation.READ.name, api) in pairs for api in _OF_GROUPS)
     return frozenset(LOGGED_BY) if found or has_groups else found
@@ -231,11 +232,11 @@ def evidence_in(
     has_acls: bool,
     logs: tuple[BrokerLog, ...] | None = None,
     now: dt.datetime | None = None,
-    torn: frozenset[dt.date] = frozenset(),
+    unread: UnreadLines = NOTHING_UNREAD,
 ) -> Evidence:
     """Return the evidence in a history; ``tables`` are those of ``BASIS``.
 
-    On the days ``torn`` a file breaks off: they are not covered.
+    Days on which lines are missing, by ``unread``, are not covered.
     Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
     begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
     """
@@ -249,12 +250,12 @@ def evidence_in(
         allowed=found.allowed,
         first=begin.first,
         last=found.last,
-        days=begin.dates - torn,
+        days=begin.dates - unread.lost_days,
         refused_from=found.first if earlier else None,
         has_acls=has_acls,
         now=now,
         logs=logs,
-        collection=collection_of(days, clients),
+        collection=collection_of(days, clients)._replace(torn=unread.torn),
     )
     return evidence_of(observed, agreement, policy, thresholds)
 

@@ -126,10 +126,16 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         proposed = _narrow(asked, acls, replaceable, proposed)
     if "least-privilege" in wanted.kinds:
         least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
+        used = {each for each in replaceable if by_binding[each].judged.rule == "used"}
+        replaced = _replaced_grants(used | going, wanted, least.principals)
+        staying = _replaced_grants(acls.bindings, wanted, least.principals) - replaced
+        staying.difference_update(bindings_of(least.privileges))
+        if staying:
+            # Next to a grant that may not be replaced yet nothing narrower is needed.
+            least = least_in(asked, acls.bindings, prefixes=wanted.prefixes, staying=staying)
         chosen = _chosen(asked, wanted, bindings_of(least.privileges))
         privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
-        used = {each for each in replaceable if by_binding[each].judged.rule == "used"}
-        proposed -= _replaced_grants(used | going, wanted, least.principals)
+        proposed -= replaced
         proposed |= set(bindings_of(privileges))
     gone = set(acls.bindings) - proposed
     proposed |= closing(proposed, gone, asked.policy)

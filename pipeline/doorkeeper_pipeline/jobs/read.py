@@ -18,6 +18,7 @@ import polars as pl
 
 from doorkeeper_pipeline.engines.contract import RemoteFile
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.evaluation.numbering import Stretch, joined
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
     authorizer_log,
@@ -78,6 +79,8 @@ class ReadResult:
     ignored: int = 0
     quarantined: int = 0
     missing: int = 0
+    lost_days: frozenset[dt.date] = frozenset()
+    stretches: tuple[Stretch, ...] = ()
     damaged: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
@@ -192,6 +195,8 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
         ignored=sum(result.ignored for result in results),
         quarantined=sum(result.quarantined for result in results),
         missing=sum(result.missing for result in results),
+        lost_days=frozenset().union(*(result.lost_days for result in results)),
+        stretches=tuple(joined(each for result in results for each in result.stretches)),
         damaged=sum(result.damaged for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
@@ -315,6 +320,8 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         ignored=parsed.ignored,
         quarantined=parsed.quarantined,
         missing=parsed.missing,
+        lost_days=parsed.lost_days,
+        stretches=parsed.stretches,
         damaged=parsed.damaged,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),

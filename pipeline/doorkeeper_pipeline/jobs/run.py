@@ -195,11 +195,11 @@ class _Run:
         }
 
     def _findings(self, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """Return the table findings after this run; write it where it is another one."""
+        """Return the table findings after this run; write it where it is another one, or new."""
         before = self._tables.read("findings")
         own = self._cluster.own(before)
         now = self._cluster.named(causes.follow(own, causes.search(tables), self._started))
-        if not now.equals(own):
+        if not now.equals(own) or not self._tables.parts("findings"):
             contents.check("findings", now)
             self._change.replace("findings", self._cluster.replaced(before, now))
         return now

@@ -69,7 +69,8 @@ def read(places: Sequence[str]) -> pl.DataFrame:
     rows = pl.concat([contents.empty("bindings"), *frames])
     # What a change log says of times counts more than a listing of the same moment.
     return (
-        rows.sort("valid_from", nulls_last=True, maintain_order=True)
+        rows.pipe(_ended_by_listing)
+        .sort("valid_from", nulls_last=True, maintain_order=True)
         .unique(["binding_id", "valid_from"], keep="first", maintain_order=True)
         .pipe(_without_timeless)
         .sort(*FIELDS, "valid_from", "binding_id")
@@ -92,6 +93,21 @@ def _beginning(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
+
+
+def _ended_by_listing(rows: pl.DataFrame) -> pl.DataFrame:
+    """End bindings of an audit log that a listing beside it lacks, with the log's last change.
+
+    The file that the server writes at present is not read: it may have their removals.
+    """
+    is_audited = pl.col("source") == audit_changes.SOURCE
+    listed = rows.filter(~pl.col("source").is_in([audit_changes.SOURCE, change_log.SOURCE]))
+    if listed.is_empty():
+        return rows
+    last = pl.max_horizontal("valid_from", "valid_to").filter(is_audited).max()
+    ids = listed["binding_id"].implode()
+    ends = is_audited & pl.col("valid_to").is_null() & ~pl.col("binding_id").is_in(ids)
+    return rows.with_columns(valid_to=pl.when(ends).then(last).otherwise("valid_to"))
 
 
 def _without_timeless(rows: pl.DataFrame) -> pl.DataFrame:

@@ -6,11 +6,13 @@ has byte_offset, byte_length, reason and text; offsets count in the uncompressed
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.numbering import Stretch
 from doorkeeper_pipeline.sources.possible_principals import excerpt
 
 UTC_TIME = pl.Datetime("us", "UTC")
@@ -85,7 +87,8 @@ class Parsed:
         quarantined: How many of them are in quarantine, where a piece may have several.
         normalised: How many lines have a principal that is printed as an object, see
             ``doorkeeper.acls.formats.logged_principals``.
-        missing: Decisions that the source itself says are missing.
+        missing: Decisions that the source itself says are missing, on ``lost_days``.
+        stretches: The numbers of its events, where these have some.
         damaged: How many files break off in it: the rest of each is unknown.
 
     """
@@ -97,6 +100,8 @@ class Parsed:
     quarantined: int = 0
     normalised: int = 0
     missing: int = 0
+    lost_days: frozenset[dt.date] = frozenset()
+    stretches: tuple[Stretch, ...] = ()
     damaged: int = 0
 
 
@@ -116,6 +121,8 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         quarantined=sum(each.quarantined for each in found),
         normalised=sum(each.normalised for each in found),
         missing=sum(each.missing for each in found),
+        lost_days=frozenset().union(*(each.lost_days for each in found)),
+        stretches=tuple(stretch for each in found for stretch in each.stretches),
         damaged=sum(each.damaged for each in found),
     )
 
