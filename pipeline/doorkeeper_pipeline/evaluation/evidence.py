@@ -102,7 +102,7 @@ class Observed(NamedTuple):
     @property
     def brokers(self) -> int | None:
         """Return the number of Kafka's logs; None where the decisions are not of such logs."""
-        is_other = self.logs is None or any(each.is_node for each in self.logs)
+        is_other = self.logs is None or any(log.is_node for log in self.logs)
         return None if is_other else len(self.logs or ())
 
     @property
@@ -127,7 +127,7 @@ class Observed(NamedTuple):
         if self.first is None or self.last is None:
             return []
         calendar = range(self.first.toordinal(), self.last.toordinal() + 1)
-        return [each for each in map(dt.date.fromordinal, calendar) if each not in days]
+        return [day for day in map(dt.date.fromordinal, calendar) if day not in days]
 
     @property
     def coverage(self) -> float:
@@ -188,8 +188,8 @@ def evidence_of(
         rows = ()
     count = sum(row["count"] for row in rows)
     share = 100 * sum(map(_agreeing, rows)) / count if count else 0.0
-    found = _contradictions(rows, policy)
-    wrong, others = tuple(_wrong_policy(found)), tuple(_causes(rows, found))
+    contradictions = _contradictions(rows, policy)
+    wrong, others = tuple(_wrong_policy(contradictions)), tuple(_causes(rows, contradictions))
     is_untold = observed.has_acls and not observed.allowed
     agreement = share if observed.has_acls else None
     days = len(observed.days)
@@ -207,7 +207,7 @@ def evidence_of(
             not observed.decisions or observed.ends_in_the_future or is_untold or wrong or others
         ),
         doubtful=frozenset(row["principal"] for row in rows if _agreeing(row) < row["count"]).union(
-            row["principal"] for row in found.needless_super_users
+            row["principal"] for row in contradictions.needless_super_users
         ),
         lost_lines=next(iter(lost), ""),
         unchecked="" if is_checked else unchecked(observed.collection, observed.span_days),
@@ -347,35 +347,37 @@ def _contradictions(rows: Sequence[Row], policy: Policy) -> _Contradictions:
     )
 
 
-def _wrong_policy(found: _Contradictions) -> Iterator[str]:
+def _wrong_policy(contradictions: _Contradictions) -> Iterator[str]:
     """Yield the options that the recorded rules prove to be wrong: one decision is enough."""
-    if missing := found.missing_super_users:
+    if missing := contradictions.missing_super_users:
         options = " ".join(
-            each if each == _MORE else f"--super-user {word(each) or ascii(each)}"
-            for each in _principals(missing)
+            principal
+            if principal == _MORE
+            else f"--super-user {word(principal) or ascii(principal)}"
+            for principal in _principals(missing)
         )
         yield (
             f"{_were(missing)} allowed to super users that were not given. If super.users of the"
             f" brokers contains them, add {options}"
         )
-    if found.opened:
+    if contradictions.opened:
         yield (
-            f"{_were(found.opened)} allowed because the resource has no ACL"
+            f"{_were(contradictions.opened)} allowed because the resource has no ACL"
             " (allow.everyone.if.no.acl.found): add --allow-everyone"
         )
-    if found.shut:
-        yield f"{_were(found.shut)} denied without an ACL: remove --allow-everyone"
+    if contradictions.shut:
+        yield f"{_were(contradictions.shut)} denied without an ACL: remove --allow-everyone"
 
 
-def _causes(rows: Sequence[Row], found: _Contradictions) -> Iterator[str]:
+def _causes(rows: Sequence[Row], contradictions: _Contradictions) -> Iterator[str]:
     """Yield the explanations of other contradictions, each with its remedy."""
-    if extra := found.needless_super_users:
+    if extra := contradictions.needless_super_users:
         yield (
             f"{_count(extra)} of {', '.join(_principals(extra))} {_be(extra)} decided by ACLs,"
             " although it is given as a super user"
         )
     yield from _other_acls(rows)
-    yield from _rest(rows, {id(row) for those in found for row in those})
+    yield from _rest(rows, {id(row) for those in contradictions for row in those})
 
 
 def _other_acls(rows: Sequence[Row]) -> Iterator[str]:
@@ -422,8 +424,8 @@ def _principals(rows: Iterable[Row]) -> list[str]:
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["principal"]] = counts.get(row["principal"], 0) + row["count"]
-    found = sorted(counts, key=lambda name: (-counts[name], name))
-    return [*found[:LISTED_MAX], *([_MORE] if len(found) > LISTED_MAX else [])]
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    return [*names[:LISTED_MAX], *([_MORE] if len(names) > LISTED_MAX else [])]
 
 
 def _were(rows: Sequence[Row]) -> str:

@@ -68,7 +68,7 @@ def stretches_of(events: Sequence[Numbered]) -> list[Stretch]:
     import polars as pl  # noqa: PLC0415  commands import this module before it is needed
 
     schema = dict(zip(Numbered._fields, (pl.Int64, pl.Int64, pl.Int64, pl.Boolean), strict=True))
-    found = (
+    rows = (
         pl.DataFrame(events, schema, orient="row")
         .group_by(
             "node",
@@ -86,7 +86,7 @@ def stretches_of(events: Sequence[Numbered]) -> list[Stretch]:
         )
         .drop("begun", "day")
     )
-    return [Stretch(f"node {node}", *values) for node, *values in found.iter_rows()]
+    return [Stretch(f"node {node}", *values) for node, *values in rows.iter_rows()]
 
 
 def stretches_in(files: Iterable[Mapping[str, Any]]) -> Iterator[Stretch]:
@@ -118,26 +118,26 @@ def numbers_in(file: Mapping[str, Any]) -> list[Stretch]:
 
 def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
     """Return stretches with those as one that follow each other on a day."""
-    found: list[Stretch] = []
-    for each in sorted(stretches, key=_in_time):
-        last = found[-1] if found else each
-        follows = last.origin == each.origin and last.last + 1 == each.first
-        if follows and last.begin_us // DAY_US == each.begin_us // DAY_US:
-            found[-1] = last.joined(each)
+    merged: list[Stretch] = []
+    for stretch in sorted(stretches, key=_in_time):
+        last = merged[-1] if merged else stretch
+        follows = last.origin == stretch.origin and last.last + 1 == stretch.first
+        if follows and last.begin_us // DAY_US == stretch.begin_us // DAY_US:
+            merged[-1] = last.joined(stretch)
         else:
-            found.append(each)
-    return found
+            merged.append(stretch)
+    return merged
 
 
 def lost_days(stretches: Iterable[Stretch]) -> frozenset[dt.date]:
     """Return the days on which events have numbers that no stretch has."""
-    found: set[dt.date] = set()
+    days: set[dt.date] = set()
     # A copy of a file has the same stretches.
-    for _, own in groupby(sorted(set(stretches), key=_in_time), lambda each: each.origin):
+    for _, own in groupby(sorted(set(stretches), key=_in_time), lambda stretch: stretch.origin):
         for counted in _counted(own):
             for begin, end in _gaps(counted):
-                found.update(days_between(begin, end))
-    return frozenset(found)
+                days.update(days_between(begin, end))
+    return frozenset(days)
 
 
 def days_between(begin_us: int, end_us: int) -> list[dt.date]:
@@ -146,19 +146,19 @@ def days_between(begin_us: int, end_us: int) -> list[dt.date]:
     return [dt.date.fromordinal(_EPOCH + day) for day in range(first, last + 1)]
 
 
-def _in_time(each: Stretch) -> tuple[str, int, int]:
-    return each.origin, each.begin_us, each.first
+def _in_time(stretch: Stretch) -> tuple[str, int, int]:
+    return stretch.origin, stretch.begin_us, stretch.first
 
 
 def _counted(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
     """Yield the stretches of an origin between which it did not count anew."""
-    found: list[Stretch] = []
-    for each in stretches:
-        if each.first == 1 and found:
-            yield found
-            found = []
-        found.append(each)
-    yield found
+    counted: list[Stretch] = []
+    for stretch in stretches:
+        if stretch.first == 1 and counted:
+            yield counted
+            counted = []
+        counted.append(stretch)
+    yield counted
 
 
 def _gaps(stretches: Iterable[Stretch]) -> Iterator[tuple[int, int]]:
@@ -167,14 +167,14 @@ def _gaps(stretches: Iterable[Stretch]) -> Iterator[tuple[int, int]]:
     Stretches overlap where partitions of a topic each have a part of the events of a node.
     """
     whole: list[Stretch] = []
-    for each in sorted(stretches, key=lambda each: each.first):
-        if whole and each.first <= whole[-1].last:
-            whole[-1] = whole[-1].joined(each)
+    for stretch in sorted(stretches, key=lambda stretch: stretch.first):
+        if whole and stretch.first <= whole[-1].last:
+            whole[-1] = whole[-1].joined(stretch)
         else:
-            whole.append(each)
-    for each in whole:
-        if each.events <= each.last - each.first:
-            yield each.begin_us, each.end_us
+            whole.append(stretch)
+    for stretch in whole:
+        if stretch.events <= stretch.last - stretch.first:
+            yield stretch.begin_us, stretch.end_us
     for before, after in pairwise(whole):
         if before.last + 1 < after.first:
             yield before.end_us, after.begin_us

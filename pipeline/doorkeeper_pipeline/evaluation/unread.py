@@ -31,12 +31,12 @@ NOTHING_UNREAD = UnreadLines()
 
 
 def sum_unread(parts: Iterable[UnreadLines]) -> UnreadLines:
-    found = list(parts)
+    all_parts = list(parts)
     return UnreadLines(
-        frozenset().union(*(each.principals for each in found)),
-        sum(each.nameless for each in found),
-        sum(each.torn for each in found),
-        frozenset().union(*(each.lost_days for each in found)),
+        frozenset().union(*(part.principals for part in all_parts)),
+        sum(part.nameless for part in all_parts),
+        sum(part.torn for part in all_parts),
+        frozenset().union(*(part.lost_days for part in all_parts)),
     )
 
 

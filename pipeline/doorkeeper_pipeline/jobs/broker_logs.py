@@ -39,12 +39,12 @@ def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
     logs: list[list[File]] = []
     by_name: dict[str, int] = {}
     by_head: dict[str, int] = {}
-    for file in sorted(files, key=lambda each: str(each["path"])):
+    for file in sorted(files, key=lambda file: str(file["path"])):
         if file["first_ts"] is None:
             continue  # it has no decision
         if numbers := numbers_in(file):
-            for each in numbers:
-                nodes[each.origin].append(each)
+            for stretch in numbers:
+                nodes[stretch.origin].append(stretch)
             continue
         if file["source"] != AUTHORIZER_LOG or file["topic_id"] is not None:
             return None
@@ -72,27 +72,27 @@ def _succeeding(logs: list[list[File]]) -> list[list[File]]:
     if not whole:
         return []
     fewest = min(FEW_DAYS, len(_days(whole)))
-    long = [each for each in logs if len(_days(each)) >= fewest] or [whole]
-    found: list[list[File]] = []
+    long = [log for log in logs if len(_days(log)) >= fewest] or [whole]
+    joined: list[list[File]] = []
     for log in sorted(long, key=_first):
-        before = [each for each in found if _last(each) <= _first(log)]
+        before = [earlier for earlier in joined if _last(earlier) <= _first(log)]
         if before:
             max(before, key=_last).extend(log)
         else:
-            found.append(list(log))
-    return found
+            joined.append(list(log))
+    return joined
 
 
 def _log_of(files: list[File]) -> BrokerLog:
-    newest = max(files, key=lambda each: each["last_ts"])
+    newest = max(files, key=lambda file: file["last_ts"])
     return BrokerLog(newest["path"], frozenset().union(*map(_allowed_days, files)))
 
 
 def _log_of_node(node: str, stretches: list[Stretch]) -> BrokerLog:
     """Return the log of a node; days without an event are covered if no number is missing."""
-    allowed = [each for each in stretches if each.has_allowed]
-    first = min((each.begin_us for each in allowed), default=0)
-    last = max((each.end_us for each in allowed), default=0)
+    allowed = [stretch for stretch in stretches if stretch.has_allowed]
+    first = min((stretch.begin_us for stretch in allowed), default=0)
+    last = max((stretch.end_us for stretch in allowed), default=0)
     return BrokerLog(node, frozenset(days_between(first, last)), is_node=True)
 
 
@@ -110,10 +110,10 @@ def _days(files: list[File]) -> frozenset[dt.date]:
 
 
 def _first(files: list[File]) -> dt.datetime:
-    first: dt.datetime = min(each["first_ts"] for each in files)
+    first: dt.datetime = min(file["first_ts"] for file in files)
     return first
 
 
 def _last(files: list[File]) -> dt.datetime:
-    last: dt.datetime = max(each["last_ts"] for each in files)
+    last: dt.datetime = max(file["last_ts"] for file in files)
     return last

@@ -56,8 +56,8 @@ def read(folder: Path) -> pl.DataFrame:
         Unreadable: a file cannot be read, there is none, or a change in it is none.
 
     """
-    events = {(each.node, each.seq): each for each in _changes(folder)}
-    found: list[dict[str, Any]] = []
+    events = {(event.node, event.seq): event for event in _changes(folder)}
+    rows: list[dict[str, Any]] = []
     in_force: dict[AclBinding, dict[str, Any]] = {}
     for event in _in_order(events.values()):
         at = EPOCH + dt.timedelta(microseconds=event.ts_ns // 1000)
@@ -66,7 +66,7 @@ def read(folder: Path) -> pl.DataFrame:
             row = in_force.pop(binding, None)
             if row is None:
                 row = {**row_of(binding), "source": SOURCE}
-                found.append(row)
+                rows.append(row)
             row.update(valid_to=at, to_revision=event.revision, removed_by=event.principal)
         for acl in event.added or ():
             binding = _binding(folder, event, acl)
@@ -79,8 +79,8 @@ def read(folder: Path) -> pl.DataFrame:
                     created_by=event.principal,
                 )
                 in_force[binding] = row
-                found.append(row)
-    return pl.DataFrame(found, schema=contents.schema_of("bindings"), orient="row")
+                rows.append(row)
+    return pl.DataFrame(rows, schema=contents.schema_of("bindings"), orient="row")
 
 
 def _in_order(events: Iterable[Event]) -> list[Event]:
@@ -89,7 +89,7 @@ def _in_order(events: Iterable[Event]) -> list[Event]:
     By their times alone where revisions are missing, or begin anew with another store.
     """
     by_time = sorted(events, key=attrgetter("ts_ns", "node", "seq"))
-    by_revision = sorted(by_time, key=lambda each: each.revision or 0)
+    by_revision = sorted(by_time, key=lambda event: event.revision or 0)
     goes_back = any(
         after.ts_ns < before.ts_ns - CLOCKS_DIFFER_NS for before, after in pairwise(by_revision)
     )

@@ -155,22 +155,27 @@ class _Reading(NamedTuple):
         """
         if self.envelope == PLAIN:
             return [self._content(line, "")]
-        found = unwrap(self.envelope, line.decode("utf-8"))
-        return [self._content(self._event(each.content), each.identity) for each in found]
+        contents = unwrap(self.envelope, line.decode("utf-8"))
+        return [
+            self._content(self._event(unwrapped.content), unwrapped.identity)
+            for unwrapped in contents
+        ]
 
     def _event(self, text: str) -> bytes:
-        found = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
-        return (found[1] if found else text).encode()
+        parts = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
+        return (parts[1] if parts else text).encode()
 
-    def _content(self, event: bytes, place: str) -> Content:
+    def _content(self, event: bytes, record_id: str) -> Content:
         """Return the decisions of an event; None for one that was delivered before."""
-        found = self.adapter(event)
-        if isinstance(found, Event):
-            self.numbers.append(found.number)
-            found = found.content
+        result = self.adapter(event)
+        if isinstance(result, Event):
+            self.numbers.append(result.number)
+            result = result.content
         # The sender may repeat an event, which then has another place in the topic.
         identity, content = (
-            (found.identity or place, found.decided) if isinstance(found, Once) else (place, found)
+            (result.identity or record_id, result.decided)
+            if isinstance(result, Once)
+            else (record_id, result)
         )
         if identity in self.seen:
             return None
@@ -195,8 +200,8 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
                 contents = []
             else:
                 lines += len(contents) - 1
-            for found in contents:
-                match found:
+            for content in contents:
+                match content:
                     case Missing(count, first_us, last_us):
                         missing += count
                         lost_days.update(days_between(first_us, last_us))
@@ -204,7 +209,7 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
                     case None:
                         ignored += 1
                     case _:
-                        rows += found
+                        rows += content
         offset += len(line) + 1
     stretches = tuple(stretches_of(reading.numbers))
     reading.numbers.clear()

@@ -77,7 +77,7 @@ class Work:
 
 def compare(
     known: Iterable[Mapping[str, Any]],
-    found: Iterable[SourceFile],
+    files: Iterable[SourceFile],
     options: str,
     *,
     rebuild: bool = False,
@@ -94,15 +94,15 @@ def compare(
     unchanged = []
     shorter = 0
 
-    def place(file: SourceFile) -> tuple[bool, str]:
+    def order(file: SourceFile) -> tuple[bool, str]:
         # Files that go on under their names come first: a copy of one must not take its place.
         row = by_path.get(file.path)
         return row is None or not _continues(row, file), file.path
 
-    for file in sorted(found, key=place):
+    for file in sorted(files, key=order):
         row = _find_continued(rows, claimed, file)
         if row is None:
-            others = {each["file_id"] for each in rows} | {i for i, _ in read}
+            others = {row["file_id"] for row in rows} | {i for i, _ in read}
             file_id = _new_id(file, taken | others)
             read.append((file_id, file))
             continue
@@ -158,7 +158,7 @@ def _new_id(file: SourceFile, taken: frozenset[str]) -> str:
     number = 0
     while True:
         text = f"{number}:{file.digest(ID_BYTES)}"
-        found = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
-        if found not in taken:
-            return found
+        file_id = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
+        if file_id not in taken:
+            return file_id
         number += 1
