@@ -24,8 +24,6 @@ from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, describe_uncou
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.propose import Proposal
@@ -121,7 +119,7 @@ def command(
             asked = replace(asked, proof=proof, thresholds=thresholds)
         selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         proposal = replace(propose(asked, selection), risks=risks, allowed=proof.observed.allowed)
-    keep(out, tables_of(proposal, kinds), cluster)
+    keep(out, {"backtest": proposal.backtest}, cluster)
     write_files(proposal, to, changes)
     if output == "json":
         show_record(record_of(proposal))
@@ -164,15 +162,6 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
         )
     if proof.lacking and not accept_lost_access:
         raise PipelineError(refusal_of(proof))
-
-
-def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pl.DataFrame]:
-    """Return the tables of a proposal that stand in place of earlier ones."""
-    tables = {"backtest": proposal.backtest}
-    if LEAST_PRIVILEGE in kinds:
-        # Else it is empty, and that of the run stays.
-        tables["least_privilege"] = proposal.least_privilege
-    return tables
 
 
 def write_files(proposal: Proposal, to: Path | None, changes: Path | None) -> None:

@@ -116,6 +116,13 @@ def numbers_in(file: Mapping[str, Any]) -> list[Stretch]:
     return _DECODER.decode(file["numbers"]) if file["numbers"] else []
 
 
+def without_old(day: str, numbers: str) -> str:
+    """Return the numbers of a row of the table files without those before a day."""
+    first = dt.date.fromisoformat(day).toordinal() - _EPOCH
+    young = [stretch for stretch in _DECODER.decode(numbers) if stretch.end_us // DAY_US >= first]
+    return msgspec.json.encode(young).decode()
+
+
 def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
     """Return stretches with those as one that follow each other on a day."""
     merged: list[Stretch] = []

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import polars as pl
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
+from doorkeeper_pipeline.evaluation import numbering
 from doorkeeper_pipeline.jobs import forgotten, merged, sums
 from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
@@ -217,7 +219,9 @@ class _Maintenance:
             .otherwise("unread_principals"),
             nameless=pl.when(is_old).then(0).otherwise("nameless"),
             damaged=pl.when(is_old).then(0).otherwise("damaged"),
-            numbers=pl.when(is_old).then(None).otherwise("numbers"),
+            numbers=pl.col("numbers").map_elements(
+                partial(numbering.without_old, day), return_dtype=pl.String
+            ),
             first_ts=pl.when(is_old).then(None).otherwise(pl.col("first_ts").clip(since)),
             last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
         )

@@ -36,7 +36,7 @@ from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
-from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
+from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 WIDER_SHOWN = 20
@@ -70,7 +70,7 @@ class Proposal:
         bindings: The whole proposed set, sorted.
         added: Its new bindings.
         removed: The bindings that it lacks.
-        least_privilege: The table of that name.
+        least_privilege: The privileges of which the new bindings are (``least_in``).
         backtest: The table of that name, for the whole history.
         allowed: The number of allowed decisions of the history; None where it was not counted.
         risks: The shortcomings of the evidence, if it was made nevertheless.
@@ -150,7 +150,7 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
         bindings=tuple(sorted(proposed)),
         added=tuple(sorted(proposed - set(acls.bindings))),
         removed=removed,
-        least_privilege=table_of(privileges, table),
+        least_privilege=privileges,
         backtest=table,
         doubtful=tuple(sorted(asked.proof.doubtful)),
         unread=asked.unread,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -50,13 +51,19 @@ def follow_places(before: pl.DataFrame, places: Sequence[str], now: dt.datetime)
     bindings = contents.empty("bindings") if listings else before
     for at, paths in sorted(listings.items()):
         bindings = follow(bindings, acl_sets.read(paths), at)
-    return follow(bindings, acl_sets.read(others), now) if others else bindings
+    if not others:
+        return bindings
+    has_all = not all(acl_sets.has_changes_only(Path(path)) for path in others)
+    return follow(bindings, acl_sets.read(others), now, has_all=has_all)
 
 
-def follow(before: pl.DataFrame, current: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:
+def follow(
+    before: pl.DataFrame, current: pl.DataFrame, at: dt.datetime, *, has_all: bool = True
+) -> pl.DataFrame:
     """Return the table bindings of a set that is found at a time where another one was before.
 
-    The same set again changes no row. Rows of a change log stay as they are.
+    The same set again changes no row. Rows of a change log stay as they are. What is not found is
+    gone, unless the set does not have all bindings.
     """
     if before.is_empty():
         return _known(current, at)
@@ -79,8 +86,9 @@ def follow(before: pl.DataFrame, current: pl.DataFrame, at: dt.datetime) -> pl.D
         .with_columns(valid_from=at, known_from=at)
     )
     # What a change log says of a binding's end counts, and not that it is gone now.
+    end = pl.max_horizontal(pl.lit(at), "valid_from")
     gone = in_force.join(current, on=_NAME, how="anti").with_columns(
-        valid_to=pl.max_horizontal(pl.lit(at), "valid_from")
+        valid_to=end if has_all else "valid_to"
     )
     earlier = before.filter(~_IN_FORCE).join(others, on=_ROW, how="anti", nulls_equal=True)
     rows = [contents.as_frame("bindings", frame) for frame in (others, stay, come, gone, earlier)]

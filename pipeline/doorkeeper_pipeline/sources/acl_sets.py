@@ -78,14 +78,19 @@ def read(places: Sequence[str]) -> pl.DataFrame:
 
 
 def _one(path: Path) -> pl.DataFrame:
+    if has_changes_only(path):
+        return audit_changes.read(path)
     if path.is_dir():
-        if not (path / change_log.STORE_NAME).exists():
-            return audit_changes.read(path)
         path = path / change_log.STORE_NAME
     if is_store(path):
         return change_log.read(path)
     how = choosing.format_of(_beginning(path), path.name)
     return table_of(read_bindings(path), how.value)
+
+
+def has_changes_only(path: Path) -> bool:
+    """Return whether a place is an audit log, which lacks the ACLs that never changed."""
+    return path.is_dir() and not (path / change_log.STORE_NAME).exists()
 
 
 def _beginning(path: Path) -> str:

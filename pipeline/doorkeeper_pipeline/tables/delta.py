@@ -5,8 +5,9 @@ version. A file that the log does not name is in no version, so tasks write thei
 others, and the driver makes all of them visible by one commit.
 
 A run changes many tables, one commit each, and ``runs`` last. The commits carry the number of the
-run (Delta's application transaction), and a number that ``runs`` does not have yet belongs to a run
-that was killed: its commits are passed over when tables are read, and undone by the next change.
+run (Delta's application transaction). A number that ``runs`` does not have yet, or has another of
+its round in place of it, belongs to a run that was killed, or came too late: its commits are passed
+over when tables are read, and undone by the next change.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ LAST = "runs"
 
 BEFORE_ALL = -1
 """The number of the last run where there was none."""
+
+ROUND = 1 << 32
+"""Two runs that begin with the same tables have numbers of one round, which differ by chance."""
 
 KEPT_HOURS = 7 * 24
 """Versions that are older lose the files that no later one has."""
@@ -113,7 +117,7 @@ class Tables:
     def _now(self, table: str) -> DeltaTable | None:
         """Return the newest version that a complete change left."""
         opened = self.newest(table)
-        while opened is not None and _number_of(opened) > self.number:
+        while opened is not None and self._is_incomplete(_number_of(opened)):
             before = opened.version() - 1
             if before < 0:
                 return None
@@ -121,6 +125,10 @@ class Tables:
         if opened is not None:
             self._versions[table] = opened.version()
         return opened
+
+    def _is_incomplete(self, number: int) -> bool:
+        is_other = number != self.number and number // ROUND == self.number // ROUND >= 1
+        return number > self.number or is_other
 
     def is_as_read(self, table: str, newest: DeltaTable | None) -> bool:
         """Return whether the newest version of a table is the one that was read."""
@@ -210,7 +218,9 @@ class Change:
             Busy: another process has changed a table meanwhile.
 
         """
-        number = self.tables.number + (LAST in self._added)
+        number = self.tables.number
+        if LAST in self._added:
+            number = (max(number, 0) // ROUND + 1) * ROUND + secrets.randbelow(ROUND)
         checkpoint("staged")
         if _number_of(self.tables.newest(LAST)) != self.tables.number:
             raise self._busy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorkeeper_pipeline.evaluation.numbering import (
@@ -13,8 +14,10 @@ from doorkeeper_pipeline.evaluation.numbering import (
     Stretch,
     joined,
     lost_days,
+    numbers_in,
     stretches_in,
     stretches_of,
+    without_old,
 )
 
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
@@ -77,6 +80,17 @@ def test_stretches_that_follow_each_other_are_one() -> None:
     parts = [stretch(0, 5, 9), stretch(0, 2, 4, 2), stretch(0, 11, 12), stretch(1, 13, 14)]
 
     assert joined(parts) == [stretch(0, 2, 9, 7), *parts[2:]]
+
+
+def test_old_numbers_are_left_out() -> None:
+    """What retention removed is no gap before what stays, nor of files without decisions."""
+    kept = stretch(3, 30, 31)
+    texts = msgspec.json.encode([stretch(0, 5, 9), kept]).decode()
+
+    left = numbers_in({"numbers": without_old("2026-11-04", texts)})
+
+    assert left == [kept]
+    assert numbers_in({"numbers": without_old("2026-11-05", texts)}) == []
 
 
 def test_offsets_of_topics() -> None:

@@ -217,7 +217,7 @@ def test_generated_names_are_one_row(tmp_path: Path) -> None:
 
     (row,) = found.least_privilege.to_dicts()
     assert (row["kind"], row["resource_count"], row["support"]) == ("PATTERN", len(many), len(many))
-    assert row["resources"] == sorted(many)[:100]
+    assert row["names"] == sorted(many)[:100]
     assert (found.bindings, found.added) == ((GROUPS,), ())
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper_pipeline.evaluation.numbering import Numbered
 from doorkeeper_pipeline.sources import json_lines, trail
 from doorkeeper_pipeline.sources.json_lines import Decided, Event, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
@@ -90,7 +91,7 @@ def test_other_events_are_skipped(kind: str) -> None:
 def test_events_have_numbers() -> None:
     found = trail.line(json.dumps(event(kind="change", seq=7, node=2)).encode())
 
-    assert found == Event((2, 7, NOW_NS // 1000, False), None)
+    assert found == Event(Numbered(2, 7, NOW_NS // 1000, allowed=False), None)
     assert line(seq=0)[0].principal == "User:alice"
 
 
