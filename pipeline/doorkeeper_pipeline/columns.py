@@ -96,20 +96,20 @@ def polars_schema(table: Table) -> pl.Schema:
         "timestamp": pl.Datetime("us", "UTC"),
     }
     return pl.Schema(
-        (each.name, pl.List(types[each.type]) if each.is_list else types[each.type])
-        for each in stored_columns(table)
+        (column.name, pl.List(types[column.type]) if column.is_list else types[column.type])
+        for column in stored_columns(table)
     )
 
 
 def delta_schema(table: Table) -> str:
     """Return the schema of a table's files for Delta; meanings are comments of columns."""
     fields = []
-    for each in stored_columns(table):
-        kind: object = DELTA_TYPES.get(each.type, each.type)
-        if each.is_list:
+    for column in stored_columns(table):
+        kind: object = DELTA_TYPES.get(column.type, column.type)
+        if column.is_list:
             kind = {"type": "array", "elementType": kind, "containsNull": False}
-        comment = {"comment": each.meaning}
+        comment = {"comment": column.meaning}
         fields.append(
-            {"name": each.name, "type": kind, "nullable": each.nullable, "metadata": comment}
+            {"name": column.name, "type": kind, "nullable": column.nullable, "metadata": comment}
         )
     return json.dumps({"type": "struct", "fields": fields})

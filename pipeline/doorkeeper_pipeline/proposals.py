@@ -75,7 +75,7 @@ def file_of(proposal: Proposal, how: Format) -> str:
 
     """
     risks = _risks(proposal) if how is choosing.Format.YAML else []
-    return "".join(f"# {each}\n" for each in risks) + choosing.write(proposal.bindings, how)
+    return "".join(f"# {risk}\n" for risk in risks) + choosing.write(proposal.bindings, how)
 
 
 def summary_of(proposal: Proposal) -> list[str]:
@@ -96,12 +96,12 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         turned,
         *_opening_of(proposal),
-        *(f"kept, accepted until {day}: {text_of(each)}" for each, day in proposal.accepted),
+        *(f"kept, accepted until {day}: {text_of(binding)}" for binding, day in proposal.accepted),
         *_patterns(proposal),
         *_wider(proposal),
         *_covered_names(proposal),
-        *(ascii(each)[1:-1] for each in describe_doubt(proposal.doubtful)),
-        *(ascii(each)[1:-1] for each in describe_unread(proposal.unread)),
+        *(ascii(line)[1:-1] for line in describe_doubt(proposal.doubtful)),
+        *(ascii(line)[1:-1] for line in describe_unread(proposal.unread)),
         *_risks(proposal),
     ]
 
@@ -120,22 +120,22 @@ def _opening_of(proposal: Proposal) -> list[str]:
 
 def _risks(proposal: Proposal) -> list[str]:
     # ascii() escapes whatever could end a comment: names come from outside.
-    return [f"RISK: principals may lose access: {ascii(each)[1:-1]}" for each in proposal.risks]
+    return [f"RISK: principals may lose access: {ascii(risk)[1:-1]}" for risk in proposal.risks]
 
 
 def changes_of(proposal: Proposal) -> list[str]:
     """Return a line for each change: + for an added ACL, - for a removed one."""
     return [
-        *(f"+ {text_of(each)}" for each in proposal.added),
-        *(f"- {text_of(each)}" for each in proposal.removed),
+        *(f"+ {text_of(binding)}" for binding in proposal.added),
+        *(f"- {text_of(binding)}" for binding in proposal.removed),
     ]
 
 
 def _patterns(proposal: Proposal) -> list[str]:
     """Return a line for each grant that stays in place of literal ones."""
     lines = [
-        ascii(f"keeps the pattern: {text_of(each)}: {reason}")[1:-1]
-        for each, reason in proposal.patterns[:PATTERNS_LISTED]
+        ascii(f"keeps the pattern: {text_of(binding)}: {reason}")[1:-1]
+        for binding, reason in proposal.patterns[:PATTERNS_LISTED]
     ]
     more = len(proposal.patterns) - PATTERNS_LISTED
     return [*lines, *([f"keeps the pattern: and of {more:,} more ACLs"] if more > 0 else [])]
@@ -143,7 +143,7 @@ def _patterns(proposal: Proposal) -> list[str]:
 
 def _wider(proposal: Proposal) -> list[str]:
     """Return a line for each region that the ACLs in force do not allow."""
-    return [f"WIDER: newly allows {ascii(region_words(each))[1:-1]}" for each in proposal.wider]
+    return [f"WIDER: newly allows {ascii(region_words(region))[1:-1]}" for region in proposal.wider]
 
 
 def _covered_names(proposal: Proposal) -> list[str]:
@@ -159,7 +159,7 @@ def _covered_names(proposal: Proposal) -> list[str]:
         )
     if len(rows) > PREFIXES_LISTED:
         lines.append(f"newly covered: and by {len(rows) - PREFIXES_LISTED:,} more prefixes")
-    return [ascii(each)[1:-1] for each in lines]
+    return [ascii(line)[1:-1] for line in lines]
 
 
 def _commands(bindings: Sequence[AclBinding], *, remove: bool) -> Iterator[str]:

@@ -76,28 +76,28 @@ def command(
     from doorkeeper_pipeline.sources.acl_sets import read_bindings
 
     proposed = read_bindings(proposal)
-    given = starting.run_options(
+    policy, networks, thresholds, *_ = starting.run_options(
         out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
     )
     with chosen.started() as (shown, engine):
         shown.tell(f"asking the history about {len(proposed):,} proposed ACLs")
-        asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
-        proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
-        found = backtest(asked, proposed)
-    turned = found.to_dicts()
+        asked = history(out, engine, policy, acls, networks=networks, cluster=cluster)
+        proof = evidence(asked, thresholds, starting.now(), logs_of(out))
+        frame = backtest(asked, proposed)
+    turned = frame.to_dicts()
     risks = (
         *proof.causes,
-        *(f"not enough evidence: {each}" for each in proof.lacking),
+        *(f"not enough evidence: {reason}" for reason in proof.lacking),
         *describe_uncounted(asked.unread),
     )
-    for each in risks:
-        click.echo(f"warning: {printable(each)}", err=True)
+    for risk in risks:
+        click.echo(f"warning: {printable(risk)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
     if output == "json":
         show_record(record_of(turned, allowed=proof.observed.allowed, risks=risks))
     else:
         show(text_of(turned, rows, allowed=proof.observed.allowed))
-    keep(out, {"backtest": found}, cluster)
+    keep(out, {"backtest": frame}, cluster)
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
     if proof.lacking or unread_losses(asked, proposed):
@@ -126,19 +126,19 @@ def text_of(turned: Sequence[dict[str, Any]], rows: int, *, allowed: int) -> str
         ("ALLOW_TO_DENY", "would be denied that was allowed"),
         ("DENY_TO_ALLOW", "would be allowed that was denied"),
     ):
-        found = sorted(
+        changed = sorted(
             (row for row in turned if row["turn"] == turn),
             key=lambda row: (-row["count"], row["principal"], row["resource_name"]),
         )
-        if turn == "ALLOW_TO_DENY" and not found and not allowed:
+        if turn == "ALLOW_TO_DENY" and not changed and not allowed:
             lines.append(NOTHING_ALLOWED)
             continue
-        count = sum(row["count"] for row in found)
-        who = len({row["principal"] for row in found})
-        lines.append(f"{count:,} decisions ({len(found):,} distinct, {who:,} principals) {words}")
-        lines += [f"  {_row(row)}" for row in found[:rows]]
-        if len(found) > rows > 0:
-            lines.append(f"  and {len(found) - rows:,} more")
+        count = sum(row["count"] for row in changed)
+        who = len({row["principal"] for row in changed})
+        lines.append(f"{count:,} decisions ({len(changed):,} distinct, {who:,} principals) {words}")
+        lines += [f"  {_row(row)}" for row in changed[:rows]]
+        if len(changed) > rows > 0:
+            lines.append(f"  and {len(changed) - rows:,} more")
     return "\n".join(lines)
 
 

@@ -121,8 +121,8 @@ def _describe_unexpected(error: BaseException) -> str:
     """Return a line with an unexpected error and its place in our code."""
     first = next(iter(str(error).strip().splitlines()), "")
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name} line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {first}{place}"
+    location = f" ({Path(frames[-1].filename).name} line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {first}{location}"
 
 
 def say(text: str) -> None:
@@ -132,7 +132,9 @@ def say(text: str) -> None:
 
 def printable(text: str) -> str:
     """Return a text that moves no cursor: names of principals come from outside."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in text
+    )
 
 
 def show(text: str) -> None:

@@ -126,5 +126,5 @@ def as_text(done: Maintained, vacuum_hours: int) -> str:
 
 
 def _rows(counts: Mapping[str, int]) -> str:
-    found = [f"{table} {count:,}" for table, count in counts.items() if count]
-    return f"{sum(counts.values()):,} rows ({', '.join(found)})" if found else "no rows"
+    texts = [f"{table} {count:,}" for table, count in counts.items() if count]
+    return f"{sum(counts.values()):,} rows ({', '.join(texts)})" if texts else "no rows"

@@ -36,12 +36,12 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 def moment(text: str) -> dt.datetime:
     """Return the day or time that a text means, UTC where it has no zone."""
     try:
-        found = dt.datetime.fromisoformat(text)
+        time = dt.datetime.fromisoformat(text)
     except ValueError:
         raise click.BadParameter(
             f"found {text!r}; expected: a date or time such as 2026-11-22 or 2026-11-22T07:30+01:00"
         ) from None
-    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
 
 
 def zone(text: str) -> str:
@@ -83,7 +83,7 @@ class TablesPlace(click.Path):
         if _URI.match(str(value)):
             self.fail(
                 f"found {value!r}; expected: a local folder, or"
-                f" {', '.join(f'{each}://' for each in STORES)}. Mount other storage",
+                f" {', '.join(f'{store}://' for store in STORES)}. Mount other storage",
                 param,
                 ctx,
             )
@@ -97,7 +97,7 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
         UsageError: there is one.
 
     """
-    address = next((each for each in inputs if _URI.match(each) and not is_topic(each)), None)
+    address = next((text for text in inputs if _URI.match(text) and not is_topic(text)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
             f"--log: found {address!r}; the local engine supports local paths and topics"
@@ -128,14 +128,16 @@ def _principals(
 
     """
     parts = [[part.strip() for part in value.split(";")] for value in values]
-    found = [each for part in parts for each in (list(filter(None, part)) or [""])]
-    for each in found:
-        if not re.fullmatch(r"[^:\s]+:.+", each, re.DOTALL):
-            raise click.BadParameter(f"found {each!r}; expected: Type:name, such as User:admin")
-        remark = remark_on(each)
+    principals = [principal for part in parts for principal in (list(filter(None, part)) or [""])]
+    for principal in principals:
+        if not re.fullmatch(r"[^:\s]+:.+", principal, re.DOTALL):
+            raise click.BadParameter(
+                f"found {principal!r}; expected: Type:name, such as User:admin"
+            )
+        remark = remark_on(principal)
         if remark:
             say(f"--super-user: {remark}")
-    return tuple(found)
+    return tuple(principals)
 
 
 cluster = named_option("--cluster-name", "cluster", default="")

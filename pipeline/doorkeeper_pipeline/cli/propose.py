@@ -19,12 +19,10 @@ from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable
 from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
-from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, describe_uncounted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
@@ -96,10 +94,10 @@ def command(
 
     check_targets(to, changes)
     left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
-    wanted = ProposalOptions(
+    selection = ProposalOptions(
         prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
     )
-    given = starting.run_options(
+    policy, networks, thresholds, *_ = starting.run_options(
         out,
         super_users,
         allow_everyone=allow_everyone,
@@ -108,20 +106,20 @@ def command(
         cluster=cluster,
     )
     with chosen.started() as (shown, engine):
-        asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
+        asked = history(out, engine, policy, acls, networks=networks, cluster=cluster)
         shown.tell("comparing recorded outcomes with the ACLs")
-        proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
+        proof = evidence(asked, thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         shown.tell("looking for what was used, and what is redundant")
-        asked = (
-            replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
-            if accept_lost_access
-            else replace(asked, proof=proof, thresholds=given.thresholds)
-        )
-        wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
-        risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
-        proposal = replace(propose(asked, wanted), risks=risks, allowed=proof.observed.allowed)
-    keep(out, tables_of(proposal, kinds), cluster)
+        risks = (*proof.causes, *proof.lacking, *thresholds.lowered())
+        if accept_lost_access:
+            risks += tuple(describe_uncounted(asked.unread))
+            asked = replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
+        else:
+            asked = replace(asked, proof=proof, thresholds=thresholds)
+        selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
+        proposal = replace(propose(asked, selection), risks=risks, allowed=proof.observed.allowed)
+    keep(out, {"backtest": proposal.backtest}, cluster)
     write_files(proposal, to, changes)
     if output == "json":
         show_record(record_of(proposal))
@@ -164,15 +162,6 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
         )
     if proof.lacking and not accept_lost_access:
         raise PipelineError(refusal_of(proof))
-
-
-def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pl.DataFrame]:
-    """Return the tables of a proposal that stand in place of earlier ones."""
-    tables = {"backtest": proposal.backtest}
-    if LEAST_PRIVILEGE in kinds:
-        # Else it is empty, and that of the run stays.
-        tables["least_privilege"] = proposal.least_privilege
-    return tables
 
 
 def write_files(proposal: Proposal, to: Path | None, changes: Path | None) -> None:
@@ -243,7 +232,7 @@ def text_of(proposal: Proposal, to: Path | None, changes: Path | None) -> str:
 def refusal_of(proof: Evidence) -> str:
     """Return why nothing is proposed, and the remedy."""
     lines = [f"not enough evidence: {proof.summary()}"]
-    lines += [f"  {each}" for each in (*proof.lacking, *proof.causes)]
+    lines += [f"  {reason}" for reason in (*proof.lacking, *proof.causes)]
     lines.append(
         "nothing was written; collect more logs, lower the limits, or add --accept-lost-access"
     )

@@ -154,15 +154,15 @@ def _run(
         raise SystemExit(CONTRADICTED)
 
 
-def _max_quarantined(given: float | None, follow: float | None) -> float:
+def _max_quarantined(percentage: float | None, follow: float | None) -> float:
     """Return the percentage of lines that may be unreadable.
 
     A batch is small, and one of bad lines must not stop what follows it.
     """
     from doorkeeper_pipeline.jobs.request import MAX_QUARANTINED
 
-    if given is not None:
-        return given
+    if percentage is not None:
+        return percentage
     return MAX_QUARANTINED if follow is None else 100.0
 
 
@@ -251,8 +251,8 @@ def as_text(summary: RunSummary, out: Path | str) -> str:
     lines.append(f"evidence: {summary.evidence.summary()}")
     if summary.gone:
         lines.append(f"{len(summary.gone)} files no longer exist; their decisions are kept")
-    lines += [f"warning: {printable(each)}" for each in row["warnings"]]
-    lines += [printable(each) for each in summary.lines]
+    lines += [f"warning: {printable(warning)}" for warning in row["warnings"]]
+    lines += [printable(line) for line in summary.lines]
     lines.append(f"tables in {out}:")
     lines += [f"  {name:<18} {count:>12,}" for name, count in summary.rows.items()]
     return "\n".join(lines)

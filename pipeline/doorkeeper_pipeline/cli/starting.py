@@ -30,13 +30,13 @@ def run_options(
     """
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
-    given = {name: limit for name, limit in limits.items() if limit is not None}
+    given_limits = {name: limit for name, limit in limits.items() if limit is not None}
     return RunOptions(
         Policy(
             super_users=frozenset(super_users) or last.policy.super_users, allow_everyone=everyone
         ),
         last.networks if release is None else options.RELEASES[release],
-        last.thresholds._replace(**given),
+        last.thresholds._replace(**given_limits),
     )
 
 

@@ -93,16 +93,18 @@ def command(
     from doorkeeper_pipeline.jobs.history import history
     from doorkeeper_pipeline.jobs.why import explain
 
-    wanted = filters_of(rows, **grants)
-    given = starting.run_options(out, (), allow_everyone=None, release=None, cluster=cluster)
+    filters = filters_of(rows, **grants)
+    policy, networks, *_ = starting.run_options(
+        out, (), allow_everyone=None, release=None, cluster=cluster
+    )
     with chosen.started() as (shown, engine):
-        asked = history(out, engine, given.policy, networks=given.networks, cluster=cluster)
+        asked = history(out, engine, policy, networks=networks, cluster=cluster)
         shown.tell("looking for examples")
-        found = explain(out, asked, wanted, most=most, cluster=cluster)
+        explanations = explain(out, asked, filters, most=most, cluster=cluster)
     if output == "json":
-        show_record({"explanations": [as_record(each) for each in found]})
+        show_record({"explanations": [as_record(explanation) for explanation in explanations]})
     else:
-        show("\n\n".join(map(as_text, found)))
+        show("\n\n".join(map(as_text, explanations)))
 
 
 def filters_of(
@@ -135,71 +137,78 @@ def filters_of(
     )
 
     try:
-        found = [[exactly(binding_of_row(each))] for each in rows]
-        does = [operation(each) for each in operations] or [ANY_BINDING.entry.operation]
+        filters = [[exactly(binding_of_row(row))] for row in rows]
+        operation_types = [operation(name) for name in operations] or [ANY_BINDING.entry.operation]
     except FormatError as error:
         raise click.UsageError(str(error)) from None
     how = PatternType[pattern_type.upper()]
     patterns = [
         ResourcePatternFilter(ResourceType[option.upper()], name, how)
-        for option, given in zip(_TYPES, (names[each] for each in _RESOURCES), strict=True)
-        for name in given
+        for option, values in zip(_TYPES, (names[resource] for resource in _RESOURCES), strict=True)
+        for name in values
     ]
     if kafka_cluster:
         patterns.append(ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, how))
     if principals or operations or patterns:
         of_whom: list[str | None] = [*principals] or [None]
-        combinations = product(patterns or [ANY_BINDING.pattern], of_whom, does)
-        found.append(
+        combinations = product(patterns or [ANY_BINDING.pattern], of_whom, operation_types)
+        filters.append(
             [
                 AclBindingFilter(
-                    pattern, AccessControlEntryFilter(who, None, each, AclPermissionType.ANY)
+                    pattern, AccessControlEntryFilter(who, None, does, AclPermissionType.ANY)
                 )
-                for pattern, who, each in combinations
+                for pattern, who, does in combinations
             ]
         )
-    if not found:
+    if not filters:
         raise click.UsageError(
             "no ACL given; give a row such as User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*, or"
             " options such as --principal, --operation and --topic"
         )
-    return found
+    return filters
 
 
 _TYPES = ("topic", "group", "transactional_id", "delegation_token", "user")
 
 
-def as_text(found: Explanation) -> str:
+def as_text(explanation: Explanation) -> str:
     """Return an explanation for people: the grant, the verdict, facts and examples."""
     from doorkeeper.acls.formats.csv import row_of
 
-    usage = found.usage
-    lines = [row_of(found.binding), f"{usage['verdict']} (rule {usage['rule']}): {usage['why']}"]
-    lines += [f"  {each}" for each in _facts(found)]
-    for examples in found.examples:
+    usage = explanation.usage
+    lines = [
+        row_of(explanation.binding),
+        f"{usage['verdict']} (rule {usage['rule']}): {usage['why']}",
+    ]
+    lines += [f"  {fact}" for fact in _facts(explanation)]
+    for examples in explanation.examples:
         lines.append(f"  {examples.title}:")
         lines += [f"    {_line(row)}" for row in examples.rows]
     return "\n".join(map(printable, lines))
 
 
-def _facts(found: Explanation) -> Iterator[str]:
+def _facts(explanation: Explanation) -> Iterator[str]:
     from doorkeeper.acls.formats.csv import row_of
 
-    usage = found.usage
+    usage = explanation.usage
     since = usage["known_from"]
     if since is None:
         age = "unknown: no listing has a date"
     else:
-        age = f"given on {since:%Y-%m-%d}" if found.given else f"in a listing of {since:%Y-%m-%d}"
+        age = (
+            f"given on {since:%Y-%m-%d}"
+            if explanation.given
+            else f"in a listing of {since:%Y-%m-%d}"
+        )
     yield f"age: {age}; days of the history since then: {usage['days_known']:,}"
     yield f"days with decisions: {usage['days_observed']:,}"
     last = f", last {_moment(usage['last_used'])}" if usage["uses"] else ""
     yield f"uses: {usage['uses']:,}{last}; decided by it alone: {usage['decisive_uses']:,}"
-    yield from (f"covered by: {row_of(each)}" for each in found.covered_by)
-    if found.unread:
+    yield from (f"covered by: {row_of(binding)}" for binding in explanation.covered_by)
+    if explanation.unread:
         yield f"unread lines that may belong to {usage['principal']}"
-    if found.nameless:
-        yield f"unread lines that may belong to any principal: {found.nameless:,}"
+    if explanation.nameless:
+        yield f"unread lines that may belong to any principal: {explanation.nameless:,}"
 
 
 def _line(row: Row) -> str:
@@ -224,17 +233,20 @@ def _moment(at: dt.datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}"
 
 
-def as_record(found: Explanation) -> dict[str, Any]:
+def as_record(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation for programs: the row of grant_usage, and what is beside it."""
     from doorkeeper.acls.formats.csv import row_of
 
-    usage = {name: value for name, value in found.usage.items() if name != "cluster"}
+    usage = {name: value for name, value in explanation.usage.items() if name != "cluster"}
     return {
-        "grant": row_of(found.binding),
+        "grant": row_of(explanation.binding),
         **usage,
-        "given": found.given,
-        "covered_by": [row_of(each) for each in found.covered_by],
-        "unread": found.unread,
-        "nameless_lines": found.nameless,
-        "examples": [{"title": each.title, "rows": list(each.rows)} for each in found.examples],
+        "given": explanation.given,
+        "covered_by": [row_of(binding) for binding in explanation.covered_by],
+        "unread": explanation.unread,
+        "nameless_lines": explanation.nameless,
+        "examples": [
+            {"title": examples.title, "rows": list(examples.rows)}
+            for examples in explanation.examples
+        ],
     }

@@ -39,7 +39,7 @@ def list_remote(session: SparkSession, addresses: Sequence[str]) -> list[RemoteF
         Unreadable: an address has nothing, Spark cannot read it, or a file is too large.
 
     """
-    found = {}
+    remote_files = {}
     for address in addresses:
         files = _files_at(session, [address], recursive=True)
         try:
@@ -50,14 +50,14 @@ def list_remote(session: SparkSession, addresses: Sequence[str]) -> list[RemoteF
             raise Unreadable(f"{address}: no files")
         for row in rows:
             mtime_ns = int(row.modificationTime.timestamp() * 1000) * 1_000_000
-            found[row.path] = RemoteFile(row.path, row.length, mtime_ns)
-    large = [each.address for each in found.values() if each.size > BYTES_MAX]
+            remote_files[row.path] = RemoteFile(row.path, row.length, mtime_ns)
+    large = [file.address for file in remote_files.values() if file.size > BYTES_MAX]
     if large:
         raise Unreadable(
             f"{large[0]}: larger than 2 GB, Spark's limit for one task; compress the file, or"
             " mount the storage"
         )
-    return sorted(found.values())
+    return sorted(remote_files.values())
 
 
 def over_files(
@@ -73,18 +73,18 @@ def over_files(
     """
     if not tasks:
         return
-    name, wanted = ONE_AT_A_TIME
+    name, value = ONE_AT_A_TIME
     before = session.conf.get(name)
-    session.conf.set(name, wanted)
+    session.conf.set(name, value)
     try:
-        files = _files_at(session, [literal(each) for each in tasks])
+        files = _files_at(session, [literal(address) for address in tasks])
         call = _OverFiles(function, dict(tasks))
-        found = files.select("path", "content").mapInArrow(call, "result binary").collect()
+        results = files.select("path", "content").mapInArrow(call, "result binary").collect()
     except Exception as error:
         raise Unreadable(f"Spark cannot read the files: {first_line(error)}") from error
     finally:
         session.conf.set(name, before)
-    for (result,) in found:
+    for (result,) in results:
         yield pickle.loads(result)  # noqa: S301  of our own tasks
 
 

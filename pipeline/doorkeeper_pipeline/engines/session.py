@@ -86,25 +86,25 @@ def users_settings(environment: Mapping[str, str] = os.environ) -> set[str]:
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     named = {re.split(r"[\s=:]", line.strip(), maxsplit=1)[0] for line in text.splitlines()}
     words = shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", ""))
-    given = {
+    submitted = {
         value.partition("=")[0] for option, value in pairwise(words) if option in {"--conf", "-c"}
     }
-    return named | given
+    return named | submitted
 
 
 def settings(master: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return our settings for a master."""
-    found = {
+    ours = {
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
     if master.startswith("local"):
-        found["spark.driver.bindAddress"] = "127.0.0.1"
-        found["spark.driver.host"] = "127.0.0.1"
-        found["spark.driver.extraJavaOptions"] = QUICK_JAVA
+        ours["spark.driver.bindAddress"] = "127.0.0.1"
+        ours["spark.driver.host"] = "127.0.0.1"
+        ours["spark.driver.extraJavaOptions"] = QUICK_JAVA
     users = users_settings(environment)
-    return {name: value for name, value in found.items() if name not in users}
+    return {name: value for name, value in ours.items() if name not in users}
 
 
 def start(master: str, name: str, given: Settings) -> SparkSession:

@@ -13,6 +13,7 @@ overbroad  bindings that allow far more than was used, and narrower ones
 generated  grants whose used names are generated, so that no literals can stand for them
 refusals   the causes of refusals, and the advice for each
 needs      the accesses that each principal had
+numbering  numbers of events, of which missing ones are events that nobody read
 unread     lines that could not be read for certain, and may be uses
 severity   how much a grant opens: CRITICAL to LOW
 verdicts   what a history says about one grant: keep, ask or remove, and why

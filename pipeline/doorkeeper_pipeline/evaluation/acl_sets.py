@@ -35,7 +35,9 @@ class AclSet(NamedTuple):
     def with_ids(self, values: Mapping[str, V]) -> dict[AclBinding, V]:
         """Return the bindings whose ids have a value, each with its value."""
         pairs = zip(self.bindings, self.ids, strict=True)
-        return {binding: values[each] for binding, each in pairs if each in values}
+        return {
+            binding: values[binding_id] for binding, binding_id in pairs if binding_id in values
+        }
 
 
 def in_force(table: pl.DataFrame) -> AclSet:
@@ -47,11 +49,11 @@ def in_force(table: pl.DataFrame) -> AclSet:
     """
     frame = table.filter(pl.col("valid_to").is_null())
     frame = frame.unique(FIELDS, keep="last", maintain_order=True)
-    found = bindings_of(frame)
-    order = sorted(range(len(found)), key=found.__getitem__)
+    bindings = bindings_of(frame)
+    order = sorted(range(len(bindings)), key=bindings.__getitem__)
     frame = frame[pl.Series(order, dtype=pl.UInt32)]
     return AclSet(
-        tuple(found[each] for each in order),
+        tuple(bindings[number] for number in order),
         frame.select(pl.Series("binding", range(len(order)), pl.Int32), "binding_id", *FIELDS),
         tuple(frame.select(pl.coalesce("known_from", "valid_from")).to_series()),
         tuple(frame["valid_from"].is_not_null()),

@@ -3,6 +3,7 @@
     days     a day with far fewer decisions than the weekday has usually
     pairs    requests that write two lines, of which one is missing (``jobs.observed``)
     members  principals that use groups, without the requests by which a client begins
+    torn     compressed files that break off
 
 What shows none of them is not checked, and is said to be so.
 """
@@ -35,7 +36,8 @@ class Collection(NamedTuple):
 
     ``thin`` are the days with far fewer decisions than usual, sorted. ``paired`` and ``unpaired``
     are requests that write two lines, with both and with one. ``members`` are principals that use
-    groups, and ``begun`` those of them whose requests show that they began.
+    groups, and ``begun`` those of them whose requests show that they began. ``torn`` is the number
+    of files that break off.
     """
 
     thin: tuple[dt.date, ...] = ()
@@ -43,6 +45,7 @@ class Collection(NamedTuple):
     unpaired: int = 0
     members: int = 0
     begun: int = 0
+    torn: int = 0
 
 
 def collection_of(days: Iterable[Row], clients: Iterable[Row]) -> Collection:
@@ -66,7 +69,7 @@ def collection_of(days: Iterable[Row], clients: Iterable[Row]) -> Collection:
 
 
 def lost_lines(
-    found: Collection, days: int, all_days: int, span_days: float, coverage: float
+    collection: Collection, days: int, all_days: int, span_days: float, coverage: float
 ) -> Iterator[str]:
     """Yield what says that lines of a log are missing.
 
@@ -75,38 +78,44 @@ def lost_lines(
     """
     if not coverage:
         return
-    if found.thin and 100 * (days - len(found.thin)) < coverage * all_days <= 100 * days:
-        more = ", ..." if len(found.thin) > LISTED_MAX else ""
+    if collection.torn:
+        files = "file breaks" if collection.torn == 1 else "files break"
         yield (
-            f"on {len(found.thin):,} of {all_days:,} days the log has less than a fifth of the"
+            f"{collection.torn:,} compressed {files} off, and the rest may have the only use of any"
+            " grant: restore them and run again (--min-coverage 0 disables this check)"
+        )
+    if collection.thin and 100 * (days - len(collection.thin)) < coverage * all_days <= 100 * days:
+        more = ", ..." if len(collection.thin) > LISTED_MAX else ""
+        yield (
+            f"on {len(collection.thin):,} of {all_days:,} days the log has less than a fifth of the"
             f" usual decisions for the weekday; required: {coverage:g}% of the days"
             " (--min-coverage). Check whether a collector drops lines. Days:"
-            f" {', '.join(map(str, found.thin[:LISTED_MAX]))}{more}"
+            f" {', '.join(map(str, collection.thin[:LISTED_MAX]))}{more}"
         )
-    pairs = found.paired + found.unpaired
-    if pairs >= PAIRS_MIN and 100 * found.paired < coverage * pairs:
+    pairs = collection.paired + collection.unpaired
+    if pairs >= PAIRS_MIN and 100 * collection.paired < coverage * pairs:
         yield (
-            f"of {pairs:,} requests that write two lines, {found.unpaired:,} have only one;"
+            f"of {pairs:,} requests that write two lines, {collection.unpaired:,} have only one;"
             f" required: {coverage:g}% with both (--min-coverage). A collector drops lines, or"
             " logs of brokers are missing"
         )
-    if _has_members(found, span_days) and found.begun < BEGUN_SHARE * found.members:
+    if _has_members(collection, span_days) and collection.begun < BEGUN_SHARE * collection.members:
         yield (
-            f"{found.members - found.begun:,} of {found.members:,} principals that use groups"
-            " have no initial requests (FindCoordinator, JoinGroup, SyncGroup) in"
+            f"{collection.members - collection.begun:,} of {collection.members:,} principals"
+            " that use groups have no initial requests (FindCoordinator, JoinGroup, SyncGroup) in"
             f" {span_days:.0f} days: a collector drops lines (--min-coverage 0 disables this"
             " check)"
         )
 
 
-def unchecked(found: Collection, span_days: float) -> str:
+def unchecked(collection: Collection, span_days: float) -> str:
     """Return what could not be checked; empty where something could."""
-    pairs = found.paired + found.unpaired
-    if pairs >= PAIRS_MIN or _has_members(found, span_days):
+    pairs = collection.paired + collection.unpaired
+    if pairs >= PAIRS_MIN or _has_members(collection, span_days):
         return ""
     return (
         "whether a collector dropped lines: not enough data (principals that use groups:"
-        f" {found.members:,}, requests that write two lines: {pairs:,})"
+        f" {collection.members:,}, requests that write two lines: {pairs:,})"
     )
 
 
@@ -118,8 +127,8 @@ def _has_begun(row: Row, *, has_syncs: bool) -> bool:
     return bool(row["joins"] and (row["syncs"] or not has_syncs))
 
 
-def _has_members(found: Collection, span_days: float) -> bool:
-    return found.members >= MEMBERS_MIN and span_days >= MEMBER_DAYS_MIN
+def _has_members(collection: Collection, span_days: float) -> bool:
+    return collection.members >= MEMBERS_MIN and span_days >= MEMBER_DAYS_MIN
 
 
 def _thin_days(counts: Mapping[dt.date, int]) -> tuple[dt.date, ...]:

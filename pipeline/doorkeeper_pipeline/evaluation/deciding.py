@@ -57,8 +57,8 @@ def decisions(index: Index, questions: Questions) -> Decisions:
     """Decide questions: four look-ups each, and two for each network around the address."""
     scores = np.full(questions.size, NO_SCORE, np.int32)
     for which, nodes in innermost(index, questions):
-        found = index.best[nodes, questions.operations[which]]
-        scores[which] = np.minimum(scores[which], found)
+        best = index.best[nodes, questions.operations[which]]
+        scores[which] = np.minimum(scores[which], best)
     scores[questions.super_users] = NO_SCORE
     matched = scores != NO_SCORE
     bindings = np.full(questions.size, NO_BINDING, np.int32)

@@ -69,14 +69,14 @@ class Evaluated:
             if numbers is not None:
                 span = numbers[span]
             questions = self.questions.part(span)
-            found = self._matches.get(begin)
-            if found is None:
-                found = matches(self.index, questions)
-                pairs = len(found.questions)
+            matched = self._matches.get(begin)
+            if matched is None:
+                matched = matches(self.index, questions)
+                pairs = len(matched.questions)
                 if self._pairs + pairs <= PAIRS_KEPT:
-                    self._matches[begin] = found
+                    self._matches[begin] = matched
                     self._pairs += pairs
-            yield Block(self.rows[span], questions, self.decisions.part(span), found)
+            yield Block(self.rows[span], questions, self.decisions.part(span), matched)
 
 
 def accesses(rows: pl.DataFrame) -> NDArray[np.bool_]:
@@ -112,13 +112,13 @@ class DecisionTable:
 
     def evaluate(self, index: Index) -> Evaluated:
         """Return the answers of a set of ACLs; those of an earlier call again."""
-        found = next((each for each in self._evaluated if each.index is index), None)
-        if found is None:
-            found = Evaluated(self.rows, self.texts, index)
+        evaluated = next((earlier for earlier in self._evaluated if earlier.index is index), None)
+        if evaluated is None:
+            evaluated = Evaluated(self.rows, self.texts, index)
         else:
-            self._evaluated.remove(found)
-        self._evaluated = [*self._evaluated[1 - SETS_KEPT :], found]
-        return found
+            self._evaluated.remove(evaluated)
+        self._evaluated = [*self._evaluated[1 - SETS_KEPT :], evaluated]
+        return evaluated
 
     def find(
         self,
@@ -127,5 +127,5 @@ class DecisionTable:
         schema: Mapping[str, pl.DataType],
     ) -> pl.DataFrame:
         """Return what a function finds in each block, in the columns of a schema, not added."""
-        found = [function(block).select(list(schema)) for block in self.evaluate(index).blocks()]
-        return pl.concat([pl.DataFrame(schema=schema), *found])
+        frames = [function(block).select(list(schema)) for block in self.evaluate(index).blocks()]
+        return pl.concat([pl.DataFrame(schema=schema), *frames])

@@ -68,11 +68,13 @@ NO_THRESHOLDS = Thresholds(*(0,) * len(Thresholds._fields))
 class BrokerLog(NamedTuple):
     """The log of a broker or controller: the path of its newest file, and the days that it covers.
 
-    A day without allowed decisions is not covered: at INFO the log has refusals only.
+    A day without allowed decisions is not covered: at INFO the log has refusals only. ``is_node``:
+    it is the audit log of a node of Doorkeeper, whose name stands for the path.
     """
 
     path: str
     days: frozenset[dt.date]
+    is_node: bool = False
 
 
 class Observed(NamedTuple):
@@ -82,8 +84,8 @@ class Observed(NamedTuple):
     such decisions. ``refused_from`` is the time of the first one, if earlier days have refusals
     only.
     A decision later than ``now`` has a wrong time; None for no such check. ``logs`` are None where
-    the decisions are not those of logs that each broker writes. ``collection`` says what shows
-    whether these have all lines.
+    decisions do not say which broker took them. ``collection`` says what shows whether these have
+    all lines.
     """
 
     decisions: int
@@ -96,6 +98,12 @@ class Observed(NamedTuple):
     logs: tuple[BrokerLog, ...] | None = None
     refused_from: dt.datetime | None = None
     collection: Collection = Collection()
+
+    @property
+    def brokers(self) -> int | None:
+        """Return the number of Kafka's logs; None where the decisions are not of such logs."""
+        is_other = self.logs is None or any(log.is_node for log in self.logs)
+        return None if is_other else len(self.logs or ())
 
     @property
     def span_days(self) -> float:
@@ -119,7 +127,7 @@ class Observed(NamedTuple):
         if self.first is None or self.last is None:
             return []
         calendar = range(self.first.toordinal(), self.last.toordinal() + 1)
-        return [each for each in map(dt.date.fromordinal, calendar) if each not in days]
+        return [day for day in map(dt.date.fromordinal, calendar) if day not in days]
 
     @property
     def coverage(self) -> float:
@@ -149,11 +157,6 @@ class Evidence(NamedTuple):
     lost_lines: str = ""
     unchecked: str = ""
 
-    @property
-    def brokers(self) -> int | None:
-        """Return the number of brokers' logs; None where the decisions are not of such logs."""
-        return None if self.observed.logs is None else len(self.observed.logs)
-
     def summary(self) -> str:
         """Return the time, the coverage and the agreement in a line."""
         observed = self.observed
@@ -163,7 +166,7 @@ class Evidence(NamedTuple):
             if self.agreement is None
             else f"{_percent(self.agreement)} agree with the ACLs"
         )
-        logs = self.brokers
+        logs = len(observed.logs or ())
         where = f", in {logs:,} {'log' if logs == 1 else 'logs'}" if logs else ""
         return (
             f"{observed.decisions:,} decisions in {duration(observed.span_days)},"
@@ -185,8 +188,8 @@ def evidence_of(
         rows = ()
     count = sum(row["count"] for row in rows)
     share = 100 * sum(map(_agreeing, rows)) / count if count else 0.0
-    found = _contradictions(rows, policy)
-    wrong, others = tuple(_wrong_policy(found)), tuple(_causes(rows, found))
+    contradictions = _contradictions(rows, policy)
+    wrong, others = tuple(_wrong_policy(contradictions)), tuple(_causes(rows, contradictions))
     is_untold = observed.has_acls and not observed.allowed
     agreement = share if observed.has_acls else None
     days = len(observed.days)
@@ -194,7 +197,7 @@ def evidence_of(
     lost = tuple(
         lost_lines(observed.collection, days, all_days, observed.span_days, thresholds.coverage)
     )
-    is_checked = observed.logs is None or not observed.has_acls
+    is_checked = observed.brokers is None or not observed.has_acls
     return Evidence(
         observed,
         agreement,
@@ -204,7 +207,7 @@ def evidence_of(
             not observed.decisions or observed.ends_in_the_future or is_untold or wrong or others
         ),
         doubtful=frozenset(row["principal"] for row in rows if _agreeing(row) < row["count"]).union(
-            row["principal"] for row in found.needless_super_users
+            row["principal"] for row in contradictions.needless_super_users
         ),
         lost_lines=next(iter(lost), ""),
         unchecked="" if is_checked else unchecked(observed.collection, observed.span_days),
@@ -253,8 +256,8 @@ def _lacking(
         )
     if observed.coverage < thresholds.coverage:
         yield (
-            f"{_percent(observed.coverage)} of the days have allowed decisions; required:"
-            f" {thresholds.coverage:g}% (--min-coverage). Days without:"
+            f"{_percent(observed.coverage)} of the days have allowed decisions, and no missing"
+            f" lines; required: {thresholds.coverage:g}% (--min-coverage). Other days:"
             f" {_first_days(observed.missing_days)}"
         )
     yield from _lacking_logs(observed, thresholds)
@@ -269,6 +272,11 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
     """Yield the brokers whose logs are missing, wholly or in part."""
     logs = observed.logs
     if logs is None:
+        if thresholds.brokers:
+            yield (
+                f"--brokers {thresholds.brokers} cannot be checked: decisions of audit topics, and"
+                " log lines in a topic, do not say which broker took them; omit --brokers"
+            )
         return
     if len(logs) < thresholds.brokers:
         yield (
@@ -282,10 +290,10 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
         without = observed.days_without(log.days)
         if 100 * (all_days - len(without)) < thresholds.coverage * all_days:
             yield (
-                f"the log {log.path} has allowed decisions on {all_days - len(without):,} of"
-                f" {all_days:,} days; required: {thresholds.coverage:g}% (--min-coverage). Check"
-                " whether files of this broker are missing or its logger was at INFO. Days"
-                f" without: {_first_days(without)}"
+                f"{log.path} has allowed decisions on {all_days - len(without):,} of {all_days:,}"
+                f" days; required: {thresholds.coverage:g}% (--min-coverage). Check whether files"
+                " of this broker are missing or its logger was at INFO. Days without:"
+                f" {_first_days(without)}"
             )
 
 
@@ -339,35 +347,37 @@ def _contradictions(rows: Sequence[Row], policy: Policy) -> _Contradictions:
     )
 
 
-def _wrong_policy(found: _Contradictions) -> Iterator[str]:
+def _wrong_policy(contradictions: _Contradictions) -> Iterator[str]:
     """Yield the options that the recorded rules prove to be wrong: one decision is enough."""
-    if missing := found.missing_super_users:
+    if missing := contradictions.missing_super_users:
         options = " ".join(
-            each if each == _MORE else f"--super-user {word(each) or ascii(each)}"
-            for each in _principals(missing)
+            principal
+            if principal == _MORE
+            else f"--super-user {word(principal) or ascii(principal)}"
+            for principal in _principals(missing)
         )
         yield (
             f"{_were(missing)} allowed to super users that were not given. If super.users of the"
             f" brokers contains them, add {options}"
         )
-    if found.opened:
+    if contradictions.opened:
         yield (
-            f"{_were(found.opened)} allowed because the resource has no ACL"
+            f"{_were(contradictions.opened)} allowed because the resource has no ACL"
             " (allow.everyone.if.no.acl.found): add --allow-everyone"
         )
-    if found.shut:
-        yield f"{_were(found.shut)} denied without an ACL: remove --allow-everyone"
+    if contradictions.shut:
+        yield f"{_were(contradictions.shut)} denied without an ACL: remove --allow-everyone"
 
 
-def _causes(rows: Sequence[Row], found: _Contradictions) -> Iterator[str]:
+def _causes(rows: Sequence[Row], contradictions: _Contradictions) -> Iterator[str]:
     """Yield the explanations of other contradictions, each with its remedy."""
-    if extra := found.needless_super_users:
+    if extra := contradictions.needless_super_users:
         yield (
             f"{_count(extra)} of {', '.join(_principals(extra))} {_be(extra)} decided by ACLs,"
             " although it is given as a super user"
         )
     yield from _other_acls(rows)
-    yield from _rest(rows, {id(row) for those in found for row in those})
+    yield from _rest(rows, {id(row) for those in contradictions for row in those})
 
 
 def _other_acls(rows: Sequence[Row]) -> Iterator[str]:
@@ -414,8 +424,8 @@ def _principals(rows: Iterable[Row]) -> list[str]:
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["principal"]] = counts.get(row["principal"], 0) + row["count"]
-    found = sorted(counts, key=lambda name: (-counts[name], name))
-    return [*found[:LISTED_MAX], *([_MORE] if len(found) > LISTED_MAX else [])]
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    return [*names[:LISTED_MAX], *([_MORE] if len(names) > LISTED_MAX else [])]
 
 
 def _were(rows: Sequence[Row]) -> str:

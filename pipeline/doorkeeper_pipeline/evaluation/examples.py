@@ -53,13 +53,13 @@ def examples_in(sought: Sought, table: DecisionTable) -> pl.DataFrame:
 
 
 def _examples(sought: Sought, block: Block) -> pl.DataFrame:
-    rows, found = block.rows, block.matches
-    chosen = np.isin(found.bindings, np.array(sorted(sought.bindings), np.int32))
+    rows, matches = block.rows, block.matches
+    chosen = np.isin(matches.bindings, np.array(sorted(sought.bindings), np.int32))
     parts = [
-        rows[found.questions[pairs]].with_columns(
-            pl.lit(about).alias("about"), pl.Series("binding", found.bindings[pairs], pl.Int32)
+        rows[matches.questions[pairs]].with_columns(
+            pl.lit(about).alias("about"), pl.Series("binding", matches.bindings[pairs], pl.Int32)
         )
-        for about, pairs in ((USED, chosen & found.used), (SHUT, chosen & ~found.used))
+        for about, pairs in ((USED, chosen & matches.used), (SHUT, chosen & ~matches.used))
     ]
     allowed = pl.col("outcome") == "ALLOWED"
     kinds = (

@@ -70,7 +70,7 @@ def generated(
     if begin is None or end is None:
         return {}
     middle = begin + (end - begin) / 2
-    patterns = [number for number, each in enumerate(bindings) if _is_pattern(each)]
+    patterns = [number for number, binding in enumerate(bindings) if _is_pattern(binding)]
     names_of = (
         touches.filter(pl.col("binding").is_in(patterns))
         .group_by("binding", "principal", "resource_name")
@@ -90,12 +90,12 @@ def generated(
     )
     # Many principals use the same names.
     shape = cache(shape_of)
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for number, _, count, late, gone, some in names_of.iter_rows():
         reason = _reason(count, late, gone, [shape(name) for name in some])
         if reason:
-            found.setdefault(number, reason)
-    return found
+            reasons.setdefault(number, reason)
+    return reasons
 
 
 def shape_of(name: str) -> str:
@@ -123,7 +123,7 @@ def _reason(count: int, late: int, gone: int, shapes: Sequence[str]) -> str:
 
 
 def _is_generated(shape: str, alike: int, names: int) -> bool:
-    if any(each in shape for each in _CERTAIN):
+    if any(placeholder in shape for placeholder in _CERTAIN):
         return alike >= CERTAIN_MIN
     if _LETTERS in shape:
         return alike >= max(COUNTED_MIN, LETTERS_SHARE * names)
@@ -131,7 +131,7 @@ def _is_generated(shape: str, alike: int, names: int) -> bool:
 
 
 def _joined(series: re.Match[str]) -> str:
-    return next((each for each in _CERTAIN if each in series[0]), "<random>")
+    return next((placeholder for placeholder in _CERTAIN if placeholder in series[0]), "<random>")
 
 
 def _kind(token: re.Match[str]) -> str:

@@ -178,20 +178,22 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
     whose, where, operations, permissions = zip(*entries, strict=True) if bindings else ((),) * 4
     # Each name once: sets of ACLs have many bindings of one.
     named = list(zip(names, pattern_types, strict=True))
-    places_of = {each: place for place, each in enumerate(dict.fromkeys(named))}
+    places_of = {pair: number for number, pair in enumerate(dict.fromkeys(named))}
     cells = NameCells(places_of)
-    intervals = [cells.intervals(*each) for each in places_of]
+    intervals = [cells.intervals(*pair) for pair in places_of]
     principals = _numbers(WILDCARD_PRINCIPAL, whose)
     hosts = _numbers(WILDCARD, where)
     # Several hosts may match one client, and the walk compares them as texts.
-    order_of_hosts = {host: place for place, host in enumerate(sorted(hosts))}
+    order_of_hosts = {host: rank for rank, host in enumerate(sorted(hosts))}
     pattern_of = _codes(named, places_of)
     principal_of, host_of = _codes(whose, principals), _codes(where, hosts)
     host_places = _codes(hosts, order_of_hosts)
-    against = np.fromiter((_against(each, WILDCARD_PRINCIPAL) for each in principals), np.int8)
+    against = np.fromiter(
+        (_against(principal, WILDCARD_PRINCIPAL) for principal in principals), np.int8
+    )
     operation_of = np.fromiter(operations, np.int16, count)
     permission_of = np.fromiter(permissions, np.int8, count)
-    binding, place, spans = _spans_of(intervals, pattern_of)
+    binding, position, spans = _spans_of(intervals, pattern_of)
     lengths = np.fromiter(map(len, names), np.int64, count)
     walk = np.lexsort(
         (
@@ -202,7 +204,7 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
             np.fromiter(pattern_types, np.int8, count)[binding],
             -lengths[binding],
             # The literal "*" comes last but for the resource of that name.
-            place > 0,
+            position > 0,
         )
     )
     binding, spans = binding[walk], spans[walk]
@@ -230,7 +232,7 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
 def _spans_of(
     intervals: Sequence[Sequence[Interval]], pattern_of: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the binding of each entry, its place among those of the binding, and its interval.
+    """Return the binding of each entry, its position among those of the binding, and its interval.
 
     The entries of a binding follow each other, one for each interval of its pattern.
     """
@@ -238,9 +240,11 @@ def _spans_of(
     begins = np.cumsum(sizes) - sizes
     counts = sizes[pattern_of]
     binding = np.repeat(np.arange(len(pattern_of)), counts)
-    place = np.arange(len(binding)) - np.repeat(np.cumsum(counts) - counts, counts)
-    every = np.array([each for found in intervals for each in found], np.int64).reshape(-1, 2)
-    return binding, place, every[begins[pattern_of[binding]] + place]
+    position = np.arange(len(binding)) - np.repeat(np.cumsum(counts) - counts, counts)
+    every = np.array(
+        [interval for pattern_intervals in intervals for interval in pattern_intervals], np.int64
+    ).reshape(-1, 2)
+    return binding, position, every[begins[pattern_of[binding]] + position]
 
 
 def _codes(texts: Collection[Hashable], numbers: Mapping[Any, int]) -> NDArray[np.int64]:

@@ -57,10 +57,10 @@ def bindings_of(frame: pl.DataFrame) -> list[AclBinding]:
 
     """
     # The classes look names up in ten times the time of a dictionary.
-    types = {each.name: each for each in ResourceType}
-    patterns = {each.name: each for each in PatternType}
-    operations = {each.name: each for each in AclOperation}
-    permissions = {each.name: each for each in AclPermissionType}
+    types = {member.name: member for member in ResourceType}
+    patterns = {member.name: member for member in PatternType}
+    operations = {member.name: member for member in AclOperation}
+    permissions = {member.name: member for member in AclPermissionType}
     try:
         return [
             AclBinding(
@@ -97,8 +97,8 @@ def ids_of(frame: pl.DataFrame) -> pl.Series:
     beginnings = b"".join([digest(text.encode()).digest()[:_DIGEST_BYTES] for text in texts])
     encoded = base64.urlsafe_b64encode(beginnings).decode("ascii")
     width = _DIGEST_BYTES * 4 // 3
-    found = [encoded[at : at + ID_LENGTH] for at in range(0, len(encoded), width)]
-    return pl.Series("binding_id", found, pl.String)
+    ids = [encoded[at : at + ID_LENGTH] for at in range(0, len(encoded), width)]
+    return pl.Series("binding_id", ids, pl.String)
 
 
 def text() -> pl.Expr:
@@ -189,8 +189,8 @@ def _with_answers(
         )
         names = ["asked" if name == "resource_name" else name for name in names]
     asked = frame.select(names).unique()
-    found = [function(*row) for row in asked.iter_rows()]
-    answers = asked.with_columns(pl.Series(answer, found, kind))
+    values = [function(*row) for row in asked.iter_rows()]
+    answers = asked.with_columns(pl.Series(answer, values, kind))
     frame = frame.join(answers, on=list(names), how="left", maintain_order="left")
     if "asked" not in names:
         return frame
@@ -205,19 +205,19 @@ def _implying_operation(operation: str, operations: int) -> str:
     """Return the operation of those used on a name for which another one counts."""
     own = AclOperation[operation]
     others = (
-        each
-        for each in AclOperation
-        if operations >> each & 1 and each is not own and satisfied_by(own, each)
+        other
+        for other in AclOperation
+        if operations >> other & 1 and other is not own and satisfied_by(own, other)
     )
     return min(others, default=own).name
 
 
 def _whole(names: Sequence[str], values: Sequence[str]) -> AclBinding:
     """Return a binding with some fields, and any others that go with them."""
-    found = {**_ANY, **dict(zip(names, values, strict=True))}
-    if found["resource_type"] == ResourceType.CLUSTER.name and "resource_name" not in names:
-        found["resource_name"] = CLUSTER_NAME
-    kind, name, pattern, who, host, does, permission = (found[field] for field in FIELDS)
+    fields = {**_ANY, **dict(zip(names, values, strict=True))}
+    if fields["resource_type"] == ResourceType.CLUSTER.name and "resource_name" not in names:
+        fields["resource_name"] = CLUSTER_NAME
+    kind, name, pattern, who, host, does, permission = (fields[field] for field in FIELDS)
     return AclBinding(
         ResourcePattern(ResourceType[kind], name, PatternType[pattern]),
         AccessControlEntry(who, host, AclOperation[does], AclPermissionType[permission]),
@@ -235,8 +235,8 @@ def _words(names: Sequence[str], *values: str) -> str | None:
     if options is None:
         return None
     at = options.index("--operation")
-    found = [word(option) for option in options[_WORDS[names](at)]]
-    return None if None in found else "".join(f" {each}" for each in found)
+    words = [word(option) for option in options[_WORDS[names](at)]]
+    return None if None in words else "".join(f" {quoted}" for quoted in words)
 
 
 _ANY = dict(zip(FIELDS, ("TOPIC", "a", "LITERAL", "User:a", WILDCARD, "ALL", "ALLOW"), strict=True))

@@ -36,7 +36,9 @@ class Grants(NamedTuple):
 
 def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
     """Return the input of ``needs_of`` for the bindings of which the index was compiled."""
-    return Grants(index, np.array([each.entry.host == WILDCARD for each in bindings], np.bool_))
+    return Grants(
+        index, np.array([binding.entry.host == WILDCARD for binding in bindings], np.bool_)
+    )
 
 
 def needs_of(grants: Grants, table: DecisionTable) -> pl.DataFrame:
@@ -62,19 +64,19 @@ def sum_needs(parts: pl.DataFrame) -> pl.DataFrame:
 
 def kept_for(index: Index, needs: DecisionTable) -> pl.Series:
     """Return for each need the first ALLOW of a set that lets it through as `binding`, or null."""
-    found = np.full(len(needs.rows), index.size, np.int32)
+    first = np.full(len(needs.rows), index.size, np.int32)
     begin = 0
     for block in needs.evaluate(index).blocks():
-        np.minimum.at(found, begin + block.matches.questions, block.matches.bindings)
+        np.minimum.at(first, begin + block.matches.questions, block.matches.bindings)
         begin += block.questions.size
-    return pl.Series("binding", found).replace(index.size, None)
+    return pl.Series("binding", first).replace(index.size, None)
 
 
 def _needs_in(any_host: NDArray[np.bool_], block: Block) -> pl.DataFrame:
-    decided, found = block.decisions, block.matches
+    decided, matches = block.decisions, block.matches
     needing = decided.allowed & (decided.rules != RULES.index(RuleKind.SUPER_USER))
     # What everybody may do by default is for every host, as is what a binding for all hosts allows.
     everywhere = decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW)
-    everywhere[found.questions[found.used & any_host[found.bindings]]] = True
+    everywhere[matches.questions[matches.used & any_host[matches.bindings]]] = True
     host = pl.when(pl.Series(everywhere)).then(pl.lit(WILDCARD)).otherwise("host").alias("host")
     return block.rows.with_columns(host).filter(pl.Series(needing))

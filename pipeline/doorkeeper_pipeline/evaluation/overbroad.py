@@ -113,7 +113,7 @@ def _beginning(names: Sequence[str], prefix: str) -> int:
 
 def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
     """Return the bindings that may be too wide: by a wildcard, a prefix, ``User:*`` or ALL."""
-    return Wide(index, np.array([_may_be_wide(each) for each in bindings], np.bool_))
+    return Wide(index, np.array([_may_be_wide(binding) for binding in bindings], np.bool_))
 
 
 def touches_of(shared: Wide, table: DecisionTable) -> pl.DataFrame:
@@ -140,8 +140,8 @@ def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: Hi
     for row in numbers.iter_rows(named=True):
         binding = bindings[row["binding"]]
         covered.append(history.covered_count(binding))
-        found = tuple(_excess(binding, row, covered[-1], history.principals))
-        excess.append([] if found == ("ALL_HOSTS",) else list(found))
+        reasons = tuple(_excess(binding, row, covered[-1], history.principals))
+        excess.append([] if reasons == ("ALL_HOSTS",) else list(reasons))
     grants = touched.with_columns(
         pl.Series("excess", excess, pl.List(pl.String)),
         pl.Series("covered_resource_count", covered, pl.Int64),
@@ -168,7 +168,7 @@ def _excess(
         yield "ALL_PRINCIPALS"
     if entry.host == WILDCARD and touched["hosts"] == 1:
         yield "ALL_HOSTS"
-    supported = {each.name for each in SUPPORTED_OPERATIONS.get(resource_type, ())}
+    supported = {operation.name for operation in SUPPORTED_OPERATIONS.get(resource_type, ())}
     if entry.operation is AclOperation.ALL and supported - set(touched["touched_operations"]):
         yield "ALL_OPERATIONS"
 
@@ -177,15 +177,15 @@ def _instead(bindings: Sequence[AclBinding], touches: pl.DataFrame) -> pl.DataFr
     """Return bindings that allow only the used accesses, for the hosts of the binding."""
     hosts = {number: bindings[number].entry.host for number in touches["binding"].unique()}
     host = pl.col("binding").replace_strict(hosts, return_dtype=pl.String)
-    found = literal_grants(touches.with_columns(host.alias("host")), ["binding"])
+    grants = literal_grants(touches.with_columns(host.alias("host")), ["binding"])
     names = touches.group_by("binding").agg(pl.col("resource_name").n_unique().alias("names"))
     enough = (
-        found.group_by("binding")
+        grants.group_by("binding")
         .agg(pl.len(), pl.col("resource_name").n_unique())
         .join(names, on="binding")
         .filter((pl.col("len") <= INSTEAD_MAX) & (pl.col("resource_name") == pl.col("names")))
     )
-    return found.join(enough, on="binding", how="semi").select("binding", *FIELDS)
+    return grants.join(enough, on="binding", how="semi").select("binding", *FIELDS)
 
 
 def _may_be_wide(binding: AclBinding) -> bool:
@@ -199,7 +199,7 @@ def _may_be_wide(binding: AclBinding) -> bool:
 
 
 def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pl.DataFrame:
-    found = block.matches
-    which = np.flatnonzero(found.used & candidates[found.bindings])
-    rows = block.rows[found.questions[which]]
-    return rows.with_columns(pl.Series("binding", found.bindings[which], pl.Int32))
+    matches = block.matches
+    which = np.flatnonzero(matches.used & candidates[matches.bindings])
+    rows = block.rows[matches.questions[which]]
+    return rows.with_columns(pl.Series("binding", matches.bindings[which], pl.Int32))

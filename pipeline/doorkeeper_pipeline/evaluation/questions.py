@@ -66,10 +66,10 @@ class Questions(NamedTuple):
 
     def part(self, span: slice | NDArray[np.int64]) -> Questions:
         return Questions(
-            {name: Texts(each.values, each.codes[span]) for name, each in self.texts.items()},
+            {name: Texts(texts.values, texts.codes[span]) for name, texts in self.texts.items()},
             self.principals[span],
             self.hosts[span],
-            tuple(each[span] for each in self.networks),
+            tuple(network[span] for network in self.networks),
             self.operations[span],
             self.types[span],
             self.cells[span],
@@ -117,9 +117,9 @@ def _texts(rows: pl.DataFrame, column: str) -> Texts:
         )
     if count := rows[column].null_count():
         raise BadQuestions(f"column {column}: {count} rows are null; expected: strings")
-    found = rows[column].rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    found = found.dictionary_encode()
-    return Texts(found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64))
+    array = rows[column].rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    array = array.dictionary_encode()
+    return Texts(array.dictionary.to_pylist(), array.indices.to_numpy().astype(np.int64))
 
 
 def _networks(index: Index, texts: Texts) -> tuple[NDArray[np.int64], ...]:
@@ -133,8 +133,11 @@ def _networks(index: Index, texts: Texts) -> tuple[NDArray[np.int64], ...]:
         ]
         for text in texts.values
     ]
-    places = range(max(map(len, around), default=0))
-    columns = ([row[place] if place < len(row) else UNNAMED for row in around] for place in places)
+    positions = range(max(map(len, around), default=0))
+    columns = (
+        [row[position] if position < len(row) else UNNAMED for row in around]
+        for position in positions
+    )
     return tuple(np.array(column, np.int64)[texts.codes] for column in columns)
 
 

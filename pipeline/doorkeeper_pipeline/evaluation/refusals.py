@@ -123,7 +123,7 @@ CAUSES: Final = (
 """The causes in their order: the first that applies is the one of a refusal."""
 
 TO_DECIDE: Final = tuple(
-    each.name for each in CAUSES if each.name not in ("ASKED_ONLY", "ALLOWED_NOW", "DENY")
+    cause.name for cause in CAUSES if cause.name not in ("ASKED_ONLY", "ALLOWED_NOW", "DENY")
 )
 """Causes about which somebody has to decide; the others work as they were meant to."""
 
@@ -134,9 +134,9 @@ def with_causes(refusals: pl.DataFrame, bindings: Collection[AclBinding]) -> pl.
     ``bindings`` are those in force; without any, nothing is known about who has a grant.
     """
     granted = {
-        each.entry.principal
-        for each in bindings
-        if each.entry.permission_type is AclPermissionType.ALLOW
+        binding.entry.principal
+        for binding in bindings
+        if binding.entry.permission_type is AclPermissionType.ALLOW
     }
     has_grant = pl.col("principal").is_in(sorted(granted)) if bindings else pl.lit(value=True)
     rows = refusals.join(
@@ -144,13 +144,13 @@ def with_causes(refusals: pl.DataFrame, bindings: Collection[AclBinding]) -> pl.
     ).with_columns(
         has_grant.alias("has_grant"), (_IS_OPEN & pl.col("rhythm").is_not_null()).alias("is_many")
     )
-    cause = pl.coalesce(pl.when(each.applies).then(pl.lit(each.name)) for each in CAUSES)
+    first_cause = pl.coalesce(pl.when(cause.applies).then(pl.lit(cause.name)) for cause in CAUSES)
     advice = pl.col("cause").replace_strict(
-        {each.name: each.advice for each in CAUSES}, return_dtype=pl.String
+        {cause.name: cause.advice for cause in CAUSES}, return_dtype=pl.String
     )
     is_probing = pl.col("cause") == "PROBING"
     return (
-        rows.with_columns(cause.alias("cause"))
+        rows.with_columns(first_cause.alias("cause"))
         .with_columns(
             advice.alias("advice"), pl.when(is_probing).then("rhythm").fill_null("").alias("rhythm")
         )
@@ -203,10 +203,10 @@ def _rhythms(refusals: pl.DataFrame) -> pl.DataFrame:
             pl.col("rounds").median(),
         )
     )
-    found = many.join(most, on="principal")
-    asked = found.rename({"first_ts": "first", "last_ts": "last"}).select(_Asking._fields)
+    joined = many.join(most, on="principal")
+    asked = joined.rename({"first_ts": "first", "last_ts": "last"}).select(_Asking._fields)
     words = [_words(_Asking(*row)) for row in asked.iter_rows()]
-    return found.select("principal").with_columns(pl.Series("rhythm", words, pl.String))
+    return joined.select("principal").with_columns(pl.Series("rhythm", words, pl.String))
 
 
 def _words(asking: _Asking) -> str:
@@ -235,6 +235,6 @@ def _places(begin: dt.datetime, minutes: float) -> str:
     beat = round(minutes)
     if beat < _QUARTER_MIN or _HOUR_MIN % beat or abs(minutes - beat) > beat / 100:
         return ""
-    found = sorted((begin.minute + at) % _HOUR_MIN for at in range(0, _HOUR_MIN, beat))
-    *others, last = (f":{minute:02}" for minute in found)
+    minutes_past = sorted((begin.minute + at) % _HOUR_MIN for at in range(0, _HOUR_MIN, beat))
+    *others, last = (f":{minute:02}" for minute in minutes_past)
     return f", at {', '.join(others)} and {last}" if others else f", at {last}"

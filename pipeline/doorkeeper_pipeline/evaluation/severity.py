@@ -91,9 +91,9 @@ def rules_of(binding: AclBinding, around: ClusterContext) -> Iterator[Rule]:
     for_all = principal == WILDCARD_PRINCIPAL
     everybody = f"every principal, of which {around.principals:,} are known"
     sensitive = [
-        each
-        for each in around.sensitive
-        if name.startswith(each) or (not is_literal and each.startswith(name))
+        prefix
+        for prefix in around.sensitive
+        if name.startswith(prefix) or (not is_literal and prefix.startswith(name))
     ]
     yield Rule("deny", LOW, permission is AclPermissionType.DENY, "grants nothing: it is a DENY")
     may_change = "may change ACLs and thereby grant everything"
@@ -125,7 +125,7 @@ def rules_of(binding: AclBinding, around: ClusterContext) -> Iterator[Rule]:
 
 
 def _first(binding: AclBinding, around: ClusterContext) -> Opening:
-    rule = next(each for each in rules_of(binding, around) if each.holds)
+    rule = next(rule for rule in rules_of(binding, around) if rule.holds)
     return Opening(rule.severity, rule.opens)
 
 

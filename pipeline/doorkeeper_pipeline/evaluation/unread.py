@@ -9,32 +9,35 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from doorkeeper_pipeline.evaluation.numbering import lost_days, stretches_in
+
 LISTED_MAX = 5
 
 
 class UnreadLines(NamedTuple):
     """The principals that such lines may be about, and how many lines say nothing of theirs.
 
-    ``torn`` is for each file that breaks off the day of its last decision, None without one.
+    ``torn`` is the number of files that break off, and ``lost_days`` are those on which lines are
+    missing for certain.
     """
 
     principals: frozenset[str] = frozenset()
     nameless: int = 0
-    torn: tuple[dt.date | None, ...] = ()
-
-    @property
-    def torn_days(self) -> frozenset[dt.date]:
-        return frozenset(day for day in self.torn if day is not None)
+    torn: int = 0
+    lost_days: frozenset[dt.date] = frozenset()
 
 
 NOTHING_UNREAD = UnreadLines()
 
 
 def sum_unread(parts: Iterable[UnreadLines]) -> UnreadLines:
-    found = list(parts)
-    principals = frozenset[str]().union(*(each.principals for each in found))
-    torn = tuple(day for each in found for day in each.torn)
-    return UnreadLines(principals, sum(each.nameless for each in found), torn)
+    all_parts = list(parts)
+    return UnreadLines(
+        frozenset().union(*(part.principals for part in all_parts)),
+        sum(part.nameless for part in all_parts),
+        sum(part.torn for part in all_parts),
+        frozenset().union(*(part.lost_days for part in all_parts)),
+    )
 
 
 def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadLines:
@@ -42,15 +45,28 @@ def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadL
 
     Of files that an earlier release read, all lines in quarantine are nameless.
     """
+    own = [file for file in files if not file["clusters"] or cluster in file["clusters"]]
+    gaps = UnreadLines(lost_days=lost_days(stretches_in(own)))
     return sum_unread(
-        UnreadLines(
-            frozenset(file["unread_principals"] or ()),
-            file["quarantined"] if file["nameless"] is None else file["nameless"],
-            (file["last_ts"] and file["last_ts"].date(),) if file["damaged"] else (),
-        )
-        for file in files
-        if not file["clusters"] or cluster in file["clusters"]
+        [
+            gaps,
+            *(
+                UnreadLines(
+                    frozenset(file["unread_principals"] or ()),
+                    file["quarantined"] if file["nameless"] is None else file["nameless"],
+                    int(bool(file["damaged"])),
+                    _lost_days(file),
+                )
+                for file in own
+            ),
+        ]
     )
+
+
+def _lost_days(file: Mapping[str, Any]) -> frozenset[dt.date]:
+    """Return the days on which a file says that it lacks lines, and that on which it breaks off."""
+    days = frozenset(map(dt.date.fromisoformat, file["lost_days"] or ()))
+    return days | {file["last_ts"].date()} if file["damaged"] and file["last_ts"] else days
 
 
 def nothing_proposed(principals: Iterable[str], reason: str) -> Iterator[str]:
@@ -84,11 +100,16 @@ def _describe_unnamed(unread: UnreadLines) -> Iterator[str]:
         lines = "line names" if count == 1 else "lines name"
         yield f"{count:,} quarantined {lines} no principal: any grant may have been used there"
     if unread.torn:
-        files = "file" if len(unread.torn) == 1 else "files"
-        days = _listed(map(str, unread.torn_days))
+        files = "file" if unread.torn == 1 else "files"
         yield (
-            f"{len(unread.torn):,} truncated compressed {files}: any grant may have been used in"
-            f" the rest{f', and these days are not covered: {days}' if days else ''}"
+            f"{unread.torn:,} truncated compressed {files}: any grant may have been used in the"
+            " rest"
+        )
+    if unread.lost_days:
+        yield (
+            "lines are missing (dropped events, gaps in numbers of events or offsets, truncated"
+            " files): any grant may have been used in them, and these days are not covered:"
+            f" {_listed(map(str, unread.lost_days))}"
         )
 
 

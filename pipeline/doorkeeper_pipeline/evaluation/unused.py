@@ -76,7 +76,7 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
     uses[numbers] = totals.get_column("uses").to_numpy()
     decisive[numbers] = totals.get_column("decisive_uses").to_numpy() > 0
     # Of a grant on all names and those on the names that were used, the wide one is redundant.
-    widths = np.array([_breadth(each) for each in bindings], np.int64).reshape(-1, 4)
+    widths = np.array([_breadth(binding) for binding in bindings], np.int64).reshape(-1, 4)
     order = np.lexsort((np.arange(index.size), -uses, *widths.T[::-1], ~decisive))
     ranks = np.empty(index.size, np.int32)
     ranks[order] = np.arange(index.size, dtype=np.int32)
@@ -97,14 +97,14 @@ def unused_bindings(
     """Return all that nothing hung on, in the order of the bindings."""
     counts = totals.select("binding", "uses", "decisive_uses")
     by_number = {row["binding"]: row for row in counts.iter_rows(named=True)}
-    kept: set[int] = set()
+    keeping: set[int] = set()
     covered: dict[int, set[int]] = {}
     for number, keeper in keepers.iter_rows():
         if number == keeper:
-            kept.add(number)
+            keeping.add(number)
         else:
             covered.setdefault(number, set()).add(keeper)
-    found = []
+    unused = []
     for number, binding in enumerate(bindings):
         row = by_number.get(number)
         if row is not None and row["decisive_uses"]:
@@ -112,13 +112,15 @@ def unused_bindings(
         reason = NEVER_MATCHED if row is None else COVERED if row["uses"] else NEVER_USED
         allows = binding.entry.permission_type is AclPermissionType.ALLOW
         others = tuple(sorted(covered.get(number, ())))
-        found.append(Unused(number, reason, others, allows and number not in kept))
-    going = {each.binding for each in found if each.removable}
-    left = [each for number, each in enumerate(bindings) if number not in going]
+        unused.append(Unused(number, reason, others, allows and number not in keeping))
+    going = {candidate.binding for candidate in unused if candidate.removable}
+    left = [binding for number, binding in enumerate(bindings) if number not in going]
     staying = closing(left, [bindings[number] for number in going], policy)
     return [
-        each._replace(removable=each.removable and bindings[each.binding] not in staying)
-        for each in found
+        candidate._replace(
+            removable=candidate.removable and bindings[candidate.binding] not in staying
+        )
+        for candidate in unused
     ]
 
 
@@ -131,10 +133,10 @@ def closing(
     """
     if not policy.allow_everyone:
         return set()
-    snapshot = load((str(number), each) for number, each in enumerate(left))
+    snapshot = load((str(number), binding) for number, binding in enumerate(left))
     staying: set[AclBinding] = set()
     # Wide patterns first: one that stays closes what lies within it.
-    for binding in sorted(going, key=lambda each: (_width(each.pattern), each)):
+    for binding in sorted(going, key=lambda binding: (_width(binding.pattern), binding)):
         if not _is_covered(snapshot, binding.pattern):
             staying.add(binding)
             snapshot = snapshot.with_changes([(f"stays {len(staying)}", binding)])
@@ -145,7 +147,7 @@ def open_to_all(
     bindings: Iterable[AclBinding], policy: Policy
 ) -> Callable[[ResourcePattern], bool]:
     """Return a predicate: whether no binding covers a pattern, so that everyone is allowed."""
-    snapshot = load((str(number), each) for number, each in enumerate(bindings))
+    snapshot = load((str(number), binding) for number, binding in enumerate(bindings))
     return lambda pattern: policy.allow_everyone and not _is_covered(snapshot, pattern)
 
 
@@ -162,9 +164,9 @@ def shut_by_denies(
     One of DESCRIBE does too: clients ask for it before anything else.
     """
     denies = load(
-        (str(number), each)
-        for number, each in enumerate(bindings)
-        if each.entry.permission_type is AclPermissionType.DENY
+        (str(number), binding)
+        for number, binding in enumerate(bindings)
+        if binding.entry.permission_type is AclPermissionType.DENY
     )
 
     def is_shut(binding: AclBinding) -> bool:
@@ -182,11 +184,11 @@ def shut_by_denies(
 
 def _keepers_in(shared: Ranked, block: Block) -> pl.DataFrame:
     index, ranks = shared
-    found, size = block.matches, block.questions.size
+    matches, size = block.matches, block.questions.size
     denies = np.zeros(index.size, np.bool_)
     denies[index.entry_bindings[index.entry_denies]] = True
-    allowing = found.used & ~denies[found.bindings]
-    asking, bindings = found.questions[allowing], found.bindings[allowing]
+    allowing = matches.used & ~denies[matches.bindings]
+    asking, bindings = matches.questions[allowing], matches.bindings[allowing]
     by_rank = np.empty(index.size + 1, np.int32)
     by_rank[ranks] = np.arange(index.size, dtype=np.int32)
     first = np.full(size, _NOTHING, np.int32)

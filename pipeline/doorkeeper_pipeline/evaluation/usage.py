@@ -90,29 +90,31 @@ def sum_uses(parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _part(index: Index, block: Block) -> pl.DataFrame:
-    found = block.matches
-    rows = [_totals(index, block.rows, found)]
-    use = np.flatnonzero(found.used)
-    asking, bindings = found.questions[use], found.bindings[use]
+    matches = block.matches
+    rows = [_totals(index, block.rows, matches)]
+    use = np.flatnonzero(matches.used)
+    asking, bindings = matches.questions[use], matches.bindings[use]
     for about in DETAILS:
         texts = block.questions.texts[about]
         rows.append(_details(about, bindings, texts, texts.codes[asking]))
     return pl.concat(rows, how="diagonal")
 
 
-def _totals(index: Index, rows: pl.DataFrame, found: Matches) -> pl.DataFrame:
+def _totals(index: Index, rows: pl.DataFrame, matches: Matches) -> pl.DataFrame:
     counts = rows["count"].to_numpy()
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.int64)
-    for sums, which in ((uses, found.used), (decisive, found.decisive)):
-        np.add.at(sums, found.bindings[which], counts[found.questions[which]])
+    for sums, which in ((uses, matches.used), (decisive, matches.decisive)):
+        np.add.at(sums, matches.bindings[which], counts[matches.questions[which]])
     times = (
-        rows[found.questions[found.used]]
-        .select(pl.Series("binding", found.bindings[found.used], pl.Int32), "first_ts", "last_ts")
+        rows[matches.questions[matches.used]]
+        .select(
+            pl.Series("binding", matches.bindings[matches.used], pl.Int32), "first_ts", "last_ts"
+        )
         .group_by("binding")
         .agg(pl.col("first_ts").min(), pl.col("last_ts").max())
     )
-    there = np.unique(found.bindings)
+    there = np.unique(matches.bindings)
     return pl.DataFrame(
         {
             "binding": pl.Series(there, dtype=pl.Int32),

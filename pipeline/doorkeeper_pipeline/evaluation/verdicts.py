@@ -150,7 +150,7 @@ _FORWARDED: Final = frozenset(
 )
 
 _LOGGED_WITH: Final = {
-    **{each: frozenset({each}) for each in LOGGED_BY},
+    **{operation: frozenset({operation}) for operation in LOGGED_BY},
     AclOperation.IDEMPOTENT_WRITE: frozenset({AclOperation.WRITE}),
     AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.DESCRIBE}),
     AclOperation.ALL: frozenset(LOGGED_BY),
@@ -278,7 +278,7 @@ def _requests(grant: Grant, known: Known) -> str:
         missing = frozenset(LOGGED_BY)
     if not missing:
         return ""
-    names = ", ".join(name for each, name in _EXAMPLES.items() if each in missing)
+    names = ", ".join(name for operation, name in _EXAMPLES.items() if operation in missing)
     return (
         f"the history has no requests of clients such as {names}; check that they are logged (audit"
         " topics leave kinds of them out, and controllers have none)"
@@ -358,13 +358,17 @@ def _deny_first(grant: Grant, known: Known) -> str:
 def _cluster_first(grant: Grant, known: Known) -> str:
     (resource_type, _, _), entry = grant.binding
     for (operation, hidden), principals in known.cluster_first.items():
-        found = principals - known.super_users
+        ordinary = principals - known.super_users
         if entry.principal != WILDCARD_PRINCIPAL:
-            found &= {entry.principal}
-        if found and hidden is resource_type and entry.operation in (operation, AclOperation.ALL):
+            ordinary &= {entry.principal}
+        if (
+            ordinary
+            and hidden is resource_type
+            and entry.operation in (operation, AclOperation.ALL)
+        ):
             return (
                 f"unused because {operation.name} on the cluster, which Kafka asks for first,"
-                f" allowed the requests of {min(found)}; check which of both should go"
+                f" allowed the requests of {min(ordinary)}; check which of both should go"
             )
     return ""
 
@@ -443,7 +447,7 @@ def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
 def _words(principal: str) -> frozenset[str]:
     """Return the words of a name that say who it is, as ``_folded`` has them."""
     words = _PARTS.split(_folded(principal))
-    return frozenset(each for each in words if each and each not in _GENERIC)
+    return frozenset(word for word in words if word and word not in _GENERIC)
 
 
 @lru_cache(1 << 16)

@@ -71,13 +71,13 @@ def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
         [left] = ask(asked.engine, by_minute, [again], {})
         corrections = _agreeing_then(asked, left)
     more = corrections.group_by(GROUP).agg(pl.col("agreeing").sum().alias("more"))
-    found = (
+    frame = (
         parts.group_by(GROUP)
         .agg(*SUMMED, pl.col("agreeing", "unlisted").sum())
         .join(more, on=GROUP, how="left")
         .with_columns(pl.col("agreeing") + pl.col("more").fill_null(0))
     )
-    return {"agreement": contents.of_job("agreement", found.sort(GROUP))}
+    return {"agreement": contents.of_job("agreement", frame.sort(GROUP))}
 
 
 def outcomes(asked: GoldInput) -> Question:
@@ -108,9 +108,9 @@ def disagreeing(index: Index, table: DecisionTable) -> pl.DataFrame:
 
 def _recompute(index: Index, table: DecisionTable) -> pl.DataFrame:
     """Return the decisions with the outcome and the rule of an index."""
-    found = table.evaluate(index).decisions.frame()
-    outcome = pl.when(found["allowed"]).then(pl.lit("ALLOWED")).otherwise(pl.lit("DENIED"))
-    return table.rows.with_columns(outcome.alias("outcome_now"), rule_now=found["rule"])
+    frame = table.evaluate(index).decisions.frame()
+    outcome = pl.when(frame["allowed"]).then(pl.lit("ALLOWED")).otherwise(pl.lit("DENIED"))
+    return table.rows.with_columns(outcome.alias("outcome_now"), rule_now=frame["rule"])
 
 
 def evidence(
@@ -131,7 +131,7 @@ def evidence(
         has_acls=asked.bindings["valid_to"].null_count() > 0,
         logs=logs,
         now=now,
-        torn=asked.unread.torn_days,
+        unread=asked.unread,
     )
 
 
@@ -159,13 +159,13 @@ def _agreeing_then(asked: GoldInput, left: pl.DataFrame) -> pl.DataFrame:
         begin = times[epoch - 1] if epoch else None
         bindings = sorted(
             {
-                each
-                for came, went, each in rows
+                binding
+                for came, went, binding in rows
                 if (came is None or (begin is not None and came <= begin))
                 and (went is None or begin is None or went > begin)
             }
         )
         index = compile_index(tuple(bindings), asked.policy, networks=asked.networks)
-        found = DecisionTable(left[numbers]).evaluate(index).decisions
-        agrees[numbers] |= found.allowed == recorded[numbers]
+        decisions = DecisionTable(left[numbers]).evaluate(index).decisions
+        agrees[numbers] |= decisions.allowed == recorded[numbers]
     return left.filter(pl.Series(agrees)).select(*GROUP, pl.col("count").alias("agreeing"))

@@ -46,7 +46,7 @@ class Part(NamedTuple):
     def rows(self) -> pl.DataFrame:
         """Return the decisions, with their numbers where these are bounded."""
         # Files of earlier releases lack columns.
-        found = pl.scan_parquet(
+        decisions = pl.scan_parquet(
             list(self.files),
             hive_partitioning=False,
             glob=False,
@@ -54,11 +54,13 @@ class Part(NamedTuple):
             extra_columns="ignore",
         )
         if self.end:
-            found = found.filter(pl.col("bucket").is_between(self.first, self.end, closed="left"))
+            decisions = decisions.filter(
+                pl.col("bucket").is_between(self.first, self.end, closed="left")
+            )
         if self.by:
             number = ("bucket",) if self.end else ()
-            found = distinct(found, (*number, *self.by))
-        return found.collect()
+            decisions = distinct(decisions, (*number, *self.by))
+        return decisions.collect()
 
 
 def distinct(decisions: pl.LazyFrame, by: Sequence[str] = DISTINCT) -> pl.LazyFrame:
@@ -82,21 +84,21 @@ def ask(
     engine: Engine,
     parts: Sequence[Part],
     questions: Iterable[Question],
-    kept: dict[Part, DecisionTable],
+    tables: dict[Part, DecisionTable],
 ) -> list[pl.DataFrame]:
     """Return all answers to each question, in one pass over the parts."""
     asked = tuple(questions)
-    none = [pl.DataFrame(schema=each.schema) for each in asked]
-    answers = zip(none, *engine.map(answer, parts, (asked, kept)), strict=True)
-    return [pl.concat(each) for each in answers]
+    none = [pl.DataFrame(schema=question.schema) for question in asked]
+    answers = zip(none, *engine.map(answer, parts, (asked, tables)), strict=True)
+    return [pl.concat(frames) for frames in answers]
 
 
 def answer(
     shared: tuple[tuple[Question, ...], dict[Part, DecisionTable]], part: Part
 ) -> list[pl.DataFrame]:
     """Return the answers about a part: the function of the tasks, which share what is kept."""
-    questions, kept = shared
-    table = _table(kept, part)
+    questions, tables = shared
+    table = _table(tables, part)
     return [
         question.function(question.shared, table).select(
             pl.col(name).cast(kind) for name, kind in question.schema.items()
@@ -105,12 +107,12 @@ def answer(
     ]
 
 
-def _table(kept: dict[Part, DecisionTable], part: Part) -> DecisionTable:
+def _table(tables: dict[Part, DecisionTable], part: Part) -> DecisionTable:
     """Return the decisions of a part, and keep them; the oldest go where all would be too large."""
-    found = kept.pop(part, None)
-    if found is None:
-        found = DecisionTable(part.rows().drop("span", "bucket", strict=False).sort("principal"))
-    kept[part] = found
-    while sum(each.rows.estimated_size() for each in kept.values()) > KEPT_BYTES:
-        del kept[next(iter(kept))]
-    return found
+    table = tables.pop(part, None)
+    if table is None:
+        table = DecisionTable(part.rows().drop("span", "bucket", strict=False).sort("principal"))
+    tables[part] = table
+    while sum(kept_table.rows.estimated_size() for kept_table in tables.values()) > KEPT_BYTES:
+        del tables[next(iter(tables))]
+    return table

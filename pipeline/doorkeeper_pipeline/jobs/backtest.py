@@ -47,10 +47,10 @@ class Sets(NamedTuple):
 def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pl.DataFrame:
     """Return every distinct decision of the history that the proposed set turns, sorted."""
     before, after = asked.acls.bindings, distinct(proposed)
-    found = changes_by(asked, before, after).with_columns(
+    changed = changes_by(asked, before, after).with_columns(
         _texts(before, "binding_before"), _texts(after, "binding_after")
     )
-    return contents.of_job("backtest", found.sort(QUESTION))
+    return contents.of_job("backtest", changed.sort(QUESTION))
 
 
 def unread_losses(asked: GoldInput, proposed: Iterable[AclBinding]) -> frozenset[str]:
@@ -60,10 +60,10 @@ def unread_losses(asked: GoldInput, proposed: Iterable[AclBinding]) -> frozenset
     """
     before = frozenset(asked.acls.bindings)
     taken = {
-        each.entry.principal
-        for each in before.symmetric_difference(proposed)
+        binding.entry.principal
+        for binding in before.symmetric_difference(proposed)
         # An ALLOW that goes, or a DENY that comes.
-        if (each.entry.permission_type is AclPermissionType.ALLOW) == (each in before)
+        if (binding.entry.permission_type is AclPermissionType.ALLOW) == (binding in before)
     }
     is_anybody = not before or WILDCARD_PRINCIPAL in taken
     return asked.unread.principals if is_anybody else asked.unread.principals & taken
@@ -77,11 +77,11 @@ def changes_by(
     question = Question(turned_from_record, index, CHANGED)
     if before:
         question = Question(changed_decisions, Sets(asked.index(before), index), CHANGED)
-    [found] = asked.ask(question)
+    [changed] = asked.ask(question)
     same = [name for name in CHANGED if name not in (*COUNTS, "rule_before")]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
     # a rule that some line had.
-    summed = found.group_by(same).agg(*SUMMED, pl.col("rule_before").max())
+    summed = changed.group_by(same).agg(*SUMMED, pl.col("rule_before").max())
     return summed.select(list(CHANGED)).sort(same)
 
 
@@ -98,13 +98,13 @@ def turned_from_record(after: Index, table: DecisionTable) -> pl.DataFrame:
 
     A recorded rule has no binding here: it may be of no set that is known.
     """
-    found = table.evaluate(after).decisions
+    decisions = table.evaluate(after).decisions
     was = table.rows.select(
         "rule", allowed=pl.col("outcome") == "ALLOWED", binding=pl.lit(None, pl.Int32)
     )
-    turned = was["allowed"].to_numpy() != found.allowed
+    turned = was["allowed"].to_numpy() != decisions.allowed
     which = np.flatnonzero(turned & accesses(table.rows))
-    return _rows(table.rows, which, was[which], found.part(which).frame())
+    return _rows(table.rows, which, was[which], decisions.part(which).frame())
 
 
 def _rows(

@@ -36,9 +36,9 @@ def check_logs(files: Iterable[File]) -> None:
         Conflicting: one does; names the first two such files.
 
     """
-    dated = [each for each in files if each["first_ts"] is not None]
-    dated.sort(key=lambda each: (each["first_ts"], each["path"]))
-    logs = [each for each in dated if each["source"] == AUTHORIZER_LOG]
+    dated = [file for file in files if file["first_ts"] is not None]
+    dated.sort(key=lambda file: (file["first_ts"], file["path"]))
+    logs = [file for file in dated if file["source"] == AUTHORIZER_LOG]
     for audit in dated:
         if audit["source"] == AUTHORIZER_LOG:
             continue
@@ -93,18 +93,18 @@ class Cluster(NamedTuple):
         return pl.when(cluster == "").then(pl.lit(self.before)).otherwise(cluster)
 
 
-def expect_cluster(files: Iterable[File], given: str, known: str) -> Cluster:
+def expect_cluster(files: Iterable[File], requested: str, known: str) -> Cluster:
     """Return the cluster that a run will be about, before its inputs are read.
 
     ``files`` are the rows of earlier runs, ``known`` is the name that the last one had.
     """
     ids = {cluster for file in files for cluster in file["clusters"] or ()}
     only = next(iter(ids)) if len(ids) == 1 else ""
-    name = given or only or known
+    name = requested or only or known
     return Cluster(name, (), only if ids else name)
 
 
-def choose_cluster(files: Iterable[File], given: str, expected: Cluster) -> Cluster:
+def choose_cluster(files: Iterable[File], requested: str, expected: Cluster) -> Cluster:
     """Return the cluster that is asked about: the given one, or the only one that there is.
 
     Raises:
@@ -112,51 +112,51 @@ def choose_cluster(files: Iterable[File], given: str, expected: Cluster) -> Clus
             or the tables are about another one.
 
     """
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     unnamed = ""
     for file in files:
         if file["decisions"] and not file["clusters"]:
             unnamed = file["path"]
         for cluster in file["clusters"] or ():
-            found.setdefault(cluster, file["path"])
-    if not found:
+            paths.setdefault(cluster, file["path"])
+    if not paths:
         return expected
-    named = [f"{cluster} (in {found[cluster]})" for cluster in sorted(found)]
+    named = [f"{cluster} (in {paths[cluster]})" for cluster in sorted(paths)]
     more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
     listed = ", ".join([*named[:LISTED_MAX], *more])
-    if given and given not in found:
+    if requested and requested not in paths:
         raise Conflicting(
-            f"--cluster-name: found {given!r}, but the events belong to cluster {listed}"
+            f"--cluster-name: found {requested!r}, but the events belong to cluster {listed}"
         )
-    if len(found) == 1:
-        return expected._replace(name=next(iter(found)), before=next(iter(found)))
+    if len(paths) == 1:
+        return expected._replace(name=next(iter(paths)), before=next(iter(paths)))
     if unnamed:
         raise Conflicting(
-            f"the events belong to {len(found)} clusters: {listed}, and {unnamed} does not name its"
+            f"the events belong to {len(paths)} clusters: {listed}, and {unnamed} does not name its"
             " cluster; use separate --tables for it"
         )
-    if not given:
+    if not requested:
         raise Conflicting(
-            f"the events belong to {len(found)} clusters: {listed}; select one with --cluster-name"
+            f"the events belong to {len(paths)} clusters: {listed}; select one with --cluster-name"
         )
-    return expected._replace(name=given, ids=tuple(sorted(found)))
+    return expected._replace(name=requested, ids=tuple(sorted(paths)))
 
 
-def check_name(known: str, given: str) -> None:
+def check_name(known: str, requested: str) -> None:
     """Check that logs that do not name their cluster are of the one that earlier runs named.
 
     Raises:
         Conflicting: the tables are about another cluster.
 
     """
-    if known and given and known != given:
+    if known and requested and known != requested:
         raise Conflicting(
-            f"--cluster-name: found {given!r}, but these tables belong to cluster {known!r}; use"
-            " separate --tables for each cluster"
+            f"--cluster-name: found {requested!r}, but these tables belong to cluster {known!r};"
+            " use separate --tables for each cluster"
         )
 
 
-def cluster_in(tables: Tables, given: str) -> Cluster:
+def cluster_in(tables: Tables, requested: str) -> Cluster:
     """Return the cluster that is asked about after runs: the given one, or the only one.
 
     Raises:
@@ -165,9 +165,9 @@ def cluster_in(tables: Tables, given: str) -> Cluster:
     """
     files = tables.read("files").to_dicts()
     known = known_name(tables)
-    cluster = choose_cluster(files, given, expect_cluster(files, given, known))
+    cluster = choose_cluster(files, requested, expect_cluster(files, requested, known))
     if not any(file["clusters"] for file in files):
-        check_name(known, given)
+        check_name(known, requested)
     return cluster
 
 

@@ -4,18 +4,20 @@ Each broker logs its own decisions, so a history without one of them lacks a par
 still has decisions on each. Files of one log are its rotations: their names differ in a
 number or a date, or they begin alike. Logs that follow each other in time are one too, as those of
 a pod that got another name. Copies that were cut elsewhere and named otherwise look like a log of
-their own, which ends early.
+their own, which ends early. Doorkeeper's audit log names the node of each event.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
 from doorkeeper_pipeline.evaluation.evidence import BrokerLog
+from doorkeeper_pipeline.evaluation.numbering import Stretch, days_between, numbers_in
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
 
 File = Mapping[str, Any]
@@ -30,14 +32,20 @@ _ROTATION = re.compile(r"(?:\.\d{1,6})?(?:\.(?:gz|zst|bz2|xz))?\Z")
 def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
     """Return the logs of brokers by rows of the table files, named by their newest files.
 
-    None where the decisions are of a source that is of a whole cluster, such as an audit topic.
+    None where decisions do not say whose they are: those of other audit logs, and log lines in a
+    topic.
     """
+    nodes: dict[str, list[Stretch]] = defaultdict(list)
     logs: list[list[File]] = []
     by_name: dict[str, int] = {}
     by_head: dict[str, int] = {}
-    for file in sorted(files, key=lambda each: str(each["path"])):
+    for file in sorted(files, key=lambda file: str(file["path"])):
         if file["first_ts"] is None:
             continue  # it has no decision
+        if numbers := numbers_in(file):
+            for stretch in numbers:
+                nodes[stretch.origin].append(stretch)
+            continue
         if file["source"] != AUTHORIZER_LOG or file["topic_id"] is not None:
             return None
         name, head = name_of(file["path"]), file["head_sha256"]
@@ -47,7 +55,10 @@ def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
         logs[number].append(file)
         by_name.setdefault(name, number)
         by_head.setdefault(head, number)
-    return tuple(_log_of(each) for each in _succeeding(logs))
+    return (
+        *map(_log_of, _succeeding(logs)),
+        *(_log_of_node(node, own) for node, own in sorted(nodes.items())),
+    )
 
 
 def name_of(path: str) -> str:
@@ -61,20 +72,28 @@ def _succeeding(logs: list[list[File]]) -> list[list[File]]:
     if not whole:
         return []
     fewest = min(FEW_DAYS, len(_days(whole)))
-    long = [each for each in logs if len(_days(each)) >= fewest] or [whole]
-    found: list[list[File]] = []
+    long = [log for log in logs if len(_days(log)) >= fewest] or [whole]
+    joined: list[list[File]] = []
     for log in sorted(long, key=_first):
-        before = [each for each in found if _last(each) <= _first(log)]
+        before = [earlier for earlier in joined if _last(earlier) <= _first(log)]
         if before:
             max(before, key=_last).extend(log)
         else:
-            found.append(list(log))
-    return found
+            joined.append(list(log))
+    return joined
 
 
 def _log_of(files: list[File]) -> BrokerLog:
-    newest = max(files, key=lambda each: each["last_ts"])
+    newest = max(files, key=lambda file: file["last_ts"])
     return BrokerLog(newest["path"], frozenset().union(*map(_allowed_days, files)))
+
+
+def _log_of_node(node: str, stretches: list[Stretch]) -> BrokerLog:
+    """Return the log of a node; days without an event are covered if no number is missing."""
+    allowed = [stretch for stretch in stretches if stretch.has_allowed]
+    first = min((stretch.begin_us for stretch in allowed), default=0)
+    last = max((stretch.end_us for stretch in allowed), default=0)
+    return BrokerLog(node, frozenset(days_between(first, last)), is_node=True)
 
 
 def _allowed_days(file: File) -> frozenset[dt.date]:
@@ -91,10 +110,10 @@ def _days(files: list[File]) -> frozenset[dt.date]:
 
 
 def _first(files: list[File]) -> dt.datetime:
-    first: dt.datetime = min(each["first_ts"] for each in files)
+    first: dt.datetime = min(file["first_ts"] for file in files)
     return first
 
 
 def _last(files: list[File]) -> dt.datetime:
-    last: dt.datetime = max(each["last_ts"] for each in files)
+    last: dt.datetime = max(file["last_ts"] for file in files)
     return last

@@ -98,14 +98,14 @@ CAUSES: Final = {
         DECIDE, "{grants} wider than their use", "see propose --method overbroad", together=True
     ),
     **{
-        each.name.lower().replace("_", "-"): Cause(
+        cause.name.lower().replace("_", "-"): Cause(
             DECIDE,
-            f"refused {{decisions}}, {each.word}",
-            each.advice,
-            severity="MEDIUM" if each.name in _GRAVE else "LOW",
+            f"refused {{decisions}}, {cause.word}",
+            cause.advice,
+            severity="MEDIUM" if cause.name in _GRAVE else "LOW",
         )
-        for each in refusals.CAUSES
-        if each.name in refusals.TO_DECIDE
+        for cause in refusals.CAUSES
+        if cause.name in refusals.TO_DECIDE
     },
     "unused": Cause(SAFE, "{grants} unused", "remove"),
     "dormant": Cause(SAFE, "{grants} unused, and no request at all", "remove"),
@@ -126,33 +126,33 @@ class Found(NamedTuple):
 def search(tables: Mapping[str, pl.DataFrame]) -> Found:
     """Return what the tables ``SOURCES`` show."""
     is_allow = pl.col("permission_type") == "ALLOW"
-    found = tables["grant_usage"].filter(is_allow | (pl.col("rule") == "host"))
-    grants = found.group_by("principal").agg(pl.len().cast(pl.Int64).alias("grants"))
-    rows = pl.concat([_of_grants(found, tables["overbroad_grants"]), _refusals(tables["denied"])])
+    usage = tables["grant_usage"].filter(is_allow | (pl.col("rule") == "host"))
+    grants = usage.group_by("principal").agg(pl.len().cast(pl.Int64).alias("grants"))
+    rows = pl.concat([_of_grants(usage, tables["overbroad_grants"]), _refusals(tables["denied"])])
     actions = {name: cause.action for name, cause in CAUSES.items()}
     rows = rows.join(grants, on="principal", how="left", maintain_order="left").with_columns(
         pl.col("grants").fill_null(0),
         action=pl.col("cause").replace_strict(actions, return_dtype=pl.String),
     )
-    held = found.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")["binding_id"]
+    held = usage.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")["binding_id"]
     return Found(rows, frozenset(f"unused:{binding_id}" for binding_id in held))
 
 
-def follow(before: pl.DataFrame, found: Found, at: dt.datetime) -> pl.DataFrame:
+def follow(before: pl.DataFrame, findings: Found, at: dt.datetime) -> pl.DataFrame:
     """Return the table after a run that began at a time; ``before`` is that of the last one.
 
     A finding that comes back is open again, with the time at which it was seen first.
     """
     known = before.select("finding_id", "first_seen")
-    now = found.rows.join(known, on="finding_id", how="left").with_columns(
+    now = findings.rows.join(known, on="finding_id", how="left").with_columns(
         pl.col("first_seen").fill_null(at), gone=pl.lit(None, pl.Datetime("us", "UTC"))
     )
-    others = before.join(found.rows, on="finding_id", how="anti")
-    stays = pl.col("gone").is_null() & pl.col("finding_id").is_in(sorted(found.undecided))
+    others = before.join(findings.rows, on="finding_id", how="anti")
+    stays = pl.col("gone").is_null() & pl.col("finding_id").is_in(sorted(findings.undecided))
     others = others.with_columns(gone=pl.when(~stays).then(pl.coalesce("gone", pl.lit(at)))).filter(
         stays | (pl.col("gone") > at - KEPT)
     )
-    frames = [contents.as_frame("findings", each) for each in (now, others)]
+    frames = [contents.as_frame("findings", frame) for frame in (now, others)]
     return pl.concat(frames).sort("finding_id")
 
 
@@ -172,15 +172,15 @@ def _of_grants(grants: pl.DataFrame, overbroad: pl.DataFrame) -> pl.DataFrame:
         .when((verdict == "KEEP") & is_wide)
         .then(pl.lit("wide"))
     )
-    kept = pl.col("cause").is_in(["broad", "wide"])
-    kind = pl.when(kept).then("cause").otherwise(pl.lit("unused"))
+    is_kept = pl.col("cause").is_in(["broad", "wide"])
+    kind = pl.when(is_kept).then("cause").otherwise(pl.lit("unused"))
     return (
         grants.with_columns(cause=cause)
         .filter(pl.col("cause").is_not_null())
         .with_columns(
             pl.concat_str(kind, pl.lit(":"), "binding_id").alias("finding_id"),
             subject_of(pl.col("pattern_type"), pl.col("host")),
-            pl.when(kept).then("opens").otherwise("why").alias("why"),
+            pl.when(is_kept).then("opens").otherwise("why").alias("why"),
             pl.col("uses").alias("decisions"),
         )
         .select(*_FOUND)
@@ -212,9 +212,11 @@ def _refusals(denied: pl.DataFrame) -> pl.DataFrame:
 def subject_of(pattern: pl.Expr, host: pl.Expr) -> pl.Expr:
     """Return operation and resource in a few words; a prefix ends with a star."""
     star = pl.when(pattern == "PREFIXED").then(pl.lit("*")).otherwise(pl.lit(""))
-    place = pl.when(host == "*").then(pl.lit("")).otherwise(pl.concat_str(pl.lit(" from "), host))
+    from_host = (
+        pl.when(host == "*").then(pl.lit("")).otherwise(pl.concat_str(pl.lit(" from "), host))
+    )
     words = ("operation", pl.lit(" on "), "resource_type", pl.lit(" "), "resource_name")
-    return pl.concat_str(*words, star, place).alias("subject")
+    return pl.concat_str(*words, star, from_host).alias("subject")
 
 
 OF_BINDINGS: Final = ("broad", "unused", "wide")
@@ -285,11 +287,11 @@ def _why(ids: pl.Expr, left_out: LeftOut) -> pl.Expr:
 def _lines(gone: Mapping[str, pl.DataFrame], principals: Sequence[str]) -> Iterator[str]:
     refusals = gone["denied"].filter(~pl.col("probe"))
     kind, binding = (pl.col("finding_id").str.extract("^(.*?):(.*)$", part) for part in (1, 2))
-    found = gone["findings"].filter(kind.is_in(OF_BINDINGS), pl.col("gone").is_null())
+    findings = gone["findings"].filter(kind.is_in(OF_BINDINGS), pl.col("gone").is_null())
     held = gone["grant_usage"].filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")
     acls = pl.concat(
         [
-            found.select("left_out", binding.alias("binding_id")),
+            findings.select("left_out", binding.alias("binding_id")),
             held.select("left_out", "binding_id"),
         ]
     )

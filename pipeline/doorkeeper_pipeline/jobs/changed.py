@@ -56,14 +56,14 @@ def new_access(asked: GoldInput) -> dict[str, pl.DataFrame]:
     if since is None or seen.filter(pl.col("first_ts") < since).is_empty():
         # Without an earlier history everything would be new.
         return {"new_access": contents.empty("new_access")}
-    [found] = asked.ask(Question(new_resources, since, _FOUND))
-    return {"new_access": first_seen(seen, HOSTS.of(asked), found, since)}
+    [resources] = asked.ask(Question(new_resources, since, _FOUND))
+    return {"new_access": first_seen(seen, HOSTS.of(asked), resources, since)}
 
 
 def last_day(seen: pl.DataFrame) -> dt.datetime | None:
     """Return the begin of the last day of a history; None for an empty one."""
-    found: dt.datetime | None = seen.select(pl.col("last_ts").max().dt.truncate("1d")).item()
-    return found
+    day: dt.datetime | None = seen.select(pl.col("last_ts").max().dt.truncate("1d")).item()
+    return day
 
 
 def new_resources(since: dt.datetime, table: DecisionTable) -> pl.DataFrame:
@@ -84,12 +84,12 @@ def first_seen(
         "HOST": _new(hosts, ("principal", "host"), since).join(new, on="principal", how="anti"),
         "RESOURCE": resources.join(new, on="principal", how="anti"),
     }
-    found = []
+    frames = []
     for kind, rows in kinds.items():
         blank = [pl.lit("").alias(name) for name in _NAMES if name not in rows.columns]
         named = rows.with_columns(*blank, kind=pl.lit(kind), since=pl.lit(since))
-        found.append(contents.as_frame("new_access", named))
-    return pl.concat(found).sort("kind", *_NAMES)
+        frames.append(contents.as_frame("new_access", named))
+    return pl.concat(frames).sort("kind", *_NAMES)
 
 
 def _new(decisions: pl.DataFrame, by: tuple[str, ...], since: dt.datetime) -> pl.DataFrame:

@@ -42,14 +42,14 @@ def clients(asked: GoldInput) -> dict[str, pl.DataFrame]:
     }
     counts["fetches"] = (pl.col("api") == "Fetch") & ~about_groups & allowed
     members = sorted(_members(asked.acls.bindings))
-    found = (
+    frame = (
         REQUESTED.of(asked)
         .group_by("principal")
         .agg(pl.col("count").filter(rows).sum().alias(name) for name, rows in counts.items())
         .with_columns(pl.col("principal").is_in(members).alias("may_join"))
         .sort("principal")
     )
-    return {"clients": contents.of_job("clients", found)}
+    return {"clients": contents.of_job("clients", frame)}
 
 
 def _members(bindings: Iterable[AclBinding]) -> set[str]:

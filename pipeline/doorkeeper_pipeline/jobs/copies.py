@@ -125,8 +125,8 @@ def _lacking_lines(lines: pl.DataFrame, minutes: pl.DataFrame) -> list[list[str]
     agrees = pl.when(left == 0).then(same).otherwise(is_one)
     exact = pl.col("first_ts").dt.millisecond() != 0
     return [
-        list(each)
-        for each in pairs.filter(left.is_in([0, 1]))
+        list(pair)
+        for pair in pairs.filter(left.is_in([0, 1]))
         .group_by("file_id", "file_id_whole")
         .agg(agrees.mean().alias("share"), (agrees & exact).sum().alias("agreeing"))
         .filter(pl.col("share") >= AGREEING_SHARE, pl.col("agreeing") >= AGREEING_MIN)

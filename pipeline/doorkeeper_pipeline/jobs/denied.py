@@ -101,7 +101,7 @@ def denied_table(refusals: pl.DataFrame, bindings: tuple[AclBinding, ...]) -> pl
         *allow_literally(WILDCARD),
     )
     frame = with_causes(frame, bindings)
-    offered = frame.filter(pl.col("cause").is_in([each.name for each in CAUSES if each.helps]))
+    offered = frame.filter(pl.col("cause").is_in([cause.name for cause in CAUSES if cause.helps]))
     offered = offered.filter(is_grantable(offered))
     grants = offered.select(*REFUSAL, commands_of(offered), text().alias("grant_text"))
     table = frame.join(grants, on=REFUSAL, how="left", maintain_order="left").with_columns(
@@ -113,9 +113,9 @@ def denied_table(refusals: pl.DataFrame, bindings: tuple[AclBinding, ...]) -> pl
 def _current_reasons(
     index: Index, table: DecisionTable
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    found = table.evaluate(index).decisions
-    by_binding = np.where(found.allowed, NO_BINDING, found.bindings)
-    reasons = np.where(found.allowed, _ALLOWED_NOW, np.where(by_binding >= 0, _DENY, _NO_ACL))
+    decisions = table.evaluate(index).decisions
+    by_binding = np.where(decisions.allowed, NO_BINDING, decisions.bindings)
+    reasons = np.where(decisions.allowed, _ALLOWED_NOW, np.where(by_binding >= 0, _DENY, _NO_ACL))
     return reasons, by_binding.astype(np.int32)
 
 

@@ -70,8 +70,8 @@ def groups_of(findings: pl.DataFrame, run_at: dt.datetime | None = None) -> list
     """
     rows = findings.filter(pl.col("gone").is_null()).to_dicts()
     rows.sort(key=lambda row: (_key(row), _RANKS[row["severity"]], row["subject"]))
-    found = [_group(list(each), run_at) for _, each in groupby(rows, key=_key)]
-    return sorted(found, key=_rank)
+    groups = [_group(list(group_rows), run_at) for _, group_rows in groupby(rows, key=_key)]
+    return sorted(groups, key=_rank)
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -119,9 +119,9 @@ def lines_of(
 
     ``tables`` are those of ``causes.SOURCES``, ``before`` is the start of the run before.
     """
-    found = [each for each in groups if not CAUSES[each.cause].severity]
+    of_grants = [group for group in groups if not CAUSES[group.cause].severity]
     for action, title in _TITLES.items():
-        yield from _action(title, [each for each in found if each.action == action], before)
+        yield from _action(title, [group for group in of_grants if group.action == action], before)
     yield from _held(tables["grant_usage"])
     yield from _refusals(tables["denied"], tables["grant_usage"])
 
@@ -129,17 +129,17 @@ def lines_of(
 def _action(title: str, groups: Sequence[Group], before: dt.datetime | None) -> Iterator[str]:
     if not groups:
         return
-    new = sum(each.new for each in groups)
+    new = sum(group.new for group in groups)
     since = f", {new:,} new since the run of {before:%Y-%m-%d %H:%M}" if before else ""
-    yield f"{title}: {amount(sum(each.size for each in groups), 'finding')}{since}"
-    for each in groups[:GROUPS_MAX]:
-        more = len(each.subjects) - LISTED_MAX
-        named = [*each.subjects[:LISTED_MAX], *([f"and {more:,} more"] if more > 0 else [])]
-        yield f"  {each.severity:<8}  {each.title}: {'; '.join(named)}"
-        if each.asks:
-            yield f"{'':<12}{each.why}"
+    yield f"{title}: {amount(sum(group.size for group in groups), 'finding')}{since}"
+    for group in groups[:GROUPS_MAX]:
+        more = len(group.subjects) - LISTED_MAX
+        named = [*group.subjects[:LISTED_MAX], *([f"and {more:,} more"] if more > 0 else [])]
+        yield f"  {group.severity:<8}  {group.title}: {'; '.join(named)}"
+        if group.asks:
+            yield f"{'':<12}{group.why}"
     if rest := groups[GROUPS_MAX:]:
-        more = sum(each.size for each in rest)
+        more = sum(group.size for group in rest)
         yield f"  and {amount(more, 'finding')} in {amount(len(rest), 'group')}"
 
 
@@ -218,7 +218,7 @@ def effects_of_removal(usage: pl.DataFrame) -> dict[str, int]:
 
 
 def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple[str, int]]:
-    found = (
+    sums = (
         frame.group_by(by).agg(pl.col("count").sum()).sort(["count", by], descending=[True, False])
     )
-    return [(text, int(count)) for text, count in found.head(most).iter_rows()]
+    return [(text, int(count)) for text, count in sums.head(most).iter_rows()]

@@ -18,8 +18,8 @@ MARK = json.dumps({"forgotten": True})
 
 def last_forgotten(runs: pl.DataFrame) -> dt.datetime | None:
     """Return when names were forgotten last; None if never."""
-    found: dt.datetime | None = runs.filter(pl.col("digests") == MARK)["started"].max()  # type: ignore[assignment]
-    return found
+    last: dt.datetime | None = runs.filter(pl.col("digests") == MARK)["started"].max()  # type: ignore[assignment]
+    return last
 
 
 def restarted(bindings: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:

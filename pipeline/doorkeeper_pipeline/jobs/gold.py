@@ -97,8 +97,8 @@ class GoldInput:
         """Return the answers of all parts to a question, asked once, with those of ``together``."""
         if asking not in self.answers:
             makers = {asking, *map(_named, self.together)} - self.answers.keys()
-            found = self.ask(*(make(self) for make in makers))
-            self.answers.update(zip(makers, found, strict=True))
+            answers = self.ask(*(make(self) for make in makers))
+            self.answers.update(zip(makers, answers, strict=True))
         table: pl.DataFrame = self.answers[asking]
         return table
 
@@ -165,9 +165,9 @@ def _acls_in_force(asked: GoldInput) -> AclSet:
 def _named(name: str) -> Callable[[GoldInput], Any]:
     """Return what a module of the jobs has, as module:name."""
     module, _, attribute = name.partition(":")
-    found: Callable[[GoldInput], Any]
-    found = getattr(importlib.import_module(f"doorkeeper_pipeline.jobs.{module}"), attribute)
-    return found
+    maker: Callable[[GoldInput], Any]
+    maker = getattr(importlib.import_module(f"doorkeeper_pipeline.jobs.{module}"), attribute)
+    return maker
 
 
 TOGETHER = (

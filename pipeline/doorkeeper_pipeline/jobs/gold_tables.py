@@ -87,17 +87,17 @@ class GoldTables:
         for_basis = cache(lambda: self._gold_input(bindings))
         for job in gold.BASIS_JOBS:
             rows.update(self._make(job, for_basis, values))
-        found = {
+        basis = {
             name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name) for name in BASIS
         }
         proof = evidence_in(
-            found,
+            basis,
             request.policy,
             request.thresholds,
             has_acls=bindings["valid_to"].null_count() > 0,
             logs=logs,
             now=self._started,
-            torn=unread.torn_days,
+            unread=unread,
         )
         if empty_set:
             # As a listing is that failed: then nothing is known about grants.
@@ -106,13 +106,13 @@ class GoldTables:
             lacking=proof.lacking,
             doubtful=sorted(proof.doubtful),
             lost_lines=proof.lost_lines,
-            unread=sorted(unread.principals),
-            brokers=proof.brokers,
+            unread=[sorted(unread.principals), any(unread)],
+            brokers=proof.observed.brokers,
         )
         for_gold = cache(
             lambda: replace(
                 for_basis(),
-                known_days=found["days"],
+                known_days=basis["days"],
                 undated=(),
                 proof=proof,
                 unread=unread,
@@ -133,9 +133,9 @@ class GoldTables:
         if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
             self._around.tell(f"summary tables unchanged: {', '.join(job.tables)}")
             return {name: self._count(name) for name in job.tables}
-        found = asked()
+        gold_input = asked()
         self._around.tell(f"summary tables: {', '.join(job.tables)}")
-        return self._write_gold(job.make(found))
+        return self._write_gold(job.make(gold_input))
 
     def _count(self, table: str) -> int:
         """Return how many rows of a table are about the cluster, as the last run left it."""
@@ -167,9 +167,9 @@ class GoldTables:
         before, now = (
             {
                 day: list(parts)
-                for day, parts in groupby(found, lambda part: places.day_of(part.path))
+                for day, parts in groupby(files, lambda part: places.day_of(part.path))
             }
-            for found in (last, self._own_decisions())
+            for files in (last, self._own_decisions())
         )
         values = {
             "decisions": sums.digest_of(last),
@@ -194,8 +194,8 @@ class GoldTables:
 
     def _write_gold(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
         rows = {}
-        for table, found in tables.items():
-            frame = self._cluster.named(contents.as_frame(table, found))
+        for table, result in tables.items():
+            frame = self._cluster.named(contents.as_frame(table, result))
             self.warnings.update(contents.check(table, frame))
             rows[table] = len(frame)
             if self._cluster.ids:

@@ -90,12 +90,12 @@ def verdicts(
 ) -> list[GrantVerdict]:
     """Return the verdict of each binding in force, in their order."""
     acls, known, unlisted = asked.acls, known_in(asked), asked.once(generated_in)
-    principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
+    principals = {binding.entry.principal for binding in acls.bindings} - {WILDCARD_PRINCIPAL}
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
     times = totals.select("binding", "uses", "last_ts")
     used = {row["binding"]: row for row in times.iter_rows(named=True)}
-    reasons = {each.binding: each for each in unneeded}
-    found = []
+    reasons = {candidate.binding: candidate for candidate in unneeded}
+    judged = []
     for number, binding in enumerate(acls.bindings):
         row, unused = used.get(number), reasons.get(number)
         grant = Grant(
@@ -111,22 +111,22 @@ def verdicts(
         )
         opening = opening_of(binding, around)
         days_known = int(known.days_of(grant))
-        found.append(GrantVerdict(judge(grant, known), days_known, opening, grant, known))
-    return found
+        judged.append(GrantVerdict(judge(grant, known), days_known, opening, grant, known))
+    return judged
 
 
 def known_in(asked: GoldInput) -> Known:
     """Return what the history says about all grants."""
     allowed = [row for row in days(asked)["days"].to_dicts() if row["outcome"] == "ALLOWED"]
-    found = span_of(allowed)
+    history_span = span_of(allowed)
     activity = activity_of(asked)
-    principals = frozenset(each.entry.principal for each in asked.acls.bindings)
-    # Without logs of brokers they are one server's, which decides everything itself.
-    proof, logs = asked.proof, asked.proof.brokers
-    brokers = None if logs is None else brokers_in(asked)
+    principals = frozenset(binding.entry.principal for binding in asked.acls.bindings)
+    proof, logs, brokers = asked.proof, asked.proof.observed.brokers, brokers_in(asked)
+    # Other servers decide everything themselves; the lines of brokers may be in a topic.
+    has_controllers = logs is not None or bool(brokers.hosts)
     return Known(
-        begin=found.first,
-        end=found.last,
+        begin=history_span.first,
+        end=history_span.last,
         thresholds=asked.thresholds,
         activity=activity,
         lacking=proof.lacking,
@@ -135,7 +135,7 @@ def known_in(asked: GoldInput) -> Known:
         listing=seen_too_few(principals - asked.policy.super_users, activity),
         lost_lines=proof.lost_lines,
         brokers_missing=_missing_brokers(logs, brokers),
-        controllers_seen=brokers is None or brokers.controllers_seen,
+        controllers_seen=brokers.controllers_seen or not has_controllers,
         logged=logged_in(asked),
         cluster_first=cluster_first(asked),
         super_users=asked.policy.super_users,
@@ -144,14 +144,14 @@ def known_in(asked: GoldInput) -> Known:
     )
 
 
-def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
+def _missing_brokers(logs: int | None, brokers: Brokers) -> str:
     """Return a doubt where brokers whose requests are logged have no log of their own, or ''."""
-    if logs is None or found is None:
+    if logs is None:
         return ""
-    others = len(found.hosts)
+    others = len(brokers.hosts)
     # Each broker asks the others, so that the logs of all name each of them; none fetches from
     # itself.
-    if max(others, 1 + found.replicate) <= max(logs, 1):
+    if max(others, 1 + brokers.replicate) <= max(logs, 1):
         return ""
     where = "another address asks" if others == 1 else f"{others} addresses ask"
     return (
@@ -180,13 +180,13 @@ def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unus
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
     shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
     [keepers] = asked.ask(Question(keepers_of, shared, KEPT))
-    found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
-    going = {each.binding for each in found if each.removable}
-    left = tuple(each for number, each in enumerate(acls.bindings) if number not in going)
+    unused = unused_bindings(acls.bindings, totals, keepers, asked.policy)
+    going = {candidate.binding for candidate in unused if candidate.removable}
+    left = tuple(binding for number, binding in enumerate(acls.bindings) if number not in going)
     if going and len(changes_by(asked, acls.bindings, left)):
         # It would be an error of ours, and no reason to break somebody.
-        return [each._replace(removable=False) for each in found]
-    return found
+        return [candidate._replace(removable=False) for candidate in unused]
+    return unused
 
 
 def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
@@ -206,10 +206,10 @@ def _usage_rows(
     verdicts = pl.DataFrame(
         [
             (
-                *(number, each.judged.verdict.value, each.judged.rule, each.judged.why),
-                *(each.grant.known_from, each.days_known, *each.opening),
+                *(number, verdict.judged.verdict.value, verdict.judged.rule, verdict.judged.why),
+                *(verdict.grant.known_from, verdict.days_known, *verdict.opening),
             )
-            for number, each in enumerate(judged)
+            for number, verdict in enumerate(judged)
         ],
         {
             "binding": pl.Int32,
@@ -238,11 +238,17 @@ def _usage_rows(
     )
 
 
-def _unused_table(rows: pl.DataFrame, found: Sequence[Unused], ids: Sequence[str]) -> pl.DataFrame:
+def _unused_table(
+    rows: pl.DataFrame, candidates: Sequence[Unused], ids: Sequence[str]
+) -> pl.DataFrame:
     unused = pl.DataFrame(
         [
-            (each.binding, each.reason, [ids[other] for other in each.covered_by[:COVERED_BY_MAX]])
-            for each in found
+            (
+                candidate.binding,
+                candidate.reason,
+                [ids[other] for other in candidate.covered_by[:COVERED_BY_MAX]],
+            )
+            for candidate in candidates
         ],
         {"binding": pl.Int32, "reason": pl.String, "covered_by": pl.List(pl.String)},
         orient="row",
@@ -256,14 +262,14 @@ def _unused_table(rows: pl.DataFrame, found: Sequence[Unused], ids: Sequence[str
 
 
 def _overbroad_table(
-    rows: pl.DataFrame, found: Excess, judged: Sequence[GrantVerdict]
+    rows: pl.DataFrame, excess: Excess, judged: Sequence[GrantVerdict]
 ) -> pl.DataFrame:
     about = ("binding", "binding_id", *FIELDS, *Opening._fields, "days_observed")
-    frame = rows.select(about).join(found.grants, on="binding", maintain_order="left")
+    frame = rows.select(about).join(excess.grants, on="binding", maintain_order="left")
     certain = [number for number in frame["binding"] if not judged[number].narrowing]
     removals = frame.filter(pl.col("binding").is_in(certain))
     removals = removals.select("binding", commands_of(removals, remove=True).alias("removal"))
-    instead = found.instead.join(removals, on="binding", how="semi", maintain_order="left")
+    instead = excess.instead.join(removals, on="binding", how="semi", maintain_order="left")
     instead = instead.with_columns(text().alias("proposal"), commands_of(instead))
     proposals = (
         instead.group_by("binding")

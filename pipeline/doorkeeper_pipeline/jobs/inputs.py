@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
@@ -30,6 +32,7 @@ FAILURES_TOLD = 10
 FILES_A_TASK = 16
 """So many files that are new are looked at by a task."""
 FEW_LINES = 10
+SHORTER = "files that are shorter than when they were read; kept as read before (--rebuild)"
 
 
 class Inputs:
@@ -58,14 +61,14 @@ class Inputs:
             Unreadable: one cannot be, or is not recognised.
 
         """
-        addresses = [place for place in self._request.inputs if places.is_address(place)]
-        topics = [place for place in addresses if is_topic(place)]
-        known, found, failures = self._compare_remote(
-            [place for place in addresses if place not in topics]
+        addresses = [address for address in self._request.inputs if places.is_address(address)]
+        topics = [address for address in addresses if is_topic(address)]
+        known, files, failures = self._compare_remote(
+            [address for address in addresses if address not in topics]
         )
         ranges = self._compare_topics(topics)
         failures += ranges.failures
-        here = [place for place in self._request.inputs if place not in addresses]
+        here = [path for path in self._request.inputs if path not in addresses]
         paths = {state_of(path): path for path in list_files(here)}
         known_here, new = self._split_known(paths)
         known += known_here
@@ -73,20 +76,22 @@ class Inputs:
             tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
         ]
         how = (self._request.source, self._request.pattern)
-        for each in self._around.engine.map(identify_all, tasks, how):
-            found += each.files
-            failures += each.failures
+        for identified in self._around.engine.map(identify_all, tasks, how):
+            files += identified.files
+            failures += identified.failures
         _refuse(failures)
         claimed = frozenset(row["file_id"] for row in known)
         others = [
             row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
         ]
         work = manifest.compare(
-            others, found, self._request.reading(), rebuild=self._request.rebuild, taken=claimed
+            others, files, self._request.reading(), rebuild=self._request.rebuild, taken=claimed
         )
+        if work.shorter:
+            self.warnings[SHORTER] += work.shorter
         size = sum(file.size for _, file in work.read)
         self._around.tell(
-            f"{len(found) + len(known)} files found, {len(work.read)} to read"
+            f"{len(files) + len(known)} files found, {len(work.read)} to read"
             f" ({size / 1e6:,.1f} MB), {len(known) + len(work.unchanged)} unchanged"
         )
         return replace(
@@ -133,15 +138,15 @@ class Inputs:
         engine, request = self._around.engine, self._request
         files = {(*file, NO_INODE): file for file in engine.list_remote(addresses)}
         known, new = self._split_known(files)
-        asked = {each.address: RemoteAsk(each, request.source, request.pattern) for each in new}
-        found: list[SourceFile] = []
+        asked = {file.address: RemoteAsk(file, request.source, request.pattern) for file in new}
+        new_files: list[SourceFile] = []
         failures = []
-        for each in engine.over_files(identify_copy, asked):
-            if isinstance(each, str):
-                failures.append(each)
-            elif each is not None:
-                found.append(each)
-        return known, sorted(found, key=lambda file: file.path), failures
+        for result in engine.over_files(identify_copy, asked):
+            if isinstance(result, str):
+                failures.append(result)
+            elif result is not None:
+                new_files.append(result)
+        return known, sorted(new_files, key=lambda file: file.path), failures
 
     def read(self, work: manifest.Work) -> dict[str, ReadResult]:
         """Read inputs to bronze; return the results by the ids of files.
@@ -189,8 +194,15 @@ class Inputs:
             pieces[result.file_id].append(result)
             self._change.add(result.parts)
             self._around.tell(f"read {done} of {len(tasks)} pieces")
-        _refuse(each.failure for found in pieces.values() for each in found if each.failure)
-        results = {file_id: sum_results(file_id, found) for file_id, found in pieces.items()}
+        _refuse(
+            piece.failure
+            for file_pieces in pieces.values()
+            for piece in file_pieces
+            if piece.failure
+        )
+        results = {
+            file_id: sum_results(file_id, file_pieces) for file_id, file_pieces in pieces.items()
+        }
         whole = sum_results("", list(results.values()))
         self.warnings.update(dict(whole.warnings))
         if whole.missing:
@@ -247,14 +259,16 @@ class Inputs:
             "unread_principals": sorted(result.unread.principals),
             "nameless": result.unread.nameless,
             "damaged": result.damaged,
+            "lost_days": sorted(day.isoformat() for day in result.lost_days),
+            "numbers": msgspec.json.encode(result.stretches).decode(),
             "run_id": self._around.run_id,
         }
 
 
 def _refuse(failures: Iterable[str]) -> None:
-    found = list(failures)
-    if not found:
+    texts = list(failures)
+    if not texts:
         return
-    more = len(found) - FAILURES_TOLD
-    told = found[:FAILURES_TOLD] + ([f"and {more} more"] if more > 0 else [])
-    raise (Unreadable if len(found) == 1 else PipelineError)("\n".join(told))
+    more = len(texts) - FAILURES_TOLD
+    shown = texts[:FAILURES_TOLD] + ([f"and {more} more"] if more > 0 else [])
+    raise (Unreadable if len(texts) == 1 else PipelineError)("\n".join(shown))

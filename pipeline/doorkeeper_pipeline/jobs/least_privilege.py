@@ -5,7 +5,7 @@ A grant in force stands for the needs whose names are generated (``evaluation.ge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -55,24 +55,38 @@ def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
     current = asked.acls.bindings
     privileges = least_in(asked, current).privileges
-    denies = [each for each in current if each.entry.permission_type is AclPermissionType.DENY]
+    denies = [
+        binding for binding in current if binding.entry.permission_type is AclPermissionType.DENY
+    ]
     proposed = (*denies, *bindings_of(privileges))
     turns = changes_by(asked, current, proposed)
     return {"least_privilege": table_of(privileges, turns)}
 
 
-def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: bool = False) -> Least:
-    """Return the least privileges of all principals of the history."""
+def least_in(
+    asked: GoldInput,
+    current: tuple[AclBinding, ...],
+    *,
+    prefixes: bool = False,
+    staying: Iterable[AclBinding] = (),
+) -> Least:
+    """Return the least privileges of all principals of the history.
+
+    What grants that are ``staying`` allow needs none.
+    """
     needs = sum_needs(asked.answer(needed))
     principals = frozenset(needs["principal"].unique().to_list())
-    kept = tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
-    patterns, needs = _through(kept, needs, networks=asked.networks)
+    generated = (
+        tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
+    )
+    _, needs = _through(tuple(staying), needs, networks=asked.networks)
+    patterns, needs = _through(generated, needs, networks=asked.networks)
     if not prefixes:
         privileges = _literals(literal_grants(needs))
     else:
-        found = [need_of(row) for row in needs.iter_rows()]
-        known = history_names(history(asked).names, found, current)
-        privileges = _frame_of(least(found, known, prefixes=True))
+        need_values = [need_of(row) for row in needs.iter_rows()]
+        known = history_names(history(asked).names, need_values, current)
+        privileges = _frame_of(least(need_values, known, prefixes=True))
     return Least(pl.concat([privileges, patterns]), principals)
 
 
@@ -85,12 +99,12 @@ def needed(asked: GoldInput) -> Question:
 
 
 def _through(
-    kept: tuple[AclBinding, ...], needs: pl.DataFrame, *, networks: bool
+    staying: tuple[AclBinding, ...], needs: pl.DataFrame, *, networks: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return grants that stay for their needs, as privileges, and the needs of no such grant."""
-    if not kept or needs.is_empty():
+    if not staying or needs.is_empty():
         return NO_PRIVILEGES, needs
-    index = compile_index(kept, Policy(), networks=networks)
+    index = compile_index(staying, Policy(), networks=networks)
     needs = needs.with_columns(kept_for(index, DecisionTable(needs)))
     totals = (
         needs.drop_nulls("binding")
@@ -105,7 +119,7 @@ def _through(
         .sort("binding")
     )
     privileges = pl.concat(
-        [frame_of(kept[number] for number in totals["binding"]), totals], how="horizontal"
+        [frame_of(staying[number] for number in totals["binding"]), totals], how="horizontal"
     ).with_columns(pl.lit("PATTERN").alias("kind"), _NO_NAMES.alias("covers"))
     left = needs.filter(pl.col("binding").is_null()).drop("binding")
     return privileges.select(NO_PRIVILEGES.columns), left
@@ -151,10 +165,10 @@ def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
     more = pl.DataFrame(
         [
             (
-                *(each.kind, each.support, each.names, len(each.names)),
-                *(each.covers, each.first, each.last),
+                *(privilege.kind, privilege.support, privilege.names, len(privilege.names)),
+                *(privilege.covers, privilege.first, privilege.last),
             )
-            for each in privileges
+            for privilege in privileges
         ],
         {
             "kind": pl.String,
@@ -167,7 +181,9 @@ def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
         },
         orient="row",
     )
-    return pl.concat([frame_of(each.binding for each in privileges), more], how="horizontal")
+    return pl.concat(
+        [frame_of(privilege.binding for privilege in privileges), more], how="horizontal"
+    )
 
 
 NO_PRIVILEGES = _frame_of(())

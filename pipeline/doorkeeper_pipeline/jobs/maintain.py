@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import polars as pl
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
+from doorkeeper_pipeline.evaluation import numbering
 from doorkeeper_pipeline.jobs import forgotten, merged, sums
 from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
@@ -38,6 +40,8 @@ from doorkeeper_pipeline.tables.locking import lock
 COMMAND = "maintain"
 MANIFEST = ("files", LAST)
 """Tables whose rows stay: what was read, and what runs did."""
+DAYS = ("days", "allowed_days", "lost_days")
+"""Columns of the table files that are lists of days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,7 @@ class RewriteResult:
     before: DataFile
     after: DataFile | None
     expired: int
-    found: tuple[int, ...]
+    counts: tuple[int, ...]
 
 
 def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
@@ -191,10 +195,12 @@ class _Maintenance:
         if any(part.table == "decisions" for part in old):
             sums.drop(self._change, [part.path for part in old if part.table == "decisions"])
         bindings = self._tables.read("bindings")
-        kept = bindings.filter(pl.col("valid_to").is_null() | (pl.col("valid_to") >= self._since))
-        if len(kept) < len(bindings):
-            self._done.expired["bindings"] += len(bindings) - len(kept)
-            self._change.replace("bindings", kept)
+        remaining = bindings.filter(
+            pl.col("valid_to").is_null() | (pl.col("valid_to") >= self._since)
+        )
+        if len(remaining) < len(bindings):
+            self._done.expired["bindings"] += len(bindings) - len(remaining)
+            self._change.replace("bindings", remaining)
         return self._kept_files(files, day)
 
     def _kept_files(self, files: pl.DataFrame, day: str) -> pl.DataFrame:
@@ -205,7 +211,7 @@ class _Maintenance:
         """
         since = pl.lit(self._since, dtype=pl.Datetime("us", "UTC"))
         is_old = pl.col("last_ts") < since
-        lists = [pl.col(name).list.filter(pl.element() >= day) for name in ("days", "allowed_days")]
+        lists = [pl.col(name).list.filter(pl.element() >= day) for name in DAYS]
         rows = files.with_columns(
             *lists,
             unread_principals=pl.when(is_old)
@@ -213,6 +219,9 @@ class _Maintenance:
             .otherwise("unread_principals"),
             nameless=pl.when(is_old).then(0).otherwise("nameless"),
             damaged=pl.when(is_old).then(0).otherwise("damaged"),
+            numbers=pl.col("numbers").map_elements(
+                partial(numbering.without_old, day), return_dtype=pl.String
+            ),
             first_ts=pl.when(is_old).then(None).otherwise(pl.col("first_ts").clip(since)),
             last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
         )
@@ -221,8 +230,8 @@ class _Maintenance:
         is_there = pl.col("path").map_elements(
             lambda path: places.is_address(path) or Path(path).exists(), return_dtype=pl.Boolean
         )
-        kept = pl.when(pl.col("topic_id").is_null()).then(is_there).otherwise(is_last)
-        left = rows.filter(pl.col("last_ts").is_not_null() | (files["decisions"] == 0) | kept)
+        is_kept = pl.when(pl.col("topic_id").is_null()).then(is_there).otherwise(is_last)
+        left = rows.filter(pl.col("last_ts").is_not_null() | (files["decisions"] == 0) | is_kept)
         self._done.expired["files"] += len(files) - len(left)
         return left
 
@@ -234,7 +243,7 @@ class _Maintenance:
             tables = [name for name in TABLES if name not in {*MANIFEST, sums.TABLE}]
             parts = [(part, None) for name in tables for part in self._change.parts(name)]
         if self._since is not None:
-            parts = [each for each in parts if each[0].table != "lines"]
+            parts = [pair for pair in parts if pair[0].table != "lines"]
             parts += [(part, self._since) for part in self._straddling()]
         tasks = [
             RewriteTask(
@@ -263,13 +272,15 @@ class _Maintenance:
         if self._request.forget:
             return self._change.parts("lines")
         files = self._tables.read("files", ("file_id", "first_ts", "last_ts"))
-        found = files.filter(pl.col("first_ts") < self._since, pl.col("last_ts") >= self._since)
+        straddling = files.filter(
+            pl.col("first_ts") < self._since, pl.col("last_ts") >= self._since
+        )
         assert self._since is not None
         day = self._since.date().isoformat()
         return [
             *(
                 part
-                for file_id in found["file_id"]
+                for file_id in straddling["file_id"]
                 for part in self._change.parts("lines", places.of_file(file_id))
             ),
             *(
@@ -281,17 +292,17 @@ class _Maintenance:
 
     def _count(self, table: str, result: RewriteResult) -> None:
         self._done.expired[table] += result.expired
-        for name, count in zip(self._request.forget, result.found, strict=True):
+        for name, count in zip(self._request.forget, result.counts, strict=True):
             if count:
                 self._done.forgotten[name][table] += count
 
-    def _rewrite_manifest(self, files: pl.DataFrame, kept: pl.DataFrame) -> None:
+    def _rewrite_manifest(self, files: pl.DataFrame, remaining: pl.DataFrame) -> None:
         for table, before, after in (
-            ("files", files, kept),
+            ("files", files, remaining),
             (LAST, self._tables.read(LAST), self._kept_runs()),
         ):
-            without, found = _forget(table, after, self._request.forget)
-            for name, count in zip(self._request.forget, found, strict=True):
+            without, counts = _forget(table, after, self._request.forget)
+            for name, count in zip(self._request.forget, counts, strict=True):
                 self._done.forgotten[name] += Counter({table: count} if count else {})
             if not without.equals(before):
                 self._change.replace(table, without)
@@ -302,9 +313,9 @@ class _Maintenance:
         if self._since is None:
             return runs
         is_last = pl.col("started") == pl.col("started").max().over("command", "cluster")
-        kept = runs.filter((pl.col("started") >= self._since) | is_last)
-        self._done.expired[LAST] += len(runs) - len(kept)
-        return kept
+        remaining = runs.filter((pl.col("started") >= self._since) | is_last)
+        self._done.expired[LAST] += len(runs) - len(remaining)
+        return remaining
 
     def _add_run(self) -> None:
         """Add a row of maintenance to the runs: with it the change happens whole or not at all."""
@@ -329,17 +340,19 @@ class _Maintenance:
 def rewrite(_: None, task: RewriteTask) -> RewriteResult:
     """Write a file without rows that are old or to be forgotten; the function of the tasks."""
     table = task.part.table
-    place = f"{task.root}/{places.folder_of(table)}/{task.part.path}"
-    rows = contents.read_files(task.root, table, [place])
+    location = f"{task.root}/{places.folder_of(table)}/{task.part.path}"
+    rows = contents.read_files(task.root, table, [location])
     young = rows if task.since is None else rows.filter(pl.col("minute") >= task.since)
-    kept, found = _forget(table, young, task.forget)
+    remaining, counts = _forget(table, young, task.forget)
     after: DataFile | None = task.part
-    if not kept.equals(rows):
+    if not remaining.equals(rows):
         name = task.part.path.rpartition("-")[0]
         is_whole = TABLES[table].by_cluster  # such a table is one file, which may be empty
-        after = write_part(task.root, table, kept, name) if len(kept) or is_whole else None
+        after = (
+            write_part(task.root, table, remaining, name) if len(remaining) or is_whole else None
+        )
     return RewriteResult(
-        before=task.part, after=after, expired=len(rows) - len(young), found=tuple(found)
+        before=task.part, after=after, expired=len(rows) - len(young), counts=tuple(counts)
     )
 
 
@@ -351,12 +364,12 @@ def _forget(
     A row goes where a text that it needs has the name; texts that may be null become null, and
     lists lose their items. Rows of ``files`` and ``runs`` stay.
     """
-    found = []
+    counts = []
     for name in names:
         needed, others = _mentions(table, name)
         has_any = pl.any_horizontal(pl.lit(value=False), *needed, *others.values())
-        found.append(rows.select(has_any.fill_null(value=False).sum()).item())
-        if not found[-1]:
+        counts.append(rows.select(has_any.fill_null(value=False).sum()).item())
+        if not counts[-1]:
             continue
         columns = {column.name: column for column in stored_columns(TABLES[table])}
         cleaned = []
@@ -368,7 +381,7 @@ def _forget(
             cleaned.append(pl.when(has).then(left).otherwise(column).alias(column))
         gone = pl.any_horizontal(pl.lit(value=False), *needed).fill_null(value=False)
         rows = rows.filter(~gone).with_columns(cleaned)
-    return rows, found
+    return rows, counts
 
 
 def _mentions(table: str, name: str) -> tuple[list[pl.Expr], dict[str, pl.Expr]]:

@@ -41,12 +41,12 @@ class MergeTask:
 
 def of_days(change: Change, days: Collection[str]) -> list[DataFile]:
     """Return the merged files that may have lines of some days."""
-    found = []
+    parts = []
     for part in change.parts(TABLE, places.MERGED):
         first, last = places.days_of_merged(part.path)
         if any(first <= day <= last for day in days):
-            found.append(part)
-    return found
+            parts.append(part)
+    return parts
 
 
 def take_out(change: Change, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -54,15 +54,15 @@ def take_out(change: Change, rows: Iterable[Mapping[str, Any]]) -> None:
     known = list(rows)
     file_ids = [row["file_id"] for row in known]
     for part in of_days(change, {day for row in known for day in row["days"]}):
-        place = change.tables.place_of(part)
-        lines = contents.read_files(change.tables.root, TABLE, [place])
-        kept = lines.filter(~pl.col("file_id").is_in(file_ids))
-        if len(kept) == len(lines):
+        location = change.tables.place_of(part)
+        lines = contents.read_files(change.tables.root, TABLE, [location])
+        remaining = lines.filter(~pl.col("file_id").is_in(file_ids))
+        if len(remaining) == len(lines):
             continue
         change.remove(TABLE, part.path)
-        if len(kept):
+        if len(remaining):
             name = part.path.rpartition("-")[0]
-            change.add([write_part(change.tables.root, TABLE, kept, name)])
+            change.add([write_part(change.tables.root, TABLE, remaining, name)])
 
 
 def merge(change: Change, engine: Engine, files: pl.DataFrame, now: dt.datetime) -> tuple[int, int]:

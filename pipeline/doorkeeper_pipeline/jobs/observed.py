@@ -22,6 +22,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     evidence_of,
 )
 from doorkeeper_pipeline.evaluation.overbroad import History
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.verdicts import LOGGED_BY, Activity
 from doorkeeper_pipeline.jobs.asking import distinct
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
@@ -55,7 +56,7 @@ def days_in(_: None, files: tuple[str, ...]) -> pl.DataFrame:
     """Return the days of files of decisions, all of a day together: the function of the tasks."""
     decisions = contents.scan("decisions", files)
     allowed = pl.col("outcome") == "ALLOWED"
-    found = (
+    frame = (
         distinct(decisions, ("day", "outcome"))
         .collect()
         .join(pairs_in(decisions), on="day", how="left")
@@ -64,7 +65,7 @@ def days_in(_: None, files: tuple[str, ...]) -> pl.DataFrame:
             for name in ("paired", "unpaired")
         )
     )
-    return contents.of_job("days", found)
+    return contents.of_job("days", frame)
 
 
 def span(asked: GoldInput) -> Span:
@@ -85,14 +86,14 @@ def principals_of(asked: GoldInput) -> frozenset[str]:
 
 def activity_of(asked: GoldInput) -> dict[str, Activity]:
     """Return how many accesses of each principal were allowed and denied."""
-    found: dict[str, Activity] = defaultdict(Activity)
+    activities: dict[str, Activity] = defaultdict(Activity)
     rows = ACTIVITY.of(asked)
     rows = rows.filter(accesses(rows)).select("principal", "outcome", "count")
     for principal, outcome, count in rows.iter_rows():
-        allowed, denied = found[principal]
+        allowed, denied = activities[principal]
         more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)
-        found[principal] = Activity(*more)
-    return dict(found)
+        activities[principal] = Activity(*more)
+    return dict(activities)
 
 
 _OF_CONTROLLERS: Final = frozenset(
@@ -154,13 +155,15 @@ def logged_in(asked: GoldInput) -> frozenset[AclOperation]:
     CLUSTER_ACTION.
     """
     pairs = set(BROKERS.of(asked).select("operation", pl.col("api").fill_null("")).iter_rows())
-    found = frozenset(
-        each for each, apis in LOGGED_BY.items() if any((each.name, api) in pairs for api in apis)
+    logged = frozenset(
+        operation
+        for operation, apis in LOGGED_BY.items()
+        if any((operation.name, api) in pairs for api in apis)
     )
-    if asked.proof.brokers is None:
-        return found
+    if asked.proof.observed.brokers is None:
+        return logged
     has_groups = any((AclOperation.READ.name, api) in pairs for api in _OF_GROUPS)
-    return frozenset(LOGGED_BY) if found or has_groups else found
+    return frozenset(LOGGED_BY) if logged or has_groups else logged
 
 
 _CLUSTER_FIRST: Final[Mapping[tuple[AclOperation, ResourceType], str]] = {
@@ -231,30 +234,30 @@ def evidence_in(
     has_acls: bool,
     logs: tuple[BrokerLog, ...] | None = None,
     now: dt.datetime | None = None,
-    torn: frozenset[dt.date] = frozenset(),
+    unread: UnreadLines = NOTHING_UNREAD,
 ) -> Evidence:
     """Return the evidence in a history; ``tables`` are those of ``BASIS``.
 
-    On the days ``torn`` a file breaks off: they are not covered.
+    Days on which lines are missing, by ``unread``, are not covered.
     Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
     begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
     """
     days, clients, agreement = (tables[name].to_dicts() for name in BASIS)
-    found = span_of(days)
+    history_span = span_of(days)
     allowed = span_of([row for row in days if row["outcome"] == "ALLOWED"])
-    begin = allowed if allowed.first else found
-    earlier = min(found.dates, default=None) != min(begin.dates, default=None)
+    begin = allowed if allowed.first else history_span
+    earlier = min(history_span.dates, default=None) != min(begin.dates, default=None)
     observed = Observed(
-        decisions=found.decisions,
-        allowed=found.allowed,
+        decisions=history_span.decisions,
+        allowed=history_span.allowed,
         first=begin.first,
-        last=found.last,
-        days=begin.dates - torn,
-        refused_from=found.first if earlier else None,
+        last=history_span.last,
+        days=begin.dates - unread.lost_days,
+        refused_from=history_span.first if earlier else None,
         has_acls=has_acls,
         now=now,
         logs=logs,
-        collection=collection_of(days, clients),
+        collection=collection_of(days, clients)._replace(torn=unread.torn),
     )
     return evidence_of(observed, agreement, policy, thresholds)
 
@@ -290,8 +293,8 @@ def pairs_in(decisions: pl.LazyFrame) -> pl.DataFrame:
         .select(_COLUMNS)
         .collect()
     )
-    found = pl.concat([_commits(rows.filter(is_commit)), _look_ups(rows)])
-    return found.group_by("day").agg(
+    requests = pl.concat([_commits(rows.filter(is_commit)), _look_ups(rows)])
+    return requests.group_by("day").agg(
         pl.col("is_paired").sum().cast(pl.Int64).alias("paired"),
         (~pl.col("is_paired")).sum().cast(pl.Int64).alias("unpaired"),
     )
@@ -300,7 +303,7 @@ def pairs_in(decisions: pl.LazyFrame) -> pl.DataFrame:
 def _commits(rows: pl.DataFrame) -> pl.DataFrame:
     """Return for commits in minutes with one of a client whether both kinds of lines are there."""
     group = pl.col("count").filter(_GROUP)
-    found = (
+    commits = (
         rows.group_by("day", "minute", *_CLIENT, "api")
         .agg(
             group.sum().alias("groups"),
@@ -311,7 +314,7 @@ def _commits(rows: pl.DataFrame) -> pl.DataFrame:
         .filter((pl.col("groups") <= 1) & ~pl.col("refused"))
     )
     has_topics = (pl.col("topics") > 0).any()
-    return found.filter(has_topics).select(
+    return commits.filter(has_topics).select(
         "day", is_paired=(pl.col("groups") > 0) & (pl.col("topics") > 0)
     )
 
@@ -323,12 +326,12 @@ def _look_ups(rows: pl.DataFrame) -> pl.DataFrame:
     before_last = pl.col("minute") < pl.lit(rows["minute"].max(), pl.Datetime("us", "UTC"))
     asked = rows.filter(_GROUP, _ALLOWED, pl.col("api") == LOOK_UP)
     few = asked.group_by("day", *whose).len().filter(pl.col("len") <= LOOK_UPS_MAX)
-    found = asked.filter(before_last).join(few, on=["day", *whose], how="semi")
-    found = found.unique(["minute", *whose])
+    look_ups = asked.filter(before_last).join(few, on=["day", *whose], how="semi")
+    look_ups = look_ups.unique(["minute", *whose])
     others = rows.filter(_GROUP, pl.col("api") != LOOK_UP).select("minute", *whose)
-    others = others.join(found, on=whose, how="semi")
+    others = others.join(look_ups, on=whose, how="semi")
     before = others.with_columns(pl.col("minute") - dt.timedelta(minutes=1))
     followed = pl.concat([others, before]).unique().with_columns(is_paired=pl.lit(value=True))
-    return found.join(followed, on=["minute", *whose], how="left").select(
+    return look_ups.join(followed, on=["minute", *whose], how="left").select(
         "day", pl.col("is_paired").fill_null(value=False)
     )

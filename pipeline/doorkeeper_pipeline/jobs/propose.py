@@ -36,7 +36,7 @@ from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
-from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
+from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 WIDER_SHOWN = 20
@@ -70,7 +70,7 @@ class Proposal:
         bindings: The whole proposed set, sorted.
         added: Its new bindings.
         removed: The bindings that it lacks.
-        least_privilege: The table of that name.
+        least_privilege: The privileges of which the new bindings are (``least_in``).
         backtest: The table of that name, for the whole history.
         allowed: The number of allowed decisions of the history; None where it was not counted.
         risks: The shortcomings of the evidence, if it was made nevertheless.
@@ -101,7 +101,7 @@ class Proposal:
     unread: UnreadLines = NOTHING_UNREAD
 
 
-def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
+def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
     """Return the proposal.
 
     Raises:
@@ -110,31 +110,39 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
 
     """
     acls = asked.acls
-    _check_principals(asked, wanted, acls)
+    _check_principals(asked, options, acls)
     privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
     totals = usage(asked)
     judged = verdicts(asked, totals, removable(asked, acls, totals))
     by_binding = dict(zip(acls.bindings, judged, strict=True))
-    chosen_grants = {each for each in acls.bindings if _is_for(wanted, each)}
-    going = {each for each in chosen_grants if by_binding[each].judged.verdict is Verdict.REMOVE}
-    replaceable = {each for each in chosen_grants if not by_binding[each].narrowing}
-    if "unused" in wanted.kinds:
+    chosen_grants = {binding for binding in acls.bindings if _is_for(options, binding)}
+    going = {
+        binding for binding in chosen_grants if by_binding[binding].judged.verdict is Verdict.REMOVE
+    }
+    replaceable = {binding for binding in chosen_grants if not by_binding[binding].narrowing}
+    if "unused" in options.kinds:
         proposed -= going
-    if "overbroad" in wanted.kinds:
+    if "overbroad" in options.kinds:
         # After what is unused: a binding that went because of a wide one may be what replaces it.
         proposed = _narrow(asked, acls, replaceable, proposed)
-    if "least-privilege" in wanted.kinds:
-        least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
-        chosen = _chosen(asked, wanted, bindings_of(least.privileges))
+    if "least-privilege" in options.kinds:
+        least = least_in(asked, acls.bindings, prefixes=options.prefixes)
+        used = {binding for binding in replaceable if by_binding[binding].judged.rule == "used"}
+        replaced = _replaced_grants(used | going, options, least.principals)
+        staying = _replaced_grants(acls.bindings, options, least.principals) - replaced
+        staying.difference_update(bindings_of(least.privileges))
+        if staying:
+            # Next to a grant that may not be replaced yet nothing narrower is needed.
+            least = least_in(asked, acls.bindings, prefixes=options.prefixes, staying=staying)
+        chosen = _chosen(asked, options, bindings_of(least.privileges))
         privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
-        used = {each for each in replaceable if by_binding[each].judged.rule == "used"}
-        proposed -= _replaced_grants(used | going, wanted, least.principals)
+        proposed -= replaced
         proposed |= set(bindings_of(privileges))
     gone = set(acls.bindings) - proposed
     proposed |= closing(proposed, gone, asked.policy)
     wider = _wider(asked, proposed)
-    if not wanted.wider:
+    if not options.wider:
         _refuse(wider)
     table = backtest(asked, sorted(proposed))
     removed = tuple(sorted(set(acls.bindings) - proposed))
@@ -142,35 +150,35 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         bindings=tuple(sorted(proposed)),
         added=tuple(sorted(proposed - set(acls.bindings))),
         removed=removed,
-        least_privilege=table_of(privileges, table),
+        least_privilege=privileges,
         backtest=table,
         doubtful=tuple(sorted(asked.proof.doubtful)),
         unread=asked.unread,
         wider=tuple(wider),
-        accepted=tuple(sorted(wanted.accepted.items())),
-        patterns=_patterns(wanted, by_binding) if set(wanted.kinds) != {"unused"} else (),
+        accepted=tuple(sorted(options.accepted.items())),
+        patterns=_patterns(options, by_binding) if set(options.kinds) != {"unused"} else (),
         # No log proves that the option is off: without it the resources are shut, else open.
         closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),
     )
 
 
 def _patterns(
-    wanted: ProposalOptions, judged: Mapping[AclBinding, GrantVerdict]
+    options: ProposalOptions, judged: Mapping[AclBinding, GrantVerdict]
 ) -> tuple[tuple[AclBinding, str], ...]:
     """Return the grants that would have been narrowed, were their names not generated."""
     return tuple(
-        (binding, each.grant.names)
-        for binding, each in sorted(judged.items(), key=lambda pair: pair[0])
-        if each.grant.names and _is_for(wanted, binding)
+        (binding, verdict.grant.names)
+        for binding, verdict in sorted(judged.items(), key=lambda pair: pair[0])
+        if verdict.grant.names and _is_for(options, binding)
     )
 
 
-def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
+def _check_principals(asked: GoldInput, options: ProposalOptions, acls: AclSet) -> None:
     """Check that principals are known: one that is spelt otherwise would have no proposal."""
-    for principal in wanted.principals:
+    for principal in options.principals:
         if ":" not in principal:
             raise PipelineError(f"principal {principal!r}: expected: type:name, such as User:alice")
-    unknown = set(wanted.principals) - {each.entry.principal for each in acls.bindings}
+    unknown = set(options.principals) - {binding.entry.principal for binding in acls.bindings}
     if unknown:
         unknown -= principals_of(asked)
     if unknown:
@@ -189,7 +197,7 @@ def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveCh
     before, after = (
         DecisionState(
             asked.policy,
-            load(("", each) for each in acls).with_network_matching(enabled=asked.networks),
+            load(("", binding) for binding in acls).with_network_matching(enabled=asked.networks),
         )
         for acls in (present, proposed)
     )
@@ -201,45 +209,45 @@ def _refuse(wider: Sequence[EffectiveChange]) -> None:
     if wider:
         count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
         reason = f"the proposal would newly allow {count}"
-        shown = "".join(f"\n  {region_words(each)}" for each in wider[:WIDER_SHOWN])
+        shown = "".join(f"\n  {region_words(region)}" for region in wider[:WIDER_SHOWN])
         more = f"\n  and {len(wider) - WIDER_SHOWN:,} more" if len(wider) > WIDER_SHOWN else ""
         raise PipelineError(f"{reason}; to propose it anyway, add --allow-wider{shown}{more}")
 
 
 def _chosen(
-    asked: GoldInput, wanted: ProposalOptions, bindings: Sequence[AclBinding]
+    asked: GoldInput, options: ProposalOptions, bindings: Sequence[AclBinding]
 ) -> list[bool]:
     """Return which of the least privileges are proposed."""
     # An ACL for one on what is open to all would shut it to the others.
-    present = asked.acls.bindings if wanted.principals else ()
+    present = asked.acls.bindings if options.principals else ()
     is_open = open_to_all(present, asked.policy)
     return [
-        _is_for(wanted, each)
-        and each.entry.principal not in asked.proof.doubtful
-        and not (wanted.principals and is_open(each.pattern))
-        for each in bindings
+        _is_for(options, binding)
+        and binding.entry.principal not in asked.proof.doubtful
+        and not (options.principals and is_open(binding.pattern))
+        for binding in bindings
     ]
 
 
-def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:
-    is_wanted = not wanted.principals or binding.entry.principal in wanted.principals
-    return is_wanted and binding not in wanted.accepted
+def _is_for(options: ProposalOptions, binding: AclBinding) -> bool:
+    is_wanted = not options.principals or binding.entry.principal in options.principals
+    return is_wanted and binding not in options.accepted
 
 
 def _replaced_grants(
-    bindings: Iterable[AclBinding], wanted: ProposalOptions, principals: frozenset[str]
+    bindings: Iterable[AclBinding], options: ProposalOptions, principals: frozenset[str]
 ) -> set[AclBinding]:
     """Return the grants that least privilege replaces: those of principals in the history.
 
     Grants to ``User:*`` are replaced only if all principals get a proposal. Unseen principals
     keep their grants: only ``unused`` has evidence on them.
     """
-    everybody = principals if wanted.principals else principals | {WILDCARD_PRINCIPAL}
+    everybody = principals if options.principals else principals | {WILDCARD_PRINCIPAL}
     return {
-        each
-        for each in bindings
-        if each.entry.permission_type is AclPermissionType.ALLOW
-        and each.entry.principal in everybody
+        binding
+        for binding in bindings
+        if binding.entry.permission_type is AclPermissionType.ALLOW
+        and binding.entry.principal in everybody
     }
 
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from doorkeeper_pipeline.engines.contract import RemoteFile
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.evaluation.numbering import Stretch, joined
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
     authorizer_log,
@@ -78,6 +79,8 @@ class ReadResult:
     ignored: int = 0
     quarantined: int = 0
     missing: int = 0
+    lost_days: frozenset[dt.date] = frozenset()
+    stretches: tuple[Stretch, ...] = ()
     damaged: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
@@ -192,6 +195,8 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
         ignored=sum(result.ignored for result in results),
         quarantined=sum(result.quarantined for result in results),
         missing=sum(result.missing for result in results),
+        lost_days=frozenset().union(*(result.lost_days for result in results)),
+        stretches=tuple(joined(stretch for result in results for stretch in result.stretches)),
         damaged=sum(result.damaged for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
@@ -229,7 +234,7 @@ def by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
     The bad lines of a record are one row, with the reason of the first; all are counted. Records
     without a value are lines without a decision.
     """
-    offsets = [lines.offset_at(place) for place in parsed.quarantine["byte_offset"]]
+    offsets = [lines.offset_at(position) for position in parsed.quarantine["byte_offset"]]
     quarantine = (
         parsed.quarantine.with_columns(byte_offset=pl.Series(offsets, dtype=pl.Int64))
         .group_by("byte_offset", maintain_order=True)
@@ -247,12 +252,14 @@ def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
     """Return a file at an address with its identity, as ``identify``; a text says why it cannot."""
     file = asked.file
     try:
-        found = identify(copy, asked.source, asked.pattern)
+        identified = identify(copy, asked.source, asked.pattern)
     except Unreadable as error:
         return str(error).replace(str(copy), file.address)
-    if found is None:
+    if identified is None:
         return None
-    return replace(found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE)
+    return replace(
+        identified, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE
+    )
 
 
 def parse(task: ReadTask) -> Parsed:
@@ -315,6 +322,8 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         ignored=parsed.ignored,
         quarantined=parsed.quarantined,
         missing=parsed.missing,
+        lost_days=parsed.lost_days,
+        stretches=parsed.stretches,
         damaged=parsed.damaged,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
@@ -350,7 +359,7 @@ def _border(opened: IO[bytes], file: SourceFile, near: int) -> int | None:
     opened.seek(near)
     data = opened.read(RECORD_BYTES_MAX)
     if file.source == authorizer_log.SOURCE:
-        found = authorizer_log.BOUNDARY.search(data)
-        return None if found is None else near + found.end()
+        match = authorizer_log.BOUNDARY.search(data)
+        return None if match is None else near + match.end()
     at = data.find(b"\n")
     return None if at < 0 else near + at + 1

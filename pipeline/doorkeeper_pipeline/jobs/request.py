@@ -65,14 +65,16 @@ def last_options(out: Path | str, cluster: str = "") -> RunOptions:
     texts = runs["asked"].drop_nulls().to_list()
     if not texts:
         return RunOptions()
-    found = json.loads(texts[-1])
+    options = json.loads(texts[-1])
     return RunOptions(
-        Policy(super_users=frozenset(found["super_users"]), allow_everyone=found["allow_everyone"]),
-        found["networks"],
+        Policy(
+            super_users=frozenset(options["super_users"]), allow_everyone=options["allow_everyone"]
+        ),
+        options["networks"],
         # Runs of an earlier release did not keep them.
-        Thresholds(**found.get("thresholds", {})),
-        tuple(found.get("sensitive", ())),
-        tuple(found.get("excluded", ())),
+        Thresholds(**options.get("thresholds", {})),
+        tuple(options.get("sensitive", ())),
+        tuple(options.get("excluded", ())),
     )
 
 

@@ -173,7 +173,7 @@ class _Run:
         self._write_manifest(files, row)
         self._around.tell("committing the new tables")
         self._change.commit(self._around.checkpoint)
-        gone = tuple(sorted(each["path"] for each in work.gone))
+        gone = tuple(sorted(file["path"] for file in work.gone))
         left_out = LeftOut(self._request.excluded, self._request.accepted)
         counted, left_out_lines = leave_out({**summarized, "findings": findings}, left_out)
         groups = groups_of(counted["findings"], self._started)
@@ -195,11 +195,11 @@ class _Run:
         }
 
     def _findings(self, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """Return the table findings after this run; write it where it is another one."""
+        """Return the table findings after this run; write it where it is another one, or new."""
         before = self._tables.read("findings")
         own = self._cluster.own(before)
         now = self._cluster.named(causes.follow(own, causes.search(tables), self._started))
-        if not now.equals(own):
+        if not now.equals(own) or not self._tables.parts("findings"):
             contents.check("findings", now)
             self._change.replace("findings", self._cluster.replaced(before, now))
         return now
@@ -236,12 +236,12 @@ class _Run:
     def _bindings(self) -> pl.DataFrame:
         """Return the table bindings after the sets that were given, read if they are others."""
         before = self._cluster.own(self._tables.read("bindings"))
-        given = self._request.acls
+        acls = self._request.acls
         last = self._made.get(_ACLS, "")
-        content = digest_of(given) if given else ""
+        content = digest_of(acls) if acls else ""
         digest = f"{content} {self._around.version}" if content else ""
-        self._digests[_ACLS] = digest if given else last
-        if not given:
+        self._digests[_ACLS] = digest if acls else last
+        if not acls:
             return before
         forgotten = last_forgotten(self._runs)
         has_all = forgotten is None or (self._before is not None and self._before > forgotten)
@@ -249,7 +249,7 @@ class _Run:
             bindings = before
         else:
             self._around.tell("reading the ACLs")
-            bindings = follow_places(before, given, self._started)
+            bindings = follow_places(before, acls, self._started)
         if bindings.filter(pl.col("valid_to").is_null()).is_empty():
             self._empty_set = True
         self._warnings.update(contents.check("bindings", bindings))
@@ -266,8 +266,10 @@ class _Run:
         self._texts += proof.causes
         self._texts += describe_doubt(proof.doubtful)
         self._texts += describe_unread(self._unread_lines)
-        self._texts += (f"RISK: {each}" for each in self._request.thresholds.lowered())
-        self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
+        self._texts += (f"RISK: {limit}" for limit in self._request.thresholds.lowered())
+        self._texts += (
+            f"not enough evidence to remove an ACL: {reason}" for reason in proof.lacking
+        )
         if proof.unchecked:
             self._texts.append(f"not checked: {proof.unchecked}")
 

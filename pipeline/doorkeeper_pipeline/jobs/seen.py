@@ -56,8 +56,8 @@ def unchanged(request: RunRequest, version: str) -> Unchanged | None:
     if places.is_address(request.out):
         return None
     try:
-        kept = json.loads(Path(request.out, FILE).read_text(encoding="utf-8"))
-        last, seen, tables = Unchanged(*kept["run"]), kept["seen"], kept["tables"]
+        stored = json.loads(Path(request.out, FILE).read_text(encoding="utf-8"))
+        last, seen, tables = Unchanged(*stored["run"]), stored["seen"], stored["tables"]
     except (OSError, ValueError, LookupError, TypeError):
         return None  # no run, or one of another release
     if tables != _versions(request.out) or seen != look(request, version):
@@ -74,19 +74,19 @@ def keep(out: Path | str, seen: str, started: dt.datetime, *, contradicts: bool)
         path.unlink(missing_ok=True)
         return
     last = Unchanged(started.isoformat(timespec="seconds"), contradicts)
-    kept = {"run": last, "seen": seen, "tables": _versions(out)}
+    stored = {"run": last, "seen": seen, "tables": _versions(out)}
     new = path.with_suffix(".new")
-    new.write_text(json.dumps(kept), encoding="utf-8")
+    new.write_text(json.dumps(stored), encoding="utf-8")
     new.replace(path)
 
 
 def _versions(out: Path | str) -> str:
     """Return a digest of the newest version of each table."""
-    found = []
+    newest = []
     for log in sorted(Path(out).glob("*/*/_delta_log")):
         versions = (path.name for path in log.iterdir() if path.stem.isdigit())
-        found.append((str(log.relative_to(out)), max(versions, default="")))
-    return _digest(found)
+        newest.append((str(log.relative_to(out)), max(versions, default="")))
+    return _digest(newest)
 
 
 def _digest(values: Iterable[object]) -> str:

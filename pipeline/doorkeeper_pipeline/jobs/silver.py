@@ -82,19 +82,19 @@ def changed_spans(
     for row in rows:
         for day in row["days"]:
             changed.setdefault(day, []).append(Times(row["first_ts"], row["last_ts"]))
-    before = {places.day_of(each.path): each.path for each in change.tables.parts("decisions")}
+    before = {places.day_of(part.path): part.path for part in change.tables.parts("decisions")}
     of_days = _files_of_days(change, files, changed.keys())
     for day, times in sorted(changed.items()):
         cut = places.spans_of(before[day]) if day in before else 0
-        spans = _spans_for(sum(each.lines for each in of_days[day]), cut)
+        spans = _spans_for(sum(file.lines for file in of_days[day]), cut)
         if spans != cut:
             change.remove("decisions", places.of_day(day))
         for number in range(spans):
             span = _span(day, number, spans)
-            if spans == cut and not any(each.meet(span) for each in times):
+            if spans == cut and not any(time.meet(span) for time in times):
                 continue
             change.remove("decisions", places.of_span(day, number, spans))
-            parts = [part for each in of_days[day] if each.times.meet(span) for part in each.parts]
+            parts = [part for file in of_days[day] if file.times.meet(span) for part in file.parts]
             yield SpanTask(
                 day=day,
                 number=number,
@@ -108,27 +108,27 @@ def _files_of_days(
     change: Change, files: Mapping[str, FileRow], days: Iterable[str]
 ) -> dict[str, list[_DayFile]]:
     """Return the files that have decisions of some days."""
-    found: dict[str, list[_DayFile]] = {day: [] for day in days}
+    of_days: dict[str, list[_DayFile]] = {day: [] for day in days}
     for file_id, row in sorted(files.items()):
-        touched = found.keys() & set(row["days"])
+        touched = of_days.keys() & set(row["days"])
         parts = change.parts("lines", places.of_file(file_id)) if touched else []
         lines = sum(part.rows for part in parts)
         for day in touched:
-            found[day].append(
+            of_days[day].append(
                 _DayFile(
                     Times(row["first_ts"], row["last_ts"]),
                     tuple(map(change.tables.place_of, parts)),
                     lines // len(row["days"]),
                 )
             )
-    for part in merged.of_days(change, found.keys()):
+    for part in merged.of_days(change, of_days.keys()):
         first, last = places.days_of_merged(part.path)
         times = Times(_whole(first).first, _whole(last).last)
-        place = (change.tables.place_of(part),)
+        locations = (change.tables.place_of(part),)
         length = (times.last - times.first).days
-        for day in (day for day in found if first <= day <= last):
-            found[day].append(_DayFile(times, place, part.rows // length))
-    return found
+        for day in (day for day in of_days if first <= day <= last):
+            of_days[day].append(_DayFile(times, locations, part.rows // length))
+    return of_days
 
 
 def build_span(_: None, task: SpanTask) -> SpanResult:
@@ -147,10 +147,10 @@ def build_span(_: None, task: SpanTask) -> SpanResult:
     decisions = contents.as_frame("decisions", rows)
     contents.check("decisions", decisions)
     parts: list[DataFile] = []
-    for (cluster,), found in sorted(decisions.partition_by("cluster", as_dict=True).items()):
+    for (cluster,), frame in sorted(decisions.partition_by("cluster", as_dict=True).items()):
         name = places.of_span(task.day, task.number, task.spans, str(cluster))
-        part = write_part(task.out, "decisions", found, name)
-        parts += (part, write_distinct(task.out, found.lazy(), part.path))
+        part = write_part(task.out, "decisions", frame, name)
+        parts += (part, write_distinct(task.out, frame.lazy(), part.path))
     return SpanResult(parts=tuple(parts), copied=copied)
 
 
@@ -180,7 +180,7 @@ def _spans_for(lines: int, before: int) -> int:
     """
     if before and lines <= 2 * before * _lines_of(before):
         return before
-    return next((each for each in SPANS if lines <= each * _lines_of(each)), SPANS[-1])
+    return next((count for count in SPANS if lines <= count * _lines_of(count)), SPANS[-1])
 
 
 def _lines_of(spans: int) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -39,31 +40,37 @@ def follow_places(before: pl.DataFrame, places: Sequence[str], now: dt.datetime)
     """
     listings: dict[dt.datetime, list[str]] = {}
     others = []
-    for place in places:
-        path, at = dated(place)
+    for listing in places:
+        path, at = dated(listing)
         if at is None:
             others.append(path)
         elif at > now:
-            raise PipelineError(f"{place}: the date of the listing is in the future")
+            raise PipelineError(f"{listing}: the date of the listing is in the future")
         else:
             listings.setdefault(at, []).append(path)
     bindings = contents.empty("bindings") if listings else before
     for at, paths in sorted(listings.items()):
         bindings = follow(bindings, acl_sets.read(paths), at)
-    return follow(bindings, acl_sets.read(others), now) if others else bindings
+    if not others:
+        return bindings
+    has_all = not all(acl_sets.has_changes_only(Path(path)) for path in others)
+    return follow(bindings, acl_sets.read(others), now, has_all=has_all)
 
 
-def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:
+def follow(
+    before: pl.DataFrame, current: pl.DataFrame, at: dt.datetime, *, has_all: bool = True
+) -> pl.DataFrame:
     """Return the table bindings of a set that is found at a time where another one was before.
 
-    The same set again changes no row. Rows of a change log stay as they are.
+    The same set again changes no row. Rows of a change log stay as they are. What is not found is
+    gone, unless the set does not have all bindings.
     """
     if before.is_empty():
-        return _known(found, at)
+        return _known(current, at)
     in_force = before.filter(_IN_FORCE)
     listed = pl.col("valid_from").is_null() & _IN_FORCE & (pl.col("source") != CHANGE_LOG)
     others = _known(
-        found.filter(~listed).join(
+        current.filter(~listed).join(
             before.select(*_ROW, pl.col("known_from").alias("before")),
             on=_ROW,
             how="left",
@@ -72,18 +79,19 @@ def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.Dat
         ),
         at,
     )
-    stay = in_force.join(found.filter(listed), on=_NAME, how="semi")
+    stay = in_force.join(current.filter(listed), on=_NAME, how="semi")
     come = (
-        found.filter(listed)
+        current.filter(listed)
         .join(in_force, on=_NAME, how="anti")
         .with_columns(valid_from=at, known_from=at)
     )
     # What a change log says of a binding's end counts, and not that it is gone now.
-    gone = in_force.join(found, on=_NAME, how="anti").with_columns(
-        valid_to=pl.max_horizontal(pl.lit(at), "valid_from")
+    end = pl.max_horizontal(pl.lit(at), "valid_from")
+    gone = in_force.join(current, on=_NAME, how="anti").with_columns(
+        valid_to=end if has_all else "valid_to"
     )
     earlier = before.filter(~_IN_FORCE).join(others, on=_ROW, how="anti", nulls_equal=True)
-    rows = [contents.as_frame("bindings", each) for each in (others, stay, come, gone, earlier)]
+    rows = [contents.as_frame("bindings", frame) for frame in (others, stay, come, gone, earlier)]
     return pl.concat(rows).sort(*_NAME, "valid_from", "binding_id")
 
 

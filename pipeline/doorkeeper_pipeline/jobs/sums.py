@@ -99,8 +99,8 @@ def write_distinct(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
 
 def sum_file(out: str, file: DataFile) -> DataFile:
     """Write the distinct decisions of a file of decisions: the function of the tasks."""
-    place = f"{out}/{places.folder_of(file.table)}/{file.path}"
-    return write_distinct(out, contents.scan("decisions", [place]), file.path)
+    location = f"{out}/{places.folder_of(file.table)}/{file.path}"
+    return write_distinct(out, contents.scan("decisions", [location]), file.path)
 
 
 def news_of(out: str, task: NewsTask) -> News:
@@ -126,14 +126,14 @@ def news_of(out: str, task: NewsTask) -> News:
             .with_columns(pl.col("count") - pl.col("count_was").fill_null(0))
             .filter(pl.col("count") > 0)
         )
-    found = rows.select(*by, *COUNTS).collect()
-    return News(None if found.is_empty() else _write(out, found, _ALL, task.name))
+    news = rows.select(*by, *COUNTS).collect()
+    return News(None if news.is_empty() else _write(out, news, _ALL, task.name))
 
 
 def sum_part(out: str, task: SumTask) -> DataFile | None:
     """Write a part of the history, or nothing where it has no rows: the function of the tasks."""
-    found = task.part.rows()
-    return None if found.is_empty() else _write(out, found, _ALL, task.name)
+    rows = task.part.rows()
+    return None if rows.is_empty() else _write(out, rows, _ALL, task.name)
 
 
 def up_to_date(
@@ -157,8 +157,8 @@ def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
     """
     decisions = digest_of(cluster.files_of(tables.parts("decisions")))
     runs = cluster.own(tables.read("runs"))
-    kept = runs.filter(pl.col("digests") != MARK)["digests"].to_list()
-    if not kept or json.loads(kept[-1]).get(TABLE) != decisions:
+    digests = runs.filter(pl.col("digests") != MARK)["digests"].to_list()
+    if not digests or json.loads(digests[-1]).get(TABLE) != decisions:
         return ()
     return _parts_of(tables, tables.parts(TABLE, _folder_of(cluster)))
 
@@ -209,10 +209,10 @@ class _Sums:
         came = [files[path] for path in sorted(files.keys() - before.keys())]
         went = [before[path] for path in sorted(before.keys() - files.keys())]
         tasks = list(self._news_tasks(came, went))
-        found = list(self._engine.map(news_of, tasks, self._change.tables.root))
-        made = [each.part for each in found if each.part is not None]
+        results = list(self._engine.map(news_of, tasks, self._change.tables.root))
+        made = [result.part for result in results if result.part is not None]
         self._change.add(made)
-        holds = not any(each.loses for each in found)
+        holds = not any(result.loses for result in results)
         if not holds:
             self._change.withdraw(made)
         return holds
@@ -238,8 +238,8 @@ class _Sums:
 
     def _merge(self, parts: Sequence[DataFile]) -> None:
         """Add the news to the parts."""
-        old = {_before_random(each.path): each for each in parts if not _is_news(each)}
-        news = [each for each in parts if _is_news(each)]
+        old = {_before_random(part.path): part for part in parts if not _is_news(part)}
+        news = [part for part in parts if _is_news(part)]
         rows = sum(part.rows for part in parts)
         cut = places.spans_of(next(iter(old))) if old else 0
         least = min(-(-rows // ROWS_A_PART), BUCKETS)
@@ -292,8 +292,8 @@ class _Sums:
     def _map(
         self, function: Callable[[str, Task], DataFile | None], tasks: Sequence[Task]
     ) -> Iterator[DataFile]:
-        found = self._engine.map(function, tasks, self._change.tables.root)
-        return (part for part in found if part is not None)
+        parts = self._engine.map(function, tasks, self._change.tables.root)
+        return (part for part in parts if part is not None)
 
 
 def _write(out: str, rows: pl.DataFrame, span: str, name: str) -> DataFile:
@@ -304,7 +304,7 @@ def _write(out: str, rows: pl.DataFrame, span: str, name: str) -> DataFile:
 def _numbers(texts: pl.Series) -> pl.Series:
     """Return a number for each text that no release changes."""
     values = texts.unique()
-    numbers = pl.Series([crc32(each.encode()) for each in values], dtype=pl.Int64)
+    numbers = pl.Series([crc32(text.encode()) for text in values], dtype=pl.Int64)
     return texts.replace_strict(values, numbers)
 
 
@@ -317,7 +317,7 @@ def _parts_of(tables: Tables, files: Sequence[DataFile]) -> tuple[Part, ...]:
     news = tuple(tables.place_of(file) for file in files if _is_news(file))
     old = {_number_of(file): tables.place_of(file) for file in files if not _is_news(file)}
     if not news:
-        return tuple(Part((place,)) for place in old.values())
+        return tuple(Part((location,)) for location in old.values())
     count = next((places.spans_of(file.path) for file in files if not _is_news(file)), 1)
     return tuple(
         _part((*([old[number]] if number in old else []), *news), number, count)
@@ -326,7 +326,7 @@ def _parts_of(tables: Tables, files: Sequence[DataFile]) -> tuple[Part, ...]:
 
 
 def _part(files: tuple[str, ...], number: int, count: int) -> Part:
-    first, end = (BUCKETS * each // count for each in (number, number + 1))
+    first, end = (BUCKETS * part_number // count for part_number in (number, number + 1))
     return Part(files, DISTINCT, first, end)
 
 

@@ -60,17 +60,17 @@ def compare_topics(
             except PipelineError as error:
                 work.failures.append(f"--log: {error}")
         seen: set[str] = set()
-        for servers, ours in groupby(sorted(addresses), key=lambda each: each.servers):
+        for servers, ours in groupby(sorted(addresses), key=lambda address: address.servers):
             with Consumer(servers, request.command_config) as consumer:
                 for address in ours:
                     try:
                         _Topic(request, address, consumer, work).compare(known, seen)
                     except PipelineError as error:
                         work.failures.append(str(error))
-        new = sum(each.records.end - each.records.first for _, each in work.read if each.records)
+        new = sum(file.records.end - file.records.first for _, file in work.read if file.records)
         tell(f"{len(addresses)} topics, {new:,} offsets to read")
-    kept = {row["file_id"] for row in work.unchanged} | {file_id for file_id, _ in work.read}
-    work.gone += [row for row in known if row["file_id"] not in kept]
+    file_ids = {row["file_id"] for row in work.unchanged} | {file_id for file_id, _ in work.read}
+    work.gone += [row for row in known if row["file_id"] not in file_ids]
     return work
 
 
@@ -99,19 +99,19 @@ class _Topic:
     def _compare(
         self, log: str, partition: int, offsets: PartitionOffsets, rows: list[dict[str, Any]]
     ) -> None:
-        place = f"{self._address}/{partition}"
+        partition_name = f"{self._address}/{partition}"
         begin = max((row["end_offset"] for row in rows), default=offsets.first)
         if begin > offsets.end:
             self._work.failures.append(
-                f"{place}: the log ends at offset {offsets.end}, but records up to {begin} were"
-                " read before; the topic was recreated or lost records. Use separate --tables for"
-                " it"
+                f"{partition_name}: the log ends at offset {offsets.end}, but records up to {begin}"
+                " were read before; the topic was recreated or lost records. Use separate --tables"
+                " for it"
             )
             return
         self._read_again(log, offsets, rows)
         if begin < offsets.first:
             name = (
-                f"{place}: records deleted by the topic's retention before they were read,"
+                f"{partition_name}: records deleted by the topic's retention before they were read,"
                 f" offsets {begin} to {offsets.first - 1}"
             )
             self._work.warnings.append((name, offsets.first - begin))
@@ -138,37 +138,39 @@ class _Topic:
     def _read(
         self, log: str, file_id: str, partition: int, first: int, end: int, known: str | None
     ) -> None:
-        wanted = RecordRange(self._address, partition, first, end, self._request.command_config)
-        beginning = b"" if self._request.source else self._beginning(wanted)
+        record_range = RecordRange(
+            self._address, partition, first, end, self._request.command_config
+        )
+        beginning = b"" if self._request.source else self._beginning(record_range)
         form = form_of(beginning, self._request.pattern)
         source = self._request.source or (form.source if form else known)
         if source is None and not beginning:
             return  # markers of transactions, or records without a value: looked at again
         if source is None:
             self._work.failures.append(
-                f"{wanted}: cannot detect the format from the first records; give --source"
+                f"{record_range}: cannot detect the format from the first records; give --source"
                 f" {'|'.join(SOURCES)}, or --pattern with the log4j layout"
             )
             return
         file = SourceFile(
-            path=str(wanted),
+            path=str(record_range),
             source=source,
             how="",
             size=0,
             mtime_ns=0,
             inode=NO_INODE,
             beginning=b"",
-            records=wanted,
+            records=record_range,
             topic_id=log,
         )
         self._work.read.append((file_id, file))
 
-    def _beginning(self, wanted: RecordRange) -> bytes:
+    def _beginning(self, record_range: RecordRange) -> bytes:
         """Return the first records of a range, as lines."""
-        found = bytearray()
-        for records in self._consumer.read(wanted):
+        lines = bytearray()
+        for records in self._consumer.read(record_range):
             for _, value in records:
-                found += b"" if value is None else as_line(value)
-                if len(found) >= HEAD_BYTES:
-                    return bytes(found[:HEAD_BYTES])
-        return bytes(found)
+                lines += b"" if value is None else as_line(value)
+                if len(lines) >= HEAD_BYTES:
+                    return bytes(lines[:HEAD_BYTES])
+        return bytes(lines)

@@ -88,21 +88,21 @@ class _Known(NamedTuple):
 def explain(
     out: Path | str,
     asked: GoldInput,
-    wanted: Sequence[Sequence[AclBindingFilter]],
+    filters: Sequence[Sequence[AclBindingFilter]],
     *,
     most: int,
     cluster: str = "",
 ) -> list[Explanation]:
     """Return why each grant in force that one of the filters asks for has its verdict.
 
-    Each group of ``wanted`` must ask for one at least. ``most`` limits the examples of each kind.
+    Each group of ``filters`` must ask for one at least. ``most`` limits the examples of each kind.
 
     Raises:
         PipelineError: the tables have no grants, or a group asks for none; names the nearest.
 
     """
     acls = asked.acls
-    numbers = sorted({number for group in wanted for number in _chosen(asked, group)})
+    numbers = sorted({number for group in filters for number in _chosen(asked, group)})
     known = _known_in(Tables(out), asked, cluster)
     ids = acls.ids
     rows = {number: known.usage.get(ids[number], {}) for number in numbers}
@@ -111,21 +111,21 @@ def explain(
             f"{out}: the tables were written by an earlier release; update them with"
             f" doorkeeper-pipeline run --tables {out}"
         )
-    found = _search(asked, known, rows, most)
+    examples = _search(asked, known, rows, most)
     by_id = dict(zip(ids, acls.bindings, strict=True))
     return [
         Explanation(
             binding=acls.bindings[number],
             usage=row,
             covered_by=tuple(
-                by_id[each]
-                for each in known.unused.get(row["binding_id"], {}).get("covered_by", ())
-                if each in by_id
+                by_id[binding_id]
+                for binding_id in known.unused.get(row["binding_id"], {}).get("covered_by", ())
+                if binding_id in by_id
             ),
             given=acls.given[number],
             unread=row["principal"] in asked.unread.principals,
             nameless=asked.unread.nameless,
-            examples=tuple(_examples(number, row, found, known, most)),
+            examples=tuple(_examples(number, row, examples, known, most)),
         )
         for number, row in rows.items()
     ]
@@ -139,29 +139,29 @@ def _chosen(asked: GoldInput, group: Sequence[AclBindingFilter]) -> list[int]:
             "the last run had no ACLs; run again with --acls FILE, the output of kafka-acls.sh"
             " --list"
         )
-    found = [
+    numbers = [
         number
         for number, binding in enumerate(bindings)
-        if any(matches(each, binding) for each in group)
+        if any(matches(binding_filter, binding) for binding_filter in group)
     ]
-    if not found:
-        near = "".join(f"\n  {csv.row_of(each)}" for each in _nearest(group[0], bindings))
+    if not numbers:
+        near = "".join(f"\n  {csv.row_of(binding)}" for binding in _nearest(group[0], bindings))
         raise PipelineError(f"no current ACL matches {_words(group[0])}; the nearest are{near}")
-    return found
+    return numbers
 
 
-def _words(wanted: AclBindingFilter) -> str:
+def _words(binding_filter: AclBindingFilter) -> str:
     """Return what a filter asks for, in the order of a row."""
-    (resource_type, name, pattern_type), entry = wanted
+    (resource_type, name, pattern_type), entry = binding_filter
     fields: tuple[str | Enum | None, ...] = (
         *(entry.principal, resource_type, pattern_type, name),
         *(entry.operation, entry.permission_type, entry.host),
     )
-    texts = [each.name if isinstance(each, Enum) else each for each in fields]
+    texts = [field.name if isinstance(field, Enum) else field for field in fields]
     return ",".join("ANY" if text is None else text for text in texts)
 
 
-def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[AclBinding]:
+def _nearest(binding_filter: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[AclBinding]:
     from difflib import SequenceMatcher
 
     @cache
@@ -169,7 +169,7 @@ def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[A
         return SequenceMatcher(None, text.casefold(), other.casefold()).ratio()
 
     def distance(binding: AclBinding) -> float:
-        (resource_type, name, pattern_type), entry = wanted
+        (resource_type, name, pattern_type), entry = binding_filter
         texts = ((entry.principal, binding.entry.principal), (name, binding.pattern.name))
         words = (
             (entry.host, binding.entry.host),
@@ -177,10 +177,10 @@ def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[A
             (pattern_type, binding.pattern.pattern_type),
             (entry.operation, binding.entry.operation),
         )
-        alike = sum(2 * likeness(each, other) for each, other in texts if each is not None)
-        return -alike - sum(each == other for each, other in words)
+        alike = sum(2 * likeness(text, other) for text, other in texts if text is not None)
+        return -alike - sum(word == other for word, other in words)
 
-    return sorted(bindings, key=lambda each: (distance(each), each))[:NEAR_SHOWN]
+    return sorted(bindings, key=lambda binding: (distance(binding), binding))[:NEAR_SHOWN]
 
 
 def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
@@ -201,7 +201,7 @@ def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int)
     """Return the examples of all grants that are asked for, and of the principals that matter."""
     if not most:
         return last_of(pl.DataFrame(schema=EXAMPLES), most)
-    principals = {each for row in rows.values() for each in _principals(row, known)}
+    principals = {principal for row in rows.values() for principal in _principals(row, known)}
     shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
     [parts] = asked.ask(Question(examples_in, shared, EXAMPLES))
     return last_of(parts, most)
@@ -214,9 +214,9 @@ def _principals(row: Row, known: _Known) -> frozenset[str]:
         return frozenset({namesake(principal, known.activity)})
     if rule == "unread":
         return frozenset(
-            each
-            for each in known.activity
-            if principal in logged_principals.read(each).alternatives
+            other
+            for other in known.activity
+            if principal in logged_principals.read(other).alternatives
         )
     if principal == WILDCARD_PRINCIPAL:
         return known.doubtful if rule == "doubt" else frozenset()
@@ -224,13 +224,13 @@ def _principals(row: Row, known: _Known) -> frozenset[str]:
 
 
 def _examples(
-    number: int, row: Row, found: pl.DataFrame, known: _Known, most: int
+    number: int, row: Row, examples: pl.DataFrame, known: _Known, most: int
 ) -> Iterator[Examples]:
     """Yield the examples that the rule of a verdict asks for, without those that have no rows."""
     rule, principals = row["rule"], _principals(row, known)
-    of_grant = found.filter(pl.col("binding") == number)
+    of_grant = examples.filter(pl.col("binding") == number)
     about, title = _ABOUT_OF.get(rule, (ASKED, f"requests of {', '.join(sorted(principals))}"))
-    requests = found.filter(
+    requests = examples.filter(
         pl.col("binding") == NO_BINDING,
         pl.col("principal").is_in(list(principals)),
         pl.col("about") == about,

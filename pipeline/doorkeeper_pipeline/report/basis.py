@@ -52,7 +52,7 @@ def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
         *_listings(frames),
         _agreement(frames),
         *_options(frames),
-        *(Fact("Not enough evidence", each, doubtful=True) for each in lacking),
+        *(Fact("Not enough evidence", reason, doubtful=True) for reason in lacking),
     )
 
 
@@ -79,7 +79,7 @@ def _listings(frames: Frames) -> Iterator[Fact]:
     times = sorted({*runs.select(pl.col("listed").explode().drop_nulls()).collect()["listed"]})
     if times:
         between = f", {number(len(times))} of them" if len(times) > 2 else ""
-        ends = " and ".join(dict.fromkeys(day(each) for each in (times[0], times[-1])))
+        ends = " and ".join(dict.fromkeys(day(time) for time in (times[0], times[-1])))
         yield Fact("Listings of ACLs", f"of {ends}{between}")
 
 
@@ -90,7 +90,7 @@ def _options(frames: Frames) -> Iterator[Fact]:
         names = asked["super_users"]
         yield Fact("Super users", ", ".join(names) or "none were given")
     lowered = _warnings(frames, "RISK: ")
-    yield from (Fact("Lowered limit", each, doubtful=True) for each in lowered)
+    yield from (Fact("Lowered limit", limit, doubtful=True) for limit in lowered)
     if not lowered and asked.get("thresholds"):
         limits = Thresholds(**asked["thresholds"])
         yield Fact(
@@ -104,7 +104,7 @@ def _options(frames: Frames) -> Iterator[Fact]:
 def _warnings(frames: Frames, begin: str) -> list[str]:
     """Return the warnings of the last run that begin so, without their beginning."""
     warnings = last_run(frames).get("warnings", [])
-    return [each.removeprefix(begin) for each in warnings if each.startswith(begin)]
+    return [warning.removeprefix(begin) for warning in warnings if warning.startswith(begin)]
 
 
 def _text(at: datetime) -> str:

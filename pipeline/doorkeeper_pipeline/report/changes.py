@@ -65,23 +65,23 @@ def changes_of(frames: Frames, standing: Standing | None, about: About) -> Secti
 
 def _findings_sentence(standing: Standing, before: datetime) -> str:
     came, went = (
-        sum(each.size for each in groups) for groups in (standing.came(), standing.went())
+        sum(group.size for group in groups) for groups in (standing.came(), standing.went())
     )
     return f"Since the run of {moment(before)}: {amount(came, 'new finding')}, {number(went)} gone."
 
 
 def _findings(standing: Standing, about: About) -> Table:
     came = standing.came()
-    new, found = frozenset(came), [*came, *standing.went()]
+    new, groups = frozenset(came), [*came, *standing.went()]
     return Table(
         id="findings-changed",
         title="New and resolved findings",
         columns=(
-            Column("Change", Kind.TAG, lambda each: NEW if each in new else _GONE, choice=True),
+            Column("Change", Kind.TAG, lambda group: NEW if group in new else _GONE, choice=True),
             *COLUMNS,
         ),
-        found=found[: about.rows_max],
-        total=len(found),
+        items=groups[: about.rows_max],
+        total=len(groups),
         page=PAGE,
         whole=folder_of("findings"),
         empty="No finding is new or resolved.",
@@ -134,7 +134,7 @@ def _new_access(frame: pl.LazyFrame, about: About) -> Table:
             Column("Refused", Kind.NUMBER, "denied"),
             Column("First", Kind.TIME, "first_ts"),
         ),
-        found=first_of(frame, order, about.rows_max),
+        items=first_of(frame, order, about.rows_max),
         total=count_of(frame),
         whole=folder_of("new_access"),
         empty="No principal, address or resource was new.",
@@ -164,7 +164,7 @@ def _drift(frame: pl.LazyFrame, about: About) -> Table:
             Column("When", Kind.TIME, "at"),
             Column("By", Kind.NAME, "by"),
         ),
-        found=first_of(frame, order, about.rows_max),
+        items=first_of(frame, order, about.rows_max),
         total=count_of(frame),
         whole=folder_of("drift"),
         empty="No grant changed.",

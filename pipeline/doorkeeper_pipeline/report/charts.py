@@ -83,7 +83,7 @@ def ceiling_of(highest: int) -> int:
 def time_chart(timeline: Timeline) -> TimeChart:
     """Return a timeline as bars; refusals stand at the ground of each, on the same scale."""
     slots = timeline.slots
-    top = ceiling_of(max((each.allowed + each.refused for each in slots), default=0))
+    top = ceiling_of(max((slot.allowed + slot.refused for slot in slots), default=0))
     step = 1000 / max(1, len(slots))
     columns = tuple(
         SlotBar(_rects(slot, number * step + step * 0.08, step * 0.84, top), _text(timeline, slot))
@@ -108,11 +108,11 @@ def stretches(parts: Sequence[Part]) -> tuple[Stretch, ...]:
         return tuple(Stretch(0.0, 0.0) for _ in parts)
     widths = [max(100 * part.size / total, 0.6) if part.size else 0.0 for part in parts]
     scale = 100 / sum(widths)
-    found, at = [], 0.0
+    segments, at = [], 0.0
     for width in widths:
-        found.append(Stretch(round(at, 3), round(width * scale, 3)))
+        segments.append(Stretch(round(at, 3), round(width * scale, 3)))
         at += width * scale
-    return tuple(found)
+    return tuple(segments)
 
 
 def _rects(slot: Slot, x: float, width: float, top: int) -> tuple[Rect, ...]:
@@ -141,14 +141,14 @@ def _dates(slots: Sequence[Slot]) -> tuple[Label, ...]:
     within_days = (slots[-1].begin - slots[0].begin).days < 2
     step = 6 if within_days else 24
     places = [
-        place
-        for place, slot in enumerate(slots)
+        index
+        for index, slot in enumerate(slots)
         if slot.begin.hour % step == slot.begin.minute == 0
     ] or [0]
     stride = -(-len(places) // _LABELS_MAX)
     labels = []
-    for place in places[::stride]:
-        begin, x = slots[place].begin, 100 * place / len(slots)
+    for index in places[::stride]:
+        begin, x = slots[index].begin, 100 * index / len(slots)
         if x <= _LABEL_X_MAX:
             text = f"{begin:%H:%M}" if within_days else f"{begin.day} {begin:%b}"
             labels.append(Label(round(x, 3), text))
@@ -159,8 +159,8 @@ def _summary(timeline: Timeline) -> str:
     slots = timeline.slots
     if not slots:
         return f"{timeline.title}: nothing."
-    busiest = max(slots, key=lambda each: each.allowed + each.refused)
-    worst = max(slots, key=lambda each: each.refused)
+    busiest = max(slots, key=lambda slot: slot.allowed + slot.refused)
+    worst = max(slots, key=lambda slot: slot.refused)
     text = (
         f"{timeline.title}, {len(slots)} bars of one {timeline.slot_word} each. The busiest begins"
         f" {moment(busiest.begin)} with {busiest.allowed + busiest.refused:,} decisions."

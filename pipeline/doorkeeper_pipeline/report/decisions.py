@@ -144,21 +144,23 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
 
 
 COLUMNS = (
-    Column("Severity", Kind.TAG, lambda each: severity_of(each.severity), choice=True),
-    Column("Principal", Kind.NAME, lambda each: each.who),
-    Column("Finding", Kind.STATEMENT, lambda each: Statement(each.text, each.subjects)),
+    Column("Severity", Kind.TAG, lambda group: severity_of(group.severity), choice=True),
+    Column("Principal", Kind.NAME, lambda group: group.who),
+    Column("Finding", Kind.STATEMENT, lambda group: Statement(group.text, group.subjects)),
 )
 """The columns of a group of findings."""
 
 
 def _groups(standing: Standing | None, action: str) -> list[Group]:
-    return [] if standing is None else [each for each in standing.groups if each.action == action]
+    return (
+        [] if standing is None else [group for group in standing.groups if group.action == action]
+    )
 
 
 def _lead(groups: Sequence[Group], what: str) -> str:
     if not groups:
         return f"There is nothing {what}."
-    count = sum(each.size for each in groups)
+    count = sum(group.size for group in groups)
     return (
         f"{amount(count, 'finding')} {what}, in {amount(len(groups), 'group')}: the most severe"
         " first, then the largest."
@@ -172,17 +174,17 @@ def _table(
     shown = groups[: about.rows_max]
     known = standing.register.findings if standing and standing.register else {}
     more = (
-        Column("What to do", Kind.TEXT, lambda each: each.why if each.asks else each.advice),
-        Column("State", Kind.TAG, lambda each: _state(each, standing, known, about), choice=True),
-        Column("Owner", Kind.NAME, lambda each: _owner(each, known)),
-        Column("First reported", Kind.DAY, lambda each: each.first_seen),
+        Column("What to do", Kind.TEXT, lambda group: group.why if group.asks else group.advice),
+        Column("State", Kind.TAG, lambda group: _state(group, standing, known, about), choice=True),
+        Column("Owner", Kind.NAME, lambda group: _owner(group, known)),
+        Column("First reported", Kind.DAY, lambda group: group.first_seen),
     )[name == "removals" :]
     return Table(
         id=name,
         title=title,
         note=_SEVERITY if name == "decisions" else "",
-        columns=(*COLUMNS, *(each for each in more if any(map(each.value, shown)))),
-        found=shown,
+        columns=(*COLUMNS, *(column for column in more if any(map(column.value, shown)))),
+        items=shown,
         total=len(groups),
         page=PAGE,
         whole=folder_of("findings"),
@@ -193,14 +195,14 @@ def _table(
 def _state(
     group: Group, standing: Standing | None, known: Mapping[str, Finding], about: About
 ) -> Tag | None:
-    ends = [known[each].accepted_until for each in group.ids if each in known]
+    ends = [known[finding_id].accepted_until for finding_id in group.ids if finding_id in known]
     if any(end is not None and end < about.made.date() for end in ends):
         return _EXPIRED
     return NEW if group.new and standing and standing.before else None
 
 
 def _owner(group: Group, known: Mapping[str, Finding]) -> str | None:
-    owners = {known[each].owner for each in group.ids if each in known}
+    owners = {known[finding_id].owner for finding_id in group.ids if finding_id in known}
     return ", ".join(sorted(owners - {""})) or None
 
 
@@ -209,8 +211,8 @@ def _changed(frames: Frames, standing: Standing) -> Figure:
     if before is None:
         remark = "this is the first run"
         return Figure(UNKNOWN, "", "changed", remark, "changes")
-    count = sum(each.size for each in standing.came())
-    gone = sum(each.size for each in standing.went())
+    count = sum(group.size for group in standing.came())
+    gone = sum(group.size for group in standing.went())
     parts = [f"{amount(gone, 'finding')} gone"]
     drift, new = frames.get("drift"), frames.get("new_access")
     if drift is not None:
@@ -228,11 +230,13 @@ def _changed(frames: Frames, standing: Standing) -> Figure:
 
 def _to_decide(standing: Standing) -> Figure:
     groups = _groups(standing, DECIDE)
-    count = sum(each.size for each in groups)
-    severities = Counter(each.severity for each in groups)
+    count = sum(group.size for group in groups)
+    severities = Counter(group.severity for group in groups)
     parts = [amount(len(groups), "group")] if groups else []
     parts += [
-        f"{severities[each]} {each.lower()}" for each in ("CRITICAL", "HIGH") if severities[each]
+        f"{severities[severity]} {severity.lower()}"
+        for severity in ("CRITICAL", "HIGH")
+        if severities[severity]
     ]
     parts += _trend(standing, DECIDE, count)
     return Figure(short(count), number(count), "to decide", "; ".join(parts), "decide")
@@ -243,7 +247,7 @@ def _safe(frames: Frames, standing: Standing) -> Figure:
     if usage is None:
         return Figure(UNKNOWN, "", "grants to remove", "no set of ACLs was given", "safe")
     groups = _groups(standing, SAFE)
-    count = sum(each.size for each in groups)
+    count = sum(group.size for group in groups)
     held = counts_by(usage, "verdict").get("NOT_ENOUGH_EVIDENCE", 0)
     waiting = [f"not enough evidence about {amount(held, 'grant')}"] if held else []
     if not count and held:

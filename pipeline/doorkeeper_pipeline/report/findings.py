@@ -58,8 +58,8 @@ def update(before: Register, rows: Iterable[Row], today: date, cluster: str = ""
     """
     _check_cluster(before, cluster)
     findings = {
-        name: each if each.resolved else msgspec.structs.replace(each, resolved=today)
-        for name, each in before.findings.items()
+        name: finding if finding.resolved else msgspec.structs.replace(finding, resolved=today)
+        for name, finding in before.findings.items()
     }
     for row in rows:
         name, known = row["finding_id"], before.findings.get(row["finding_id"])
@@ -96,11 +96,11 @@ def accepted(register: Register, today: date, cluster: str = "") -> dict[str, da
     """
     _check_cluster(register, cluster)
     return {
-        name: each.accepted_until
-        for name, each in register.findings.items()
-        if each.accepted_until is not None
-        and each.accepted_until >= today
-        and each.resolved is None
+        name: finding.accepted_until
+        for name, finding in register.findings.items()
+        if finding.accepted_until is not None
+        and finding.accepted_until >= today
+        and finding.resolved is None
     }
 
 

@@ -41,8 +41,8 @@ def resource_of(row: Row) -> Resource:
 
 def names_of(those: Iterable[str], count: int | None = None) -> Names:
     """Return names and of how many they are the first."""
-    found = tuple(those)
-    return Names(found, len(found) if count is None else count)
+    names = tuple(those)
+    return Names(names, len(names) if count is None else count)
 
 
 def permission_of(row: Row) -> Tag:

@@ -87,7 +87,7 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
     )
     order: Order = [_rank("verdict", _VERDICTS), _rank("severity", SEVERITIES), *_IDENTITY]
     rows = first_of(joined, order, about.rows_max)
-    covering = {each for row in rows for each in row["covered_by"] or ()}
+    covering = {binding_id for row in rows for binding_id in row["covered_by"] or ()}
     texts = named.filter(pl.col("binding_id").is_in(sorted(covering)))
     names = dict(texts.select("binding_id", "subject").collect().iter_rows())
     return Table(
@@ -111,7 +111,9 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
             Column(
                 "Covered by",
                 Kind.NAMES,
-                lambda row: names_of(names.get(each, each) for each in row["covered_by"] or ()),
+                lambda row: names_of(
+                    names.get(binding_id, binding_id) for binding_id in row["covered_by"] or ()
+                ),
             ),
             Column(
                 "Command",
@@ -119,7 +121,7 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
                 lambda row: Commands("remove", (row["command"],)) if row["command"] else None,
             ),
         ),
-        found=rows,
+        items=rows,
         total=total,
         whole=folder_of("grant_usage"),
         empty="No ACL allows anything.",
@@ -127,7 +129,7 @@ def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about:
 
 
 def _rank(column: str, order: Iterable[str]) -> pl.Expr:
-    places = {name: place for place, name in enumerate(order)}
+    places = {name: rank for rank, name in enumerate(order)}
     return pl.col(column).replace_strict(places, default=len(places), return_dtype=pl.Int8)
 
 
@@ -159,7 +161,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 title="Over-broad grants",
                 note="Names used are of the names in the history that the grant covers.",
                 columns=_OVERBROAD,
-                found=first_of(wide, order, about.rows_max),
+                items=first_of(wide, order, about.rows_max),
                 total=total,
                 whole=folder_of("overbroad_grants"),
             ),
@@ -216,7 +218,7 @@ _OVERBROAD = (
     Column(
         "Too wide",
         Kind.TAGS,
-        lambda row: tuple(_EXCESS.get(each, Tag(each)) for each in row["excess"]),
+        lambda row: tuple(_EXCESS.get(excess, Tag(excess)) for excess in row["excess"]),
         choice=True,
     ),
     Column("Uses", Kind.NUMBER, "uses"),

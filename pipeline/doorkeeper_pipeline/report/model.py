@@ -119,7 +119,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table. ``found`` are the first of ``total`` rows; ``whole`` says where all of them are.
+    """A table. ``items`` are the first of ``total`` rows; ``whole`` says where all of them are.
 
     ``page`` is how many stand on the page at a time.
     """
@@ -129,7 +129,7 @@ class Table:
     note: str = ""
     page: int = 25
     columns: tuple[Column, ...]
-    found: Sequence[Any]
+    items: Sequence[Any]
     total: int
     whole: str = ""
     empty: str = "Nothing."
@@ -137,19 +137,19 @@ class Table:
     @property
     def rows(self) -> tuple[tuple[Value, ...], ...]:
         """Return the values of the rows, in the order of the columns."""
-        return tuple(tuple(column.value(row) for column in self.columns) for row in self.found)
+        return tuple(tuple(column.value(row) for column in self.columns) for row in self.items)
 
     @property
     def words(self) -> tuple[Tag, ...]:
         """Return the tags of the rows that have a meaning, each once, as they come."""
-        found: list[Tag] = []
+        tags: list[Tag] = []
         for row in self.rows:
             for value, column in zip(row, self.columns, strict=True):
                 if column.kind is Kind.TAG and isinstance(value, Tag):
-                    found.append(value)
+                    tags.append(value)
                 elif column.kind is Kind.TAGS and isinstance(value, tuple):
-                    found += [each for each in value if isinstance(each, Tag)]
-        return tuple(dict.fromkeys(each for each in found if each.meaning))
+                    tags += [tag for tag in value if isinstance(tag, Tag)]
+        return tuple(dict.fromkeys(tag for tag in tags if tag.meaning))
 
 
 class Bar(NamedTuple):

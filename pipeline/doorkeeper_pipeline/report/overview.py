@@ -115,17 +115,17 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
 def timeline_of(decisions: pl.LazyFrame, first: datetime, last: datetime) -> Timeline:
     """Return decisions over time, in the shortest slots of which not too many are needed."""
     step, word = next(
-        (each for each in _STEPS if (last - first) / each[0] < SLOTS_MAX - 1), _STEPS[-1]
+        (entry for entry in _STEPS if (last - first) / entry[0] < SLOTS_MAX - 1), _STEPS[-1]
     )
     slot = (pl.col("minute") - _EPOCH).dt.total_seconds() // int(step.total_seconds())
-    found = (
+    rows = (
         decisions.group_by(slot.alias("slot")).agg(_ALL, _NO).collect(engine="streaming").to_dicts()
     )
-    counts = {int(row["slot"]): (int(row["all"]), int(row["no"])) for row in found}
+    counts = {int(row["slot"]): (int(row["all"]), int(row["no"])) for row in rows}
     slots = []
-    for place in range(min(counts), max(counts) + 1):
-        every, refused = counts.get(place, (0, 0))
-        slots.append(Slot(_EPOCH + place * step, every - refused, refused))
+    for index in range(min(counts), max(counts) + 1):
+        every, refused = counts.get(index, (0, 0))
+        slots.append(Slot(_EPOCH + index * step, every - refused, refused))
     return Timeline(title="Decisions over time", slots=tuple(slots[-2000:]), slot_word=word)
 
 

@@ -65,7 +65,7 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
                 id="backtest-turns",
                 title="Decisions that would change",
                 columns=_COLUMNS,
-                found=first_of(frame, order, about.rows_max),
+                items=first_of(frame, order, about.rows_max),
                 total=lost[0] + won[0],
                 whole=folder_of("backtest"),
                 empty="No decision of the history would change.",

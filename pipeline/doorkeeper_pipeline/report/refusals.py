@@ -33,9 +33,9 @@ from doorkeeper_pipeline.report.model import (
 from doorkeeper_pipeline.tables.places import folder_of
 
 _CAUSES = {
-    each.name: Tag(each.word, each.advice, strong=each.name == "NO_LOGIN") for each in CAUSES
+    cause.name: Tag(cause.word, cause.advice, strong=cause.name == "NO_LOGIN") for cause in CAUSES
 }
-_PLACES = {each.name: place for place, each in enumerate(CAUSES)}
+_PLACES = {cause.name: rank for rank, cause in enumerate(CAUSES)}
 
 
 def refusals_of(frames: Frames, about: About) -> Section:
@@ -77,7 +77,7 @@ def refusals_of(frames: Frames, about: About) -> Section:
                     Column("Last", Kind.TIME, "last_ts"),
                     Column("What would help", Kind.COMMANDS, _help),
                 ),
-                found=rows,
+                items=rows,
                 total=total,
                 whole=folder_of("denied"),
                 empty="Nothing was refused.",
@@ -92,14 +92,14 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
     Shares are those of one cause, so that few refusals of one stand beside many of another.
     """
     is_deny = pl.col("cause") == "DENY"
-    place = pl.col("cause").replace_strict(_PLACES, default=len(CAUSES), return_dtype=pl.Int64)
-    found = (
+    rank = pl.col("cause").replace_strict(_PLACES, default=len(CAUSES), return_dtype=pl.Int64)
+    causes = (
         real.with_columns(
-            place=place,
+            rank=rank,
             deny=pl.when(is_deny).then("denied_by"),
             who=pl.when(~is_deny).then("principal"),
         )
-        .group_by("place", "cause", "deny", "who")
+        .group_by("rank", "cause", "deny", "who")
         .agg(
             pl.col("count").sum(),
             pl.col("principal").unique().sort().alias("principals"),
@@ -108,9 +108,9 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
             pl.col("last_ts").max(),
             refusal_id().first().alias("id"),
         )
-        .with_columns(of_cause=pl.col("count").sum().over("place"))
+        .with_columns(of_cause=pl.col("count").sum().over("rank"))
     )
-    order: Order = ["place", pl.col("count") * -1, "cause", "deny", "who"]
+    order: Order = ["rank", pl.col("count") * -1, "cause", "deny", "who"]
     opens, accepted = _effects(frames), about.left_out.accepted
     return Table(
         id="refusal-causes",
@@ -126,8 +126,8 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
             Column("Allowed without it", Kind.NUMBER, lambda row: opens.get(row["deny"] or "")),
             Column("Last", Kind.TIME, "last_ts"),
         ),
-        found=first_of(found, order, about.rows_max),
-        total=count_of(found),
+        items=first_of(causes, order, about.rows_max),
+        total=count_of(causes),
         whole=folder_of("denied"),
         empty="Nothing was refused.",
     )

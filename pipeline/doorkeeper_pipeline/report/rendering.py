@@ -156,7 +156,7 @@ def pieces(text: str) -> list[Piece]:
         return [Piece(text, escaped=False)]
     if not text:
         return [Piece("(empty)", escaped=True)]
-    found: list[Piece] = []
+    parts: list[Piece] = []
     begin, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
     marks = 0
     for position, character in enumerate(text):
@@ -168,11 +168,11 @@ def pieces(text: str) -> list[Piece]:
             and (category != "Zs" or (character == " " and begin <= position < end))
         )
         shown = character if plain else escape_of(character)
-        if found and found[-1].escaped is not plain:
-            found[-1] = Piece(found[-1].text + shown, escaped=not plain)
+        if parts and parts[-1].escaped is not plain:
+            parts[-1] = Piece(parts[-1].text + shown, escaped=not plain)
         else:
-            found.append(Piece(shown, escaped=not plain))
-    return found
+            parts.append(Piece(shown, escaped=not plain))
+    return parts
 
 
 def escape_of(character: str) -> str:
@@ -195,7 +195,11 @@ def warning_of(text: str) -> str:
     """
     if text.isascii():
         return ""
-    scripts = {unicodedata.name(each, "").partition(" ")[0] for each in set(text) if each.isalpha()}
+    scripts = {
+        unicodedata.name(character, "").partition(" ")[0]
+        for character in set(text)
+        if character.isalpha()
+    }
     return _MIXED if len(scripts & set(_LETTERS)) > 1 else ""
 
 

@@ -95,20 +95,20 @@ def frames_in(tables: Path | str, cluster: str = "") -> Frames:
     """
     opened = Tables(tables)
     chosen = cluster_in(opened, cluster)
-    found = {}
+    frames = {}
     for name in SHOWN:
         parts = opened.parts(name)
         if name == "decisions":
             parts = [part for part in parts if chosen.has_file(part.path)]
         if parts:
-            found[name] = contents.scan(name, [opened.place_of(part) for part in parts])
+            frames[name] = contents.scan(name, [opened.place_of(part) for part in parts])
             if TABLES[name].by_cluster or name == "runs":
-                found[name] = chosen.own(found[name])
+                frames[name] = chosen.own(frames[name])
             if name == "runs":
-                found[name] = found[name].filter(pl.col("command") == "run")
+                frames[name] = frames[name].filter(pl.col("command") == "run")
     if chosen.own(opened.read("bindings")).is_empty():
-        found = {name: each for name, each in found.items() if name not in ABOUT_GRANTS}
-    return found
+        frames = {name: frame for name, frame in frames.items() if name not in ABOUT_GRANTS}
+    return frames
 
 
 def cluster_of(frames: Frames) -> str:

@@ -29,7 +29,7 @@ def _table(name: str, declared: dict[str, Any]) -> Table:
         columns=tuple(map(_column, declared.pop("columns"))),
         partitioned_by=tuple(declared.pop("partitioned_by", ())),
         key=tuple(declared.pop("key", ())),
-        rules=tuple(Rule(**each) for each in declared.pop("rules", ())),
+        rules=tuple(Rule(**rule) for rule in declared.pop("rules", ())),
         **declared,
     )
 
@@ -43,7 +43,7 @@ def _column(declared: dict[str, Any]) -> Column:
 
 
 # Read as resources: on Spark's workers this package is in a zip.
-_FILES = {each.name: each for each in resources.files(__name__).iterdir()}
+_FILES = {file.name: file for file in resources.files(__name__).iterdir()}
 TABLES: dict[str, Table] = {
     name.removesuffix(".json"): _table(name.removesuffix(".json"), json.loads(file.read_bytes()))
     for name, file in sorted(_FILES.items())

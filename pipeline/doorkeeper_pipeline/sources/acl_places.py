@@ -13,21 +13,21 @@ from pathlib import Path
 from doorkeeper_pipeline.errors import Unreadable
 
 
-def dated(place: str) -> tuple[str, dt.datetime | None]:
-    """Return the path of a place, and its date; None where it has none."""
-    path, _, text = place.rpartition("@")
-    if not path or Path(place).exists():
-        return place, None
+def dated(listing: str) -> tuple[str, dt.datetime | None]:
+    """Return the path of a listing, and its date; None where it has none."""
+    path, _, text = listing.rpartition("@")
+    if not path or Path(listing).exists():
+        return listing, None
     try:
         at = dt.datetime.fromisoformat(text)
     except ValueError:
-        return place, None
+        return listing, None
     return path, at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def times_of(places: Sequence[str], now: dt.datetime) -> list[dt.datetime]:
     """Return the times of sets at places: the dates of listings, and now."""
-    return sorted({dated(place)[1] or now for place in places})
+    return sorted({dated(listing)[1] or now for listing in places})
 
 
 def digest_of(places: Sequence[str]) -> str:
@@ -40,8 +40,8 @@ def digest_of(places: Sequence[str]) -> str:
 
     """
     whole = hashlib.sha256()
-    for place in places:
-        name, at = dated(place)
+    for listing in places:
+        name, at = dated(listing)
         path = Path(name)
         if path.is_dir() or is_store(path):
             return ""

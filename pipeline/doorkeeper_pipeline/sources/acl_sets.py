@@ -65,11 +65,12 @@ def read(places: Sequence[str]) -> pl.DataFrame:
         Unreadable: one of them cannot be read.
 
     """
-    found = [_one(Path(place)) for place in places]
-    rows = pl.concat([contents.empty("bindings"), *found])
+    frames = [_one(Path(path)) for path in places]
+    rows = pl.concat([contents.empty("bindings"), *frames])
     # What a change log says of times counts more than a listing of the same moment.
     return (
-        rows.sort("valid_from", nulls_last=True, maintain_order=True)
+        rows.pipe(_ended_by_listing)
+        .sort("valid_from", nulls_last=True, maintain_order=True)
         .unique(["binding_id", "valid_from"], keep="first", maintain_order=True)
         .pipe(_without_timeless)
         .sort(*FIELDS, "valid_from", "binding_id")
@@ -77,9 +78,9 @@ def read(places: Sequence[str]) -> pl.DataFrame:
 
 
 def _one(path: Path) -> pl.DataFrame:
+    if has_changes_only(path):
+        return audit_changes.read(path)
     if path.is_dir():
-        if not (path / change_log.STORE_NAME).exists():
-            return audit_changes.read(path)
         path = path / change_log.STORE_NAME
     if is_store(path):
         return change_log.read(path)
@@ -87,11 +88,31 @@ def _one(path: Path) -> pl.DataFrame:
     return table_of(read_bindings(path), how.value)
 
 
+def has_changes_only(path: Path) -> bool:
+    """Return whether a place is an audit log, which lacks the ACLs that never changed."""
+    return path.is_dir() and not (path / change_log.STORE_NAME).exists()
+
+
 def _beginning(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
+
+
+def _ended_by_listing(rows: pl.DataFrame) -> pl.DataFrame:
+    """End bindings of an audit log that a listing beside it lacks, with the log's last change.
+
+    The file that the server writes at present is not read: it may have their removals.
+    """
+    is_audited = pl.col("source") == audit_changes.SOURCE
+    listed = rows.filter(~pl.col("source").is_in([audit_changes.SOURCE, change_log.SOURCE]))
+    if listed.is_empty():
+        return rows
+    last = pl.max_horizontal("valid_from", "valid_to").filter(is_audited).max()
+    ids = listed["binding_id"].implode()
+    ends = is_audited & pl.col("valid_to").is_null() & ~pl.col("binding_id").is_in(ids)
+    return rows.with_columns(valid_to=pl.when(ends).then(last).otherwise("valid_to"))
 
 
 def _without_timeless(rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,8 @@ changed.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from doorkeeper_pipeline.tables import contents
 
 SOURCE = "audit-log"
 _MARK = b'"change"'
+CLOCKS_DIFFER_NS = 60 * 10**9
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -54,17 +56,17 @@ def read(folder: Path) -> pl.DataFrame:
         Unreadable: a file cannot be read, there is none, or a change in it is none.
 
     """
-    events = {(each.node, each.seq): each for each in _changes(folder)}
-    found: list[dict[str, Any]] = []
+    events = {(event.node, event.seq): event for event in _changes(folder)}
+    rows: list[dict[str, Any]] = []
     in_force: dict[AclBinding, dict[str, Any]] = {}
-    for event in sorted(events.values(), key=attrgetter("ts_ns", "node", "seq")):
+    for event in _in_order(events.values()):
         at = EPOCH + dt.timedelta(microseconds=event.ts_ns // 1000)
         for acl in event.removed or ():
             binding = _binding(folder, event, acl)
             row = in_force.pop(binding, None)
             if row is None:
                 row = {**row_of(binding), "source": SOURCE}
-                found.append(row)
+                rows.append(row)
             row.update(valid_to=at, to_revision=event.revision, removed_by=event.principal)
         for acl in event.added or ():
             binding = _binding(folder, event, acl)
@@ -77,8 +79,21 @@ def read(folder: Path) -> pl.DataFrame:
                     created_by=event.principal,
                 )
                 in_force[binding] = row
-                found.append(row)
-    return pl.DataFrame(found, schema=contents.schema_of("bindings"), orient="row")
+                rows.append(row)
+    return pl.DataFrame(rows, schema=contents.schema_of("bindings"), orient="row")
+
+
+def _in_order(events: Iterable[Event]) -> list[Event]:
+    """Return changes in the order of their revisions: clocks of nodes differ.
+
+    By their times alone where revisions are missing, or begin anew with another store.
+    """
+    by_time = sorted(events, key=attrgetter("ts_ns", "node", "seq"))
+    by_revision = sorted(by_time, key=lambda event: event.revision or 0)
+    goes_back = any(
+        after.ts_ns < before.ts_ns - CLOCKS_DIFFER_NS for before, after in pairwise(by_revision)
+    )
+    return by_time if goes_back else by_revision
 
 
 def _changes(folder: Path) -> Iterator[Event]:

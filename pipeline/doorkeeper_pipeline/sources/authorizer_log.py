@@ -57,7 +57,7 @@ from doorkeeper_pipeline.sources.times import utc_of_zone
 
 SOURCE = AUTHORIZER_LOG
 _END = END.encode()
-OPERATIONS = tuple(each.name for each in AclOperation if each.value > AclOperation.ALL.value)
+OPERATIONS = tuple(member.name for member in AclOperation if member.value > AclOperation.ALL.value)
 BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
 """The text before the beginning of a record."""
 
@@ -200,15 +200,19 @@ def _parse_records(blocks: Iterator[Records], zone: str, size: int) -> Iterator[
     held = 0
 
     def parse() -> Parsed:
-        parts = [_parse(_together(each), Parsed(), name) for name, each in frames.items() if each]
+        parts = [
+            _parse(_together(zone_frames), Parsed(), name)
+            for name, zone_frames in frames.items()
+            if zone_frames
+        ]
         return join_pieces([*parts, *odd])
 
-    for found in blocks:
-        frame = _Frame(found.rows.select("time", "rest", "offset"), [], len(found.rows))
+    for block in blocks:
+        frame = _Frame(block.rows.select("time", "rest", "offset"), [], len(block.rows))
         held += int(frame.lines["rest"].str.len_bytes().sum())
         grouped = frame.lines.lazy().group_by("rest").agg("time", "offset").collect()
-        frames["UTC" if found.is_utc else zone].append(frame._replace(lines=grouped))
-        odd.append(found.others)
+        frames["UTC" if block.is_utc else zone].append(frame._replace(lines=grouped))
+        odd.append(block.others)
         if held >= size:
             yield parse()
             frames, odd, held = {zone: [], "UTC": []}, [], 0
@@ -220,9 +224,9 @@ def _last_boundary(data: bytes, searched: int) -> int:
     """Return where the last record begins that is not complete, 0 when none ends."""
     at = data.rfind(_END, max(0, searched - len(_END) - 2))
     while at >= 0:
-        found = BOUNDARY.match(data, at)
-        if found is not None:
-            return found.end()
+        match = BOUNDARY.match(data, at)
+        if match is not None:
+            return match.end()
         at = data.rfind(_END, 0, at)
     return 0
 
@@ -311,11 +315,11 @@ def _together(blocks: list[_Frame]) -> _Frame:
     if len(blocks) == 1:
         return blocks[0]
     return _Frame(
-        lines=pl.concat([each.lines for each in blocks])
+        lines=pl.concat([block.lines for block in blocks])
         .group_by("rest")
         .agg(pl.col("time").explode(), pl.col("offset").explode()),
         odd=[],
-        physical=sum(each.physical for each in blocks),
+        physical=sum(block.physical for block in blocks),
     )
 
 
@@ -374,16 +378,16 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
 
 def _messages(rests: pl.DataFrame) -> pl.DataFrame:
     """Parse each rest of a line; return its kind, and why it is bad, too."""
-    groups = rests.with_columns(found=pl.col("rest").str.extract_groups(_PLAIN)).unnest("found")
+    groups = rests.with_columns(fields=pl.col("rest").str.extract_groups(_PLAIN)).unnest("fields")
     is_plain = pl.col("principal").is_not_null() & _FITS & _AGREES
     plain = groups.filter(is_plain)
     rows = []
     for rest in groups.filter(~is_plain)["rest"]:
         level, _, text = rest.partition(" ")
-        found = authorizer_message.read(level, text)
-        match found:
+        result = authorizer_message.read(level, text)
+        match result:
             case Message():
-                rows.append((rest, MESSAGE, None, is_normalised(text, found), *found))
+                rows.append((rest, MESSAGE, None, is_normalised(text, result), *result))
             case Bad(reason):
                 rows.append((rest, BAD, reason, False, *_NOTHING))
             case _:
@@ -460,14 +464,14 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
     ignored = quarantined = 0
     for offset, piece in pieces:
         text = piece.decode("utf-8", "replace").rstrip("\r\n")
-        found = _record(piece, text)
-        if isinstance(found, str):
-            bad.append((offset, len(piece), found, text))
+        record = _record(piece, text)
+        if isinstance(record, str):
+            bad.append((offset, len(piece), record, text))
             quarantined += piece.count(b"\n") + 1
-        elif found is None:
+        elif record is None:
             ignored += piece.count(b"\n") + 1
         else:
-            records.append((offset, piece, found))
+            records.append((offset, piece, record))
     rows = []
     for offset, piece, (time, message) in records:
         mark = int(time[17:19] + time[20:23]) ** 2

@@ -74,7 +74,7 @@ def _check_whole(connection: apsw.Connection, path: Path) -> None:
 
 
 def _intervals(connection: apsw.Connection) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     in_force: dict[str, dict[str, Any]] = {}
     log = connection.execute(
         "SELECT deleted, revision, time_ms, author_principal, key, value FROM change_log"
@@ -86,18 +86,18 @@ def _intervals(connection: apsw.Connection) -> list[dict[str, Any]]:
         if not deleted:
             row = _row(key, value, valid_from=at, from_revision=revision, created_by=author)
             in_force[key] = row
-            found.append(row)
+            rows.append(row)
             continue
         ended = in_force.pop(key, None)
         if ended is None:
             ended = _row(key, value)
-            found.append(ended)
+            rows.append(ended)
         ended.update(valid_to=at, to_revision=revision, removed_by=author)
     items = connection.execute("SELECT key, value, revision FROM item WHERE kind = ?", (ACL,))
     for key, value, revision in items:
         if key not in in_force:
-            found.append(_row(key, value, from_revision=revision))
-    return found
+            rows.append(_row(key, value, from_revision=revision))
+    return rows
 
 
 def _row(binding_id: str, value: str, **known: object) -> dict[str, Any]:

@@ -28,11 +28,13 @@ SAMPLES_MIN, SAMPLES_MAX = 2, 100
 def zone_in_doubt(beginning: bytes, form: Form, zone: str) -> str:
     """Return a warning if the times of collectors contradict the zone; empty if they do not."""
     differences = list(_differences(beginning, form, zone))
-    offsets = {round((each + LAG_S / 2) / QUARTER_S) * QUARTER_S for each in differences}
+    offsets = {
+        round((difference + LAG_S / 2) / QUARTER_S) * QUARTER_S for difference in differences
+    }
     if len(differences) < SAMPLES_MIN or len(offsets) != 1:
         return ""
     (offset,) = offsets
-    is_constant = all(-LAG_S <= each - offset <= LAG_S for each in differences)
+    is_constant = all(-LAG_S <= difference - offset <= LAG_S for difference in differences)
     if not is_constant or not offset or abs(offset) > OFFSET_MAX_S:
         return ""
     minutes = abs(offset) // 60
@@ -51,11 +53,11 @@ def _differences(beginning: bytes, form: Form, zone: str) -> Iterator[float]:
     expression = layouts.expression(layout)
     for line in beginning.removeprefix(BOM).splitlines()[:SAMPLES_MAX]:
         for text, collected in _texts(line.decode("utf-8", "replace"), form.envelope):
-            found = expression.match(text)
+            match = expression.match(text)
             at = _moment(collected)
-            if found is None or at is None:
+            if match is None or at is None:
                 continue
-            times, is_utc = utc_texts(pl.Series([found["time"]], dtype=pl.String), layout)
+            times, is_utc = utc_texts(pl.Series([match["time"]], dtype=pl.String), layout)
             moment = pl.select(utc_of_zone(pl.lit(times), zone)).item()
             if is_utc or moment is None:
                 return
@@ -67,12 +69,12 @@ def _texts(line: str, envelope: envelopes.Envelope) -> Iterator[tuple[str, str]]
         contents = envelopes.unwrap(envelope, line)
     except ValueError:
         return
-    for each in contents:
+    for unwrapped in contents:
         if not envelope.begin:
-            yield each.content, each.time
-        elif found := envelopes.without_prefix(envelope.begin, each.content):
-            time = envelopes.ZONED_TIME.search(found[0])
-            yield found[1], each.time or (time[0] if time else "")
+            yield unwrapped.content, unwrapped.time
+        elif parts := envelopes.without_prefix(envelope.begin, unwrapped.content):
+            time = envelopes.ZONED_TIME.search(parts[0])
+            yield parts[1], unwrapped.time or (time[0] if time else "")
 
 
 def _moment(text: str) -> dt.datetime | None:
@@ -81,7 +83,7 @@ def _moment(text: str) -> dt.datetime | None:
     except ValueError:
         number = text
     try:
-        found = dt.datetime.fromisoformat(number or "")
+        time = dt.datetime.fromisoformat(number or "")
     except ValueError:
         return None
-    return None if found.tzinfo is None else found
+    return None if time.tzinfo is None else time

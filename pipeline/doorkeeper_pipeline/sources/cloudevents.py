@@ -126,8 +126,8 @@ def line(text: bytes) -> Line:
 
 def _cluster(event: Event) -> str:
     """Return the id in the event's resource name, such as crn://confluent.cloud/kafka=lkc-a1b2c."""
-    found = _CLUSTER.search(event.data.service_name) or _CLUSTER.search(event.source)
-    return found[1] if found else ""
+    match = _CLUSTER.search(event.data.service_name) or _CLUSTER.search(event.source)
+    return match[1] if match else ""
 
 
 def _host(data: Data) -> str:

@@ -109,7 +109,7 @@ def envelopes_of(line: str) -> Iterator[Envelope]:
         except ValueError:
             objects = []
         for path, _ in PATHS:
-            if any(_values(each, path) for each in objects):
+            if any(_values(value, path) for value in objects):
                 yield Envelope(OBJECT, path)
     if _CRI.match(line):
         yield Envelope(CRI)
@@ -129,11 +129,11 @@ def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
 
     """
     if envelope.kind == CRI:
-        found = _CRI.match(line)
-        if found is None:
+        match = _CRI.match(line)
+        if match is None:
             expected = "'time stdout F line', as container runtimes write it"
             raise ValueError(mismatch(line, expected))
-        return [Unwrapped(line[found.end() :], found[2] == "P", time=found[1])]
+        return [Unwrapped(line[match.end() :], match[2] == "P", time=match[1])]
     if envelope.kind == EXPORT:
         if line.strip() == _EXPORT[:-1]:
             raise ValueError("a message in binary form: write it with journalctl -o json")
@@ -146,7 +146,7 @@ def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
         return [Unwrapped(str(json.loads(field[2])).removesuffix("\n"))]
     if envelope.kind != OBJECT:
         return [Unwrapped(line)]
-    contents = [each for one in _objects(line) for each in _contents(one, envelope.path)]
+    contents = [unwrapped for one in _objects(line) for unwrapped in _contents(one, envelope.path)]
     if not contents:
         raise ValueError(f"found no text in the field {envelope.path} of a JSON object")
     return contents
@@ -155,24 +155,24 @@ def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
 def records_behind(text: str) -> Iterator[str]:
     """Yield what may be a record behind a prefix of a text."""
     plain = _COLOUR.sub("", text)
-    for found in _RECORD_BEGIN.finditer(plain, 0, PREFIX_MAX):
-        if found.start() or plain != text:
-            yield _cut(plain, found.start())[1]
+    for match in _RECORD_BEGIN.finditer(plain, 0, PREFIX_MAX):
+        if match.start() or plain != text:
+            yield _cut(plain, match.start())[1]
 
 
 def without_prefix(begin: str, text: str) -> tuple[str, str] | None:
     """Return the prefix of a record, and the record; None where none begins in the text."""
     plain = _COLOUR.sub("", text)
-    found = re.compile(begin).search(plain, 0, PREFIX_MAX)
-    return None if found is None else _cut(plain, found.start())
+    match = re.compile(begin).search(plain, 0, PREFIX_MAX)
+    return None if match is None else _cut(plain, match.start())
 
 
 def continuation(prefix: str, line: str) -> str | None:
     """Return a line without a prefix that differs in its numbers alone; None if it has another."""
     plain = _COLOUR.sub("", line)
     shape = r"\d+".join(map(re.escape, _DIGITS.split(prefix)))
-    found = re.match(shape, plain)
-    return None if found is None else plain[found.end() :]
+    match = re.match(shape, plain)
+    return None if match is None else plain[match.end() :]
 
 
 def _cut(text: str, at: int) -> tuple[str, str]:
@@ -185,11 +185,11 @@ def _cut(text: str, at: int) -> tuple[str, str]:
 def _objects(line: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of a line: one, those of an array, or several without a break."""
     try:
-        found = list(_values_of(line))
+        values = list(_values_of(line))
     except RecursionError as error:
         raise ValueError("JSON that is nested too deep") from error
-    for each in found:
-        for one in each if isinstance(each, list) else [each]:
+    for value in values:
+        for one in value if isinstance(value, list) else [value]:
             if not isinstance(one, dict):
                 raise ValueError(mismatch(one, "a JSON object"))
             yield one
@@ -206,20 +206,20 @@ def _following(line: str) -> Iterator[Any]:
     decoder = json.JSONDecoder()
     at = _after_blanks(line, 0)
     while at < len(line):
-        found, at = decoder.raw_decode(line, at)
-        yield found
+        value, at = decoder.raw_decode(line, at)
+        yield value
         at = _after_blanks(line, at)
 
 
 def _after_blanks(line: str, at: int) -> int:
-    found = _BLANK.match(line, at)
-    return at if found is None else found.end()
+    match = _BLANK.match(line, at)
+    return at if match is None else match.end()
 
 
-def _contents(found: dict[str, Any], path: str) -> list[Unwrapped]:
-    identity = _place(found) if path == "payload" else ""
+def _contents(container: dict[str, Any], path: str) -> list[Unwrapped]:
+    identity = _place(container) if path == "payload" else ""
     contents = []
-    for parent, value in _values(found, path):
+    for parent, value in _values(container, path):
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         # Fluent Bit says by P that a container runtime cut the line, Docker by no line break.
         is_docker = path == "log" and {"stream", "time"} <= parent.keys() and "logtag" not in parent
@@ -229,21 +229,21 @@ def _contents(found: dict[str, Any], path: str) -> list[Unwrapped]:
     return contents
 
 
-def _values(found: object, path: str) -> list[tuple[dict[str, Any], str | dict[str, Any]]]:
+def _values(container: object, path: str) -> list[tuple[dict[str, Any], str | dict[str, Any]]]:
     """Return the texts and objects at a path, each with the object that it is in."""
     name, _, rest = path.partition(".")
-    if not isinstance(found, dict):
+    if not isinstance(container, dict):
         return []
-    value = found.get(name.removesuffix("[]"))
+    value = container.get(name.removesuffix("[]"))
     if name.endswith("[]"):
-        each = value if isinstance(value, list) else []
-        return [pair for one in each for pair in _values(one, rest)]
-    if rest and path not in found:
+        items = value if isinstance(value, list) else []
+        return [pair for one in items for pair in _values(one, rest)]
+    if rest and path not in container:
         return _values(value, rest)
-    value = found.get(path)
-    return [(found, value)] if isinstance(value, (str, dict)) else []
+    value = container.get(path)
+    return [(container, value)] if isinstance(value, (str, dict)) else []
 
 
 def _place(content: dict[str, Any]) -> str:
-    place = (content.get("topic"), content.get("partition"), content.get("offset"))
-    return "" if None in place else "{}-{}@{}".format(*place)
+    record_id = (content.get("topic"), content.get("partition"), content.get("offset"))
+    return "" if None in record_id else "{}-{}@{}".format(*record_id)

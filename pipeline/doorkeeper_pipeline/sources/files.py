@@ -42,23 +42,23 @@ def list_files(places: Iterable[str]) -> list[Path]:
         Unreadable: a place is not there, nothing fits a pattern, or a folder cannot be listed.
 
     """
-    found: dict[Path, None] = {}
-    for place in places:
-        path = Path(place)
+    paths: dict[Path, None] = {}
+    for name in places:
+        path = Path(name)
         if path.is_dir():
-            found.update(dict.fromkeys(_below(path)))
+            paths.update(dict.fromkeys(_below(path)))
         elif path.exists():
-            found[path.absolute()] = None
+            paths[path.absolute()] = None
         else:
-            fitting = sorted(glob.glob(place, recursive=True))  # noqa: PTH207  absolute ones too
+            fitting = sorted(glob.glob(name, recursive=True))  # noqa: PTH207  absolute ones too
             if not fitting:
                 raise Unreadable(
-                    f"{place}: no such file or folder, and no file matches it as a pattern"
+                    f"{name}: no such file or folder, and no file matches it as a pattern"
                 )
-            for each in map(Path, fitting):
-                new = _below(each) if each.is_dir() else [each.absolute()]
-                found.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
-    return _each_once(found)
+            for matched in map(Path, fitting):
+                new = _below(matched) if matched.is_dir() else [matched.absolute()]
+                paths.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
+    return _each_once(paths)
 
 
 def _each_once(paths: Iterable[Path]) -> list[Path]:
@@ -67,13 +67,13 @@ def _each_once(paths: Iterable[Path]) -> list[Path]:
     first: dict[tuple[int, int] | Path, Path] = {}
     for path in sorted(ordered, key=Path.is_symlink):
         try:
-            found = path.stat()
+            stat = path.stat()
         except OSError:
             first[path] = path  # whoever opens it says why it cannot be
         else:
-            first.setdefault((found.st_dev, found.st_ino), path)
-    kept = set(first.values())
-    return [path for path in ordered if path in kept]
+            first.setdefault((stat.st_dev, stat.st_ino), path)
+    unique = set(first.values())
+    return [path for path in ordered if path in unique]
 
 
 class Identified(NamedTuple):
@@ -99,10 +99,10 @@ def identify_all(how: tuple[str | None, str], paths: tuple[Path, ...]) -> Identi
 def state_of(path: Path) -> tuple[str, int, int, int]:
     """Return path, size, time and number of a file, which tell that it is as it was."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return str(path), -1, -1, -1
-    return str(path), found.st_size, found.st_mtime_ns, found.st_ino
+    return str(path), stat.st_size, stat.st_mtime_ns, stat.st_ino
 
 
 def identify(path: Path, source: str | None = None, pattern: str = "") -> SourceFile | None:
@@ -115,10 +115,10 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
 
     """
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
-    if found.st_size == 0:
+    if stat.st_size == 0:
         return None
     how = reading.compression(path)
     beginning = reading.head(path, how, HEAD_BYTES)
@@ -139,9 +139,9 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
         path=str(path.absolute()),
         source=source or (form.source if form else ""),
         how=how,
-        size=found.st_size,
-        mtime_ns=found.st_mtime_ns,
-        inode=found.st_ino,
+        size=stat.st_size,
+        mtime_ns=stat.st_mtime_ns,
+        inode=stat.st_ino,
         beginning=beginning[:IDENTITY_BYTES],
     )
 
@@ -150,11 +150,11 @@ def _below(folder: Path) -> Sequence[Path]:
     def refuse(error: OSError) -> None:
         raise Unreadable(f"{error.filename}: {error.strerror}") from error
 
-    found = []
+    paths = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(parent, name).absolute() for name in sorted(names) if _is_finished(name)]
-    return found
+        paths += [Path(parent, name).absolute() for name in sorted(names) if _is_finished(name)]
+    return paths
 
 
 def _is_finished(name: str) -> bool:

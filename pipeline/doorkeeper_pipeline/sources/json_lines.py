@@ -15,6 +15,7 @@ from typing import NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.errors import Damaged
+from doorkeeper_pipeline.evaluation.numbering import Numbered, days_between, stretches_of
 from doorkeeper_pipeline.sources.envelopes import PLAIN, Envelope, unwrap, without_prefix
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
@@ -38,9 +39,11 @@ COUNT_MAX = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A line says that so many decisions are not in the file."""
+    """A line says that so many decisions are not in the file, and from when to when."""
 
     count: int
+    first_us: int
+    last_us: int
 
 
 class Decided(NamedTuple):
@@ -75,7 +78,15 @@ class Once(NamedTuple):
 Content = list[Decided] | Missing | None
 """The decisions of a line; None if it is known and has none."""
 
-Line = Content | Once
+
+class Event(NamedTuple):
+    """An event that has a number at its node, and its decisions."""
+
+    number: Numbered
+    content: Content
+
+
+Line = Content | Once | Event
 """The decisions of a line as an adapter returns them."""
 
 _ROWS = {
@@ -98,7 +109,7 @@ def parse_parts(
     A decision of two parts is in both. An event that comes again is found in any of them.
     """
     envelope = form_of_file(path, how, source).envelope
-    reading = _Reading(source, adapter, envelope, set())
+    reading = _Reading(source, adapter, envelope, set(), [])
     pieces: list[Parsed] = []
     size = part_bytes(how)
     at = begun = start
@@ -127,12 +138,13 @@ def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[t
 
 
 class _Reading(NamedTuple):
-    """The source of a file, its adapter and envelope, and the records seen in it."""
+    """The source of a file, its adapter and envelope, the records seen in it, and new numbers."""
 
     source: str
     adapter: Callable[[bytes], Line]
     envelope: Envelope
     seen: set[str]
+    numbers: list[Numbered]
 
     def contents(self, line: bytes) -> list[Content]:
         """Return the decisions of the events of a line, which is one in most envelopes.
@@ -143,19 +155,27 @@ class _Reading(NamedTuple):
         """
         if self.envelope == PLAIN:
             return [self._content(line, "")]
-        found = unwrap(self.envelope, line.decode("utf-8"))
-        return [self._content(self._event(each.content), each.identity) for each in found]
+        contents = unwrap(self.envelope, line.decode("utf-8"))
+        return [
+            self._content(self._event(unwrapped.content), unwrapped.identity)
+            for unwrapped in contents
+        ]
 
     def _event(self, text: str) -> bytes:
-        found = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
-        return (found[1] if found else text).encode()
+        parts = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
+        return (parts[1] if parts else text).encode()
 
-    def _content(self, event: bytes, place: str) -> Content:
+    def _content(self, event: bytes, record_id: str) -> Content:
         """Return the decisions of an event; None for one that was delivered before."""
-        found = self.adapter(event)
+        result = self.adapter(event)
+        if isinstance(result, Event):
+            self.numbers.append(result.number)
+            result = result.content
         # The sender may repeat an event, which then has another place in the topic.
         identity, content = (
-            (found.identity or place, found.decided) if isinstance(found, Once) else (place, found)
+            (result.identity or record_id, result.decided)
+            if isinstance(result, Once)
+            else (record_id, result)
         )
         if identity in self.seen:
             return None
@@ -168,6 +188,7 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
     rows: list[Decided] = []
     bad = []
     ignored = missing = lines = 0
+    lost_days: set[dt.date] = set()
     for line in block.split(b"\n"):
         if line.strip():
             lines += 1
@@ -179,16 +200,19 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
                 contents = []
             else:
                 lines += len(contents) - 1
-            for found in contents:
-                match found:
-                    case Missing(count):
+            for content in contents:
+                match content:
+                    case Missing(count, first_us, last_us):
                         missing += count
+                        lost_days.update(days_between(first_us, last_us))
                         ignored += 1
                     case None:
                         ignored += 1
                     case _:
-                        rows += found
+                        rows += content
         offset += len(line) + 1
+    stretches = tuple(stretches_of(reading.numbers))
+    reading.numbers.clear()
     return Parsed(
         decisions=_frame(rows, reading.source),
         quarantine=quarantine_frame(bad),
@@ -196,6 +220,8 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
         ignored=ignored,
         quarantined=len(bad),
         missing=missing,
+        lost_days=frozenset(lost_days),
+        stretches=stretches,
     )
 
 
@@ -208,14 +234,24 @@ def check_row(row: Decided) -> Decided:
     """
     if not 1 <= row.count <= COUNT_MAX:
         raise ValueError(f"count: found {row.count}; expected: 1 to {COUNT_MAX}")
-    if not 0 < row.first_us <= row.last_us <= TIME_MAX_US:
-        raise ValueError(
-            f"time: found {row.first_us} to {row.last_us} microseconds since 1970; expected: a"
-            " range after 0 whose end is not before its start"
-        )
+    check_times(row.first_us, row.last_us)
     if not row.principal or not row.resource_name:
         raise ValueError("the principal or the name of the resource is empty")
     return row
+
+
+def check_times(first_us: int, last_us: int) -> None:
+    """Check that two times are a range.
+
+    Raises:
+        ValueError: they are none.
+
+    """
+    if not 0 < first_us <= last_us <= TIME_MAX_US:
+        raise ValueError(
+            f"time: found {first_us} to {last_us} microseconds since 1970; expected: a range after"
+            " 0 whose end is not before its start"
+        )
 
 
 def _frame(rows: list[Decided], source: str) -> pl.DataFrame:

@@ -117,25 +117,25 @@ def compile_pattern(pattern: str) -> Layout:
     seen: set[str] = set()
     at = 0
     while at < len(pattern):
-        found = _TOKEN.match(pattern, at) if pattern[at] == "%" else None
-        if pattern[at] == "%" and found is None:
+        token = _TOKEN.match(pattern, at) if pattern[at] == "%" else None
+        if pattern[at] == "%" and token is None:
             raise PipelineError(
                 f"--pattern {pattern!r}: found {pattern[at : at + 6]!r}; allowed: %d, %p, %m, %c,"
                 " %t, %L, %n and their long names"
             )
-        if found is None or found["percent"]:
+        if token is None or token["percent"]:
             parts.append(_escape(pattern[at]))
-            at += 1 if found is None else 2
+            at += 1 if token is None else 2
             continue
-        at = found.end()
-        kind = _KINDS[found["name"]]
+        at = token.end()
+        kind = _KINDS[token["name"]]
         if kind in seen and kind != "other":
-            raise PipelineError(f"--pattern {pattern!r}: found {found[0]!r} twice")
+            raise PipelineError(f"--pattern {pattern!r}: found {token[0]!r} twice")
         seen.add(kind)
         if kind == "message":
             begin = "".join(parts)
         if kind == "time":
-            expression, time = _time(pattern, found["options"])
+            expression, time = _time(pattern, token["options"])
             parts.append(f"(?P<time>{expression})")
         else:
             parts.append(_EXPRESSIONS[kind])
@@ -153,7 +153,7 @@ def known(pattern: str = "") -> list[Layout]:
         PipelineError: the pattern is none.
 
     """
-    return [compile_pattern(each) for each in (pattern, *KNOWN) if each]
+    return [compile_pattern(text) for text in (pattern, *KNOWN) if text]
 
 
 def fitting(text: str, among: Iterable[Layout]) -> tuple[Layout, bool] | None:
@@ -163,10 +163,10 @@ def fitting(text: str, among: Iterable[Layout]) -> tuple[Layout, bool] | None:
     """
     any_fit: Layout | None = None
     for layout in among:
-        found = expression(layout).match(text.rstrip("\r"))
-        if found is None:
+        match = expression(layout).match(text.rstrip("\r"))
+        if match is None:
             continue
-        values = found.groupdict()
+        values = match.groupdict()
         if is_authorizer(values.get("logger"), values["message"]):
             return layout, True
         # Without a logger and the words of the authorizer anything might be a message.
@@ -193,13 +193,13 @@ def expression(layout: Layout) -> re.Pattern[str]:
 def json_record(line: bytes) -> tuple[str, str, str, str] | None:
     """Return time, level, message and logger of a line of a JSON layout; None if it is none."""
     try:
-        found = msgspec.json.decode(line)
+        fields = msgspec.json.decode(line)
     except msgspec.DecodeError:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         return None
-    time, level = _json_time(found), _json_level(found)
-    message, logger = _first(found, *_MESSAGES), _first(found, *_LOGGERS)
+    time, level = _json_time(fields), _json_level(fields)
+    message, logger = _first(fields, *_MESSAGES), _first(fields, *_LOGGERS)
     if time is None or level is None or message is None or logger is None:
         return None
     return time, level, message, logger
@@ -224,38 +224,38 @@ _EXPRESSIONS = {
 
 
 def _time(pattern: str, options: str) -> tuple[str, str]:
-    wanted = options[1:].partition("}")[0] if options else ""
-    if wanted in EPOCHS:
-        return r"\d{10,13}", wanted
-    wanted = _NAMED_TIMES.get(wanted, wanted)
-    if not wanted:
+    date_format = options[1:].partition("}")[0] if options else ""
+    if date_format in EPOCHS:
+        return r"\d{10,13}", date_format
+    date_format = _NAMED_TIMES.get(date_format, date_format)
+    if not date_format:
         return _ISO, ""
     parts, formats = [], []
     at = 0
-    while at < len(wanted):
-        piece = next((each for each in _PIECES if wanted.startswith(each[0], at)), None)
+    while at < len(date_format):
+        piece = next((piece for piece in _PIECES if date_format.startswith(piece[0], at)), None)
         if piece is not None:
             parts.append(piece[1])
             formats.append(piece[2])
             at += len(piece[0])
-        elif wanted[at] == "'":
-            end = wanted.find("'", at + 1)
-            text = wanted[at + 1 : end if end > 0 else len(wanted)]
+        elif date_format[at] == "'":
+            end = date_format.find("'", at + 1)
+            text = date_format[at + 1 : end if end > 0 else len(date_format)]
             parts.append("".join(map(_escape, text)))
             formats.append(text)
-            at = end + 1 if end > 0 else len(wanted)
-        elif wanted[at].isalpha():
+            at = end + 1 if end > 0 else len(date_format)
+        elif date_format[at].isalpha():
             raise PipelineError(
-                f"--pattern {pattern!r}: the time {wanted!r}: found {wanted[at]!r}; allowed:"
-                f" {', '.join(each[0] for each in _PIECES)}"
+                f"--pattern {pattern!r}: the time {date_format!r}: found {date_format[at]!r};"
+                f" allowed: {', '.join(piece[0] for piece in _PIECES)}"
             )
         else:
-            parts.append(_escape(wanted[at]))
-            formats.append(wanted[at])
+            parts.append(_escape(date_format[at]))
+            formats.append(date_format[at])
             at += 1
     whole = "".join(formats)
     if not {"%Y", "%d"} <= set(re.findall("%[A-Za-z]", whole)):
-        raise PipelineError(f"--pattern {pattern!r}: the time {wanted!r} has no date")
+        raise PipelineError(f"--pattern {pattern!r}: the time {date_format!r} has no date")
     if "." in whole or "," in whole:
         whole = re.sub(r"\.%([369])f", r"%.\1f", whole)
     return "".join(parts), whole
@@ -265,34 +265,34 @@ def _escape(character: str) -> str:
     return f"\\{character}" if character in _SPECIAL else character
 
 
-def _first(found: dict[str, Any], *names: str) -> str | None:
+def _first(fields: dict[str, Any], *names: str) -> str | None:
     for name in names:
-        value: Any = found
-        for part in (name,) if name in found else name.split("."):
+        value: Any = fields
+        for part in (name,) if name in fields else name.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, str):
             return value
     return None
 
 
-def _json_time(found: dict[str, Any]) -> str | None:
-    instant = found.get("instant")
+def _json_time(fields: dict[str, Any]) -> str | None:
+    instant = fields.get("instant")
     if isinstance(instant, dict):
         seconds, nanos = instant.get("epochSecond"), instant.get("nanoOfSecond", 0)
         if isinstance(seconds, int) and isinstance(nanos, int):
             return _of_us(seconds * 1_000_000 + nanos // 1000)
         return None
     for name in ("timeMillis", "epochMillis", "timestamp", "time", "@timestamp"):
-        if isinstance(found.get(name), (int, float)) and not isinstance(found[name], bool):
-            return number_time(found[name])
-    return _first(found, "@timestamp", "timestamp", "time", "instant")
+        if isinstance(fields.get(name), (int, float)) and not isinstance(fields[name], bool):
+            return number_time(fields[name])
+    return _first(fields, "@timestamp", "timestamp", "time", "instant")
 
 
-def _json_level(found: dict[str, Any]) -> str | None:
-    level = found.get("level")
+def _json_level(fields: dict[str, Any]) -> str | None:
+    level = fields.get("level")
     if isinstance(level, int) and 0 <= level < len(_SYSLOG_LEVELS):
         return _SYSLOG_LEVELS[level]
-    return _first(found, *_LEVELS)
+    return _first(fields, *_LEVELS)
 
 
 def number_time(number: float) -> str | None:

@@ -179,7 +179,7 @@ def line(text: bytes) -> Line:
         resource_type = request_words.resource_type(resource.type)
         operation = OPERATIONS.get(request, {}).get(resource_type)
         if operation is None:
-            known = [each for each, kinds in OPERATIONS.items() if resource_type in kinds]
+            known = [name for name, kinds in OPERATIONS.items() if resource_type in kinds]
             raise ValueError(
                 f"request {request!r}: unknown for resource type {resource_type}; expected:"
                 f" {', '.join(known) or 'another resource type'}"

@@ -6,11 +6,13 @@ has byte_offset, byte_length, reason and text; offsets count in the uncompressed
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.numbering import Stretch
 from doorkeeper_pipeline.sources.possible_principals import excerpt
 
 UTC_TIME = pl.Datetime("us", "UTC")
@@ -85,7 +87,8 @@ class Parsed:
         quarantined: How many of them are in quarantine, where a piece may have several.
         normalised: How many lines have a principal that is printed as an object, see
             ``doorkeeper.acls.formats.logged_principals``.
-        missing: Decisions that the source itself says are missing.
+        missing: Decisions that the source itself says are missing, on ``lost_days``.
+        stretches: The numbers of its events, where these have some.
         damaged: How many files break off in it: the rest of each is unknown.
 
     """
@@ -97,6 +100,8 @@ class Parsed:
     quarantined: int = 0
     normalised: int = 0
     missing: int = 0
+    lost_days: frozenset[dt.date] = frozenset()
+    stretches: tuple[Stretch, ...] = ()
     damaged: int = 0
 
 
@@ -107,25 +112,27 @@ def breakage(offset: int, error: Exception) -> Parsed:
 
 def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
     """Return several pieces as one; a decision of two pieces stays two rows."""
-    found = list(pieces)
+    all_pieces = list(pieces)
     return Parsed(
-        decisions=pl.concat([no_decisions(), *(each.decisions for each in found)]),
-        quarantine=pl.concat([quarantine_frame(()), *(each.quarantine for each in found)]),
-        lines=sum(each.lines for each in found),
-        ignored=sum(each.ignored for each in found),
-        quarantined=sum(each.quarantined for each in found),
-        normalised=sum(each.normalised for each in found),
-        missing=sum(each.missing for each in found),
-        damaged=sum(each.damaged for each in found),
+        decisions=pl.concat([no_decisions(), *(piece.decisions for piece in all_pieces)]),
+        quarantine=pl.concat([quarantine_frame(()), *(piece.quarantine for piece in all_pieces)]),
+        lines=sum(piece.lines for piece in all_pieces),
+        ignored=sum(piece.ignored for piece in all_pieces),
+        quarantined=sum(piece.quarantined for piece in all_pieces),
+        normalised=sum(piece.normalised for piece in all_pieces),
+        missing=sum(piece.missing for piece in all_pieces),
+        lost_days=frozenset().union(*(piece.lost_days for piece in all_pieces)),
+        stretches=tuple(stretch for piece in all_pieces for stretch in piece.stretches),
+        damaged=sum(piece.damaged for piece in all_pieces),
     )
 
 
 def sum_parts(parts: Iterable[Parsed]) -> Parsed:
     """Return parts of a range as one, with equal decisions of a minute merged."""
-    found = list(parts)
-    if len(found) == 1:
-        return found[0]
-    joined = join_pieces(found)
+    all_parts = list(parts)
+    if len(all_parts) == 1:
+        return all_parts[0]
+    joined = join_pieces(all_parts)
     return replace(joined, decisions=sum_decisions(joined.decisions))
 
 

@@ -43,15 +43,15 @@ def excerpt(text: str) -> str:
         return text
     cut = _CUT_LINE.match(text)
     parts = [(0, max(TEXT_MAX, cut.end() if cut else 0))]
-    named = sorted(each.span() for pattern in _NAMING for each in pattern.finditer(text))
+    named = sorted(match.span() for pattern in _NAMING for match in pattern.finditer(text))
     for start, end in named:
         # A name may hold what looks like its end.
-        kept = max(end, min(start + TEXT_MAX, len(text)))
+        stop = max(end, min(start + TEXT_MAX, len(text)))
         before, ended = parts[-1]
         if start > ended:
-            parts.append((start, kept))
+            parts.append((start, stop))
         else:
-            parts[-1] = (before, max(ended, kept))
+            parts[-1] = (before, max(ended, stop))
     return _LEFT_OUT.join(text[start:end] for start, end in parts)
 
 
@@ -63,15 +63,15 @@ def unread_in(quarantine: pl.DataFrame, principals: Iterable[str]) -> UnreadLine
     lines = quarantine.filter(pl.col("text") != "")
     # Without its time a line is the same as others.
     texts = lines.select(text=pl.col("text").str.replace(r"(?s)\A.*?(Principal = )", "${1}"))
-    found: set[str] = set()
+    possible: set[str] = set()
     nameless = 0
     for text, count in texts.group_by("text").len().iter_rows():
         named = principals_of(text)
-        found |= named.principals
+        possible |= named.principals
         nameless += named.nameless * count
     for principal in principals:
-        found |= logged_principals.read(principal).alternatives
-    return UnreadLines(frozenset(found), nameless)
+        possible |= logged_principals.read(principal).alternatives
+    return UnreadLines(frozenset(possible), nameless)
 
 
 def principals_of(text: str) -> UnreadLines:
@@ -81,13 +81,13 @@ def principals_of(text: str) -> UnreadLines:
     hold what looks like its end.
     """
     readings, is_nameless = _readings(text)
-    found: set[str] = set()
-    for each in readings:
-        for text_of in {each, _unescaped(each)}:
+    possible: set[str] = set()
+    for reading in readings:
+        for text_of in {reading, _unescaped(reading)}:
             principal = logged_principals.read(text_of)
-            found |= principal.alternatives | {principal.principal}
-    found.discard("")
-    return UnreadLines(frozenset(found), int(is_nameless or not found))
+            possible |= principal.alternatives | {principal.principal}
+    possible.discard("")
+    return UnreadLines(frozenset(possible), int(is_nameless or not possible))
 
 
 def _readings(text: str) -> tuple[set[str], bool]:
@@ -102,9 +102,9 @@ def _readings(text: str) -> tuple[set[str], bool]:
     if not pieces:
         cut = _CUT_LINE.match(text)
         readings.update([cut[1]] if cut else ())
-        readings.update(f"{each[1]}:{each[2]}" for each in _OTHER_AUTHORIZER.finditer(text))
-        readings.update(each[1] for each in _FIELD.finditer(text))
-        readings.update(f"User:{each[1]}" for each in _USER.finditer(text))
+        readings.update(f"{match[1]}:{match[2]}" for match in _OTHER_AUTHORIZER.finditer(text))
+        readings.update(match[1] for match in _FIELD.finditer(text))
+        readings.update(f"User:{match[1]}" for match in _USER.finditer(text))
     return readings, is_cut
 
 

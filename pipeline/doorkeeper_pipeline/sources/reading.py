@@ -129,8 +129,8 @@ class _Unpacked:
             self._packed = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
                 self._frame, self._is_behind = None, True
-        found, self._unpacked = self._unpacked[:size], self._unpacked[size:]
-        return found
+        data, self._unpacked = self._unpacked[:size], self._unpacked[size:]
+        return data
 
 
 def _decompressor(how: str) -> object:
@@ -154,10 +154,10 @@ def head(path: Path, how: str, size: int) -> bytes:
 
     """
     with open_file(path, how) as file:
-        found, damage = _read_fully(file, size)
-        if damage is not None and not found:
+        data, damage = _read_fully(file, size)
+        if damage is not None and not data:
             raise damage
-        return found
+        return data
 
 
 def _read_fully(file: IO[bytes], size: int) -> tuple[bytes, Exception | None]:
@@ -189,8 +189,8 @@ def blocks(
             file.seek(start)
         offset = start
         while True:
-            wanted = size if end is None else min(size, end - offset)
-            block, damage = _read_fully(file, wanted)
+            block_size = size if end is None else min(size, end - offset)
+            block, damage = _read_fully(file, block_size)
             if offset == 0 and block.startswith(BOM):
                 offset, block = len(BOM), block.removeprefix(BOM)
             if block:

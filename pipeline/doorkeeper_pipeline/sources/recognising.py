@@ -88,20 +88,20 @@ def form_of(beginning: bytes, pattern: str = "") -> Form | None:
 
 def form_of_file(path: Path, how: str, source: str, pattern: str = "") -> Form:
     """Return the form of a file whose source is known."""
-    found = form_of(head(path, how, HEAD_BYTES), pattern)
-    return found if found is not None and found.source == source else Form(source)
+    form = form_of(head(path, how, HEAD_BYTES), pattern)
+    return form if form is not None and form.source == source else Form(source)
 
 
 def _contents(line: str, begun: dict[Envelope, str]) -> Iterator[tuple[Envelope, str]]:
     """Yield the texts that a line may hold; ``begun`` has those whose rest is in the next line."""
     for envelope in envelopes.envelopes_of(line):
         try:
-            found = envelopes.unwrap(envelope, line)
+            contents = envelopes.unwrap(envelope, line)
         except ValueError:
             continue
-        for each in found:
-            text = begun.pop(envelope, "") + each.content
-            if each.partial:
+        for unwrapped in contents:
+            text = begun.pop(envelope, "") + unwrapped.content
+            if unwrapped.partial:
                 begun[envelope] = text
             else:
                 yield envelope, text
@@ -111,14 +111,14 @@ def _forms_of(
     text: str, envelope: Envelope, known: Sequence[Layout]
 ) -> Iterator[tuple[Form, bool]]:
     """Yield what a text may be, and whether it is that for certain: as it is, or with a prefix."""
-    found = _form_of_record(text, envelope, known)
-    if found is not None:
-        yield found
+    recognised = _form_of_record(text, envelope, known)
+    if recognised is not None:
+        yield recognised
         return
     for record in envelopes.records_behind(text):
-        found = _form_of_record(record, envelope, known)
-        if found is not None:
-            form, is_certain = found
+        recognised = _form_of_record(record, envelope, known)
+        if recognised is not None:
+            form, is_certain = recognised
             begin = form.layout.begin if form.layout else layouts.JSON.begin
             within = envelope._replace(begin=begin.removeprefix(r"\A"))
             yield form._replace(envelope=within), is_certain
@@ -138,8 +138,8 @@ def _form_of_record(
             return None
         is_certain = record[2].startswith(layouts.MESSAGE_BEGIN)
         return Form(AUTHORIZER_LOG, envelope, layouts.JSON), is_certain
-    found = layouts.fitting(text, known)
-    return None if found is None else (Form(AUTHORIZER_LOG, envelope, found[0]), found[1])
+    fit = layouts.fitting(text, known)
+    return None if fit is None else (Form(AUTHORIZER_LOG, envelope, fit[0]), fit[1])
 
 
 def _source_of_object(text: bytes) -> str | None:

@@ -74,8 +74,8 @@ def _records_in(
     unread = rows.filter(pl.col("message").is_null())
     blank = unread.filter(pl.col("text").str.strip_chars() == "")
     unread = unread.filter(pl.col("text").str.strip_chars() != "")
-    found = rows.filter(pl.col("message").is_not_null())
-    ours = found.filter(_is_authorizer())
+    readable = rows.filter(pl.col("message").is_not_null())
+    ours = readable.filter(_is_authorizer())
     times, is_utc = utc_texts(ours["time"], layout)
     ours = ours.with_columns(times.alias("time"))
     untimed = ours.filter(pl.col("time").is_null())
@@ -90,7 +90,7 @@ def _records_in(
         (at, len(text), "the time is none", text)
         for at, text in untimed.select("offset", "text").iter_rows()
     ]
-    ignored = len(found) - len(ours) - len(untimed) + len(blank) + unwrapping.ignored
+    ignored = len(readable) - len(ours) - len(untimed) + len(blank) + unwrapping.ignored
     others = Parsed(
         quarantine=quarantine_frame(bad),
         lines=len(bad) + ignored,
@@ -124,15 +124,15 @@ class _Unwrapping:
             self._part = ""
             return
         self.ignored += not contents
-        for number, each in enumerate(contents):
+        for number, unwrapped in enumerate(contents):
             self._begin = self._begin if self._part else offset + number
-            self._part += each.content
-            if not each.partial:
-                if each.identity in self._seen:
+            self._part += unwrapped.content
+            if not unwrapped.partial:
+                if unwrapped.identity in self._seen:
                     self.ignored += 1
                 else:
                     self._add_content(self._begin, self._part)
-                self._seen.update([each.identity] if each.identity else ())
+                self._seen.update([unwrapped.identity] if unwrapped.identity else ())
                 self._part = ""
 
     def _add_content(self, offset: int, content: str) -> None:
@@ -142,16 +142,16 @@ class _Unwrapping:
             self._reject(offset, content, "invalid UTF-8")
             return
         begin = self._envelope.begin
-        found = envelopes.without_prefix(begin, text) if begin else ("", text)
-        if found is None:
+        parts = envelopes.without_prefix(begin, text) if begin else ("", text)
+        if parts is None:
             rest = envelopes.continuation(self._prefix, text)
             if rest is None:
                 self._reject(
                     offset, text, "not a record, and its prefix differs from the previous one"
                 )
                 return
-            found = self._prefix, rest
-        self._prefix, text = found
+            parts = self._prefix, rest
+        self._prefix, text = parts
         self.texts.append((offset, text))
 
     def _reject(self, offset: int, text: str, reason: str) -> None:

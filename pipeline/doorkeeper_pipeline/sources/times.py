@@ -11,7 +11,10 @@ _TEXT = "%Y-%m-%d %H:%M:%S,%3f"
 
 
 def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
-    """Return times as ``2026-10-21 13:54:30,714``, null for none, and whether they are UTC."""
+    """Return times as ``2026-10-21 13:54:30,714``, null for none, and whether they are UTC.
+
+    Of times with and without a zone, the fewer are none: they would be hours away.
+    """
     if layout.time in EPOCHS:
         ms = times.cast(pl.Int64, strict=False) * EPOCHS[layout.time]
         return ms.cast(pl.Datetime("ms")).dt.strftime(_TEXT), True
@@ -37,11 +40,14 @@ def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
     minutes = pl.col("zone").str.slice(-2).cast(pl.Int64, strict=False)
     sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1).otherwise(1)
     offset = (hours * 60 + sign * minutes).fill_null(0)
-    zoned = frame["zone"].null_count() == 0 and len(frame) > 0
-    found = frame.select(
-        (pl.col("local") - pl.duration(minutes=offset if zoned else 0)).dt.strftime(_TEXT)
+    known = frame.filter(pl.col("local").is_not_null())["zone"]
+    zoned = 2 * known.null_count() < len(known)
+    utc_frame = frame.select(
+        pl.when(pl.col("zone").is_not_null() == zoned)
+        .then(pl.col("local") - pl.duration(minutes=offset))
+        .dt.strftime(_TEXT)
     )
-    return found.to_series(), zoned
+    return utc_frame.to_series(), zoned
 
 
 def utc_of_zone(text: pl.Expr, zone: str) -> pl.Expr:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from doorkeeper.acls.formats import request_words
+from doorkeeper_pipeline.evaluation.numbering import Numbered
 from doorkeeper_pipeline.sources import json_lines
-from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
+from doorkeeper_pipeline.sources.json_lines import Content, Decided, Line, Missing
 
 SOURCE = "trail"
 NS_IN_US = 1000
@@ -28,6 +31,9 @@ class Event(msgspec.Struct, frozen=True):
     """The fields of any event that the tables need; absent ones have these defaults."""
 
     kind: str
+    seq: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)] = 0
+    node: Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)] = 0
+    ts_ns: int = 0
     count: int = 1
     first_ns: int = 0
     last_ns: int = 0
@@ -51,15 +57,27 @@ _OUTCOMES = ("ALLOWED", "DENIED")
 
 
 def line(text: bytes) -> Line:
-    """Return the decision of a line of the audit log.
+    """Return the decision of a line of the audit log, with its number.
 
     Raises:
         ValueError: it is no event.
 
     """
     event = _DECODER.decode(text)
+    content = _content(event)
+    if not event.seq:
+        return content
+    at_us = event.ts_ns // NS_IN_US
+    json_lines.check_times(at_us, at_us)
+    allowed = content is not None and event.outcome == "ALLOWED"
+    return json_lines.Event(Numbered(event.node, event.seq, at_us, allowed), content)
+
+
+def _content(event: Event) -> Content:
     if event.kind == "dropped":
-        return Missing(max(event.count, 0))
+        first_ns, last_ns = event.first_ns or event.ts_ns, event.last_ns or event.ts_ns
+        json_lines.check_times(first_ns // NS_IN_US, last_ns // NS_IN_US)
+        return Missing(max(event.count, 0), first_ns // NS_IN_US, last_ns // NS_IN_US)
     if event.kind != "decision":
         return None  # a change, a login; or what a newer server tells besides
     if event.outcome not in _OUTCOMES:

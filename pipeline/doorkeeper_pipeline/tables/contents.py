@@ -100,11 +100,13 @@ def read_files(
         Unreadable: a file is damaged.
 
     """
-    wanted = [each.name for each in stored_columns(TABLES[table])] if columns is None else columns
+    names = (
+        [column.name for column in stored_columns(TABLES[table])] if columns is None else columns
+    )
     if not files:
-        return empty(table).select(wanted)
+        return empty(table).select(names)
     try:
-        return scan(table, files).select(wanted).collect()
+        return scan(table, files).select(names).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Unreadable(f"{root}: table {table}: {str(error).splitlines()[0]}") from error
 
@@ -128,16 +130,16 @@ class FileState(NamedTuple):
     modified_ms: int
 
 
-def write(frame: pl.DataFrame, place: str | Path, rows_a_group: int = ROWS_A_GROUP) -> FileState:
+def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_GROUP) -> FileState:
     """Write a frame as Parquet: the same rows in the same order give the same bytes.
 
     Raises:
         PipelineError: it could not; half a file is not left behind.
 
     """
-    if is_address(place):
-        return _write_far(frame, str(place), rows_a_group)
-    path = Path(place)
+    if is_address(location):
+        return _write_far(frame, str(location), rows_a_group)
+    path = Path(location)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         _write_parquet(frame, path, rows_a_group)
@@ -146,8 +148,8 @@ def write(frame: pl.DataFrame, place: str | Path, rows_a_group: int = ROWS_A_GRO
         path.unlink(missing_ok=True)
         cause = _CAUSE.search(str(error))
         raise PipelineError(f"{path.parent}: {cause[1] if cause else error}") from error
-    found = path.stat()
-    return FileState(found.st_size, found.st_mtime_ns // 1_000_000)
+    stat = path.stat()
+    return FileState(stat.st_size, stat.st_mtime_ns // 1_000_000)
 
 
 _CAUSE = re.compile(r"underlying IO error: (.*?)(?: \(os error \d+\))?\Z")

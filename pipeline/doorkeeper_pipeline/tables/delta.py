@@ -5,8 +5,9 @@ version. A file that the log does not name is in no version, so tasks write thei
 others, and the driver makes all of them visible by one commit.
 
 A run changes many tables, one commit each, and ``runs`` last. The commits carry the number of the
-run (Delta's application transaction), and a number that ``runs`` does not have yet belongs to a run
-that was killed: its commits are passed over when tables are read, and undone by the next change.
+run (Delta's application transaction). A number that ``runs`` does not have yet, or has another of
+its round in place of it, belongs to a run that was killed, or came too late: its commits are passed
+over when tables are read, and undone by the next change.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ LAST = "runs"
 
 BEFORE_ALL = -1
 """The number of the last run where there was none."""
+
+ROUND = 1 << 32
+"""Two runs that begin with the same tables have numbers of one round, which differ by chance."""
 
 KEPT_HOURS = 7 * 24
 """Versions that are older lose the files that no later one has."""
@@ -75,9 +79,9 @@ class Tables:
 
         """
         self.root = str(out) if places.is_address(out) else str(Path(out).absolute())
-        if found := _ESCAPED.search(self.root):
+        if match := _ESCAPED.search(self.root):
             raise PipelineError(
-                f"{self.root}: found {found.group()!r} in the name of the folder; not allowed,"
+                f"{self.root}: found {match.group()!r} in the name of the folder; not allowed,"
                 " because Delta Lake decodes it as another character"
             )
         self._parts: dict[str, list[DataFile]] = {}
@@ -112,15 +116,19 @@ class Tables:
 
     def _now(self, table: str) -> DeltaTable | None:
         """Return the newest version that a complete change left."""
-        found = self.newest(table)
-        while found is not None and _number_of(found) > self.number:
-            before = found.version() - 1
+        opened = self.newest(table)
+        while opened is not None and self._is_incomplete(_number_of(opened)):
+            before = opened.version() - 1
             if before < 0:
                 return None
-            found.load_as_version(before)
-        if found is not None:
-            self._versions[table] = found.version()
-        return found
+            opened.load_as_version(before)
+        if opened is not None:
+            self._versions[table] = opened.version()
+        return opened
+
+    def _is_incomplete(self, number: int) -> bool:
+        is_other = number != self.number and number // ROUND == self.number // ROUND >= 1
+        return number > self.number or is_other
 
     def is_as_read(self, table: str, newest: DeltaTable | None) -> bool:
         """Return whether the newest version of a table is the one that was read."""
@@ -137,13 +145,13 @@ class Tables:
         from deltalake.exceptions import DeltaError, TableNotFoundError
 
         try:
-            found = DeltaTable(self.folder_of(table))
+            opened = DeltaTable(self.folder_of(table))
         except TableNotFoundError:
             return None
         except (DeltaError, OSError, ValueError) as error:
             raise Unreadable(f"{self.folder_of(table)}: {_first_line(error)}") from error
-        _check_layout(self.folder_of(table), table, found)
-        return found
+        _check_layout(self.folder_of(table), table, opened)
+        return opened
 
 
 class Change:
@@ -210,7 +218,9 @@ class Change:
             Busy: another process has changed a table meanwhile.
 
         """
-        number = self.tables.number + (LAST in self._added)
+        number = self.tables.number
+        if LAST in self._added:
+            number = (max(number, 0) // ROUND + 1) * ROUND + secrets.randbelow(ROUND)
         checkpoint("staged")
         if _number_of(self.tables.newest(LAST)) != self.tables.number:
             raise self._busy()
@@ -236,7 +246,7 @@ class Change:
         return Busy(f"{self.tables.root}: another process has changed the tables; run again")
 
     def _commit(self, table: str, number: int) -> bool:
-        """Commit the difference between the newest version of a table and the wanted one."""
+        """Commit the difference between the newest version of a table and the planned one."""
         from deltalake.exceptions import DeltaError
 
         # Of the last table the version that was there at the beginning: so it is found out when
@@ -244,10 +254,10 @@ class Change:
         newest = self.tables.last if table == LAST else self.tables.newest(table)
         if not self.changes(table) and self.tables.is_as_read(table, newest):
             return False
-        wanted = {part.path: part for part in self.parts(table)}
+        planned = {part.path: part for part in self.parts(table)}
         there = {part.path: part for part in _parts_of(table, newest)}
-        new = [part for path, part in wanted.items() if path not in there]
-        gone = [part for path, part in there.items() if path not in wanted]
+        new = [part for path, part in planned.items() if path not in there]
+        gone = [part for path, part in there.items() if path not in planned]
         if not new and not gone and not (newest is None and table in self._added):
             return False
         try:
@@ -310,20 +320,20 @@ def _unused(folder: str, newest: DeltaTable, kept_hours: int) -> list[str]:
     import obstore
     from obstore.store import from_url
 
-    there = {each["path"] for page in obstore.list(from_url(folder)) for each in page}
+    there = {entry["path"] for page in obstore.list(from_url(folder)) for entry in page}
     return [path for path in named if path in there]
 
 
-def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
+def _check_layout(folder: str, table: str, opened: DeltaTable) -> None:
     """Check that a table has the partitions of this release, and the columns of each row."""
     declared = TABLES[table]
-    there = {field.name for field in found.schema().fields}
+    there = {field.name for field in opened.schema().fields}
     missing = [
         column.name
         for column in declared.columns
         if not column.nullable and column.name not in there
     ]
-    partitions = found.metadata().partition_columns
+    partitions = opened.metadata().partition_columns
     if partitions != list(declared.partitioned_by):
         what = (
             f"is partitioned by {', '.join(partitions) or 'nothing'}, expected"
@@ -347,8 +357,8 @@ def write_part(
     The name gets a random end: a task may be tried twice, and the results of one of them count.
     """
     path = f"{name}-{secrets.token_hex(8)}.parquet"
-    place = f"{root}/{places.folder_of(table)}/{path}"
-    written = contents.write(frame, place, rows_a_group)
+    location = f"{root}/{places.folder_of(table)}/{path}"
+    written = contents.write(frame, location, rows_a_group)
     partitioned_by = TABLES[table].partitioned_by
     return DataFile(
         table=table,
@@ -416,12 +426,12 @@ def _write(
 
 def _beginning_with(prefix: str, parts: list[DataFile]) -> list[DataFile]:
     """Return those of sorted parts whose path begins so."""
-    found = []
-    for part in parts[bisect.bisect_left(parts, prefix, key=lambda each: each.path) :]:
+    matching = []
+    for part in parts[bisect.bisect_left(parts, prefix, key=lambda part: part.path) :]:
         if not part.path.startswith(prefix):
             break
-        found.append(part)
-    return found
+        matching.append(part)
+    return matching
 
 
 def _stats_of(table: str, frame: pl.DataFrame) -> str:
@@ -429,7 +439,7 @@ def _stats_of(table: str, frame: pl.DataFrame) -> str:
 
     Of texts there are none: the log of a table would keep names that its rows have no more.
     """
-    found: dict[str, Any] = {
+    stats: dict[str, Any] = {
         "numRecords": len(frame), "minValues": {}, "maxValues": {}, "nullCount": {},
     }  # fmt: skip
     for column in stored_columns(TABLES[table]):
@@ -437,12 +447,12 @@ def _stats_of(table: str, frame: pl.DataFrame) -> str:
         if column.is_list or is_partition or name not in frame.columns:
             continue
         values = frame[name]
-        found["nullCount"][name] = values.null_count()
+        stats["nullCount"][name] = values.null_count()
         if column.type in _ORDERED and values.null_count() < len(values):
-            found["minValues"][name] = _stat(values.min())
+            stats["minValues"][name] = _stat(values.min())
             # Readers take times of statistics for whole milliseconds.
-            found["maxValues"][name] = _stat(values.max(), up=dt.timedelta(microseconds=999))
-    return json.dumps(found)
+            stats["maxValues"][name] = _stat(values.max(), up=dt.timedelta(microseconds=999))
+    return json.dumps(stats)
 
 
 _ORDERED = ("int16", "int32", "int64", "date", "timestamp")
@@ -464,7 +474,7 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
     partitioned_by = TABLES[table].partitioned_by
     fields = ("path", "size_bytes", "num_records", "modification_time")
     rows = actions.select(*fields, *(f"partition.{column}" for column in partitioned_by)).to_dicts()
-    found = [
+    parts = [
         DataFile(
             table=table,
             path=row["path"],
@@ -475,26 +485,26 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
         )
         for row in rows
     ]
-    return sorted(found, key=lambda part: part.path)
+    return sorted(parts, key=lambda part: part.path)
 
 
 def _number_of(opened: DeltaTable | None) -> int:
-    found = None if opened is None else opened.transaction_version(APPLICATION)
-    return BEFORE_ALL if found is None else found
+    number = None if opened is None else opened.transaction_version(APPLICATION)
+    return BEFORE_ALL if number is None else number
 
 
 def _first_line(error: BaseException) -> str:
     """Return the first line of an error, and the last one, which has the cause."""
     lines = [_MARKS.sub("", line).strip(" -") for line in str(error).strip().splitlines()]
-    told = [line for line in lines if line] or [type(error).__name__]
-    return told[0] if len(told) == 1 else f"{told[0]}: {told[-1]}"
+    texts = [line for line in lines if line] or [type(error).__name__]
+    return texts[0] if len(texts) == 1 else f"{texts[0]}: {texts[-1]}"
 
 
 def _sync_log(folder: Path) -> None:
     log = folder / "_delta_log"
     sync(max(log.glob("*.json")))
-    for each in (log, folder):
-        sync(each)
+    for path in (log, folder):
+        sync(path)
 
 
 def sync(path: Path) -> None:

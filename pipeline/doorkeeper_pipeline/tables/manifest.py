@@ -2,7 +2,7 @@
 
 A file is known again by path, size, time and number; else by its beginning. So a log that was
 rotated by renaming, or compressed since, is not read as a second file, and one that has grown
-replaces its earlier rows.
+replaces its earlier rows. One that became shorter does not: it may be a copy that is not complete.
 """
 
 from __future__ import annotations
@@ -64,18 +64,20 @@ class Work:
     Attributes:
         read: Files to be read, with the id that they have or get.
         unchanged: Rows of files that are as they were, perhaps under another path.
+        shorter: The number of those that have become shorter, and stay as they were read.
         gone: Rows of files that have disappeared; their decisions stay.
 
     """
 
     read: tuple[tuple[str, SourceFile], ...]
     unchanged: tuple[dict[str, Any], ...]
+    shorter: int
     gone: tuple[dict[str, Any], ...]
 
 
 def compare(
     known: Iterable[Mapping[str, Any]],
-    found: Iterable[SourceFile],
+    files: Iterable[SourceFile],
     options: str,
     *,
     rebuild: bool = False,
@@ -90,26 +92,30 @@ def compare(
     claimed: set[str] = set()
     read: list[tuple[str, SourceFile]] = []
     unchanged = []
+    shorter = 0
 
-    def place(file: SourceFile) -> tuple[bool, str]:
+    def order(file: SourceFile) -> tuple[bool, str]:
         # Files that go on under their names come first: a copy of one must not take its place.
         row = by_path.get(file.path)
         return row is None or not _continues(row, file), file.path
 
-    for file in sorted(found, key=place):
+    for file in sorted(files, key=order):
         row = _find_continued(rows, claimed, file)
         if row is None:
-            others = {each["file_id"] for each in rows} | {i for i, _ in read}
+            others = {row["file_id"] for row in rows} | {i for i, _ in read}
             file_id = _new_id(file, taken | others)
             read.append((file_id, file))
             continue
         claimed.add(row["file_id"])
         if not rebuild and _is_as_read(row, file, options):
             unchanged.append({**row, "path": file.path})
+        elif not rebuild and _is_shorter(row, file, options):
+            unchanged.append(row)
+            shorter += 1
         else:
             read.append((row["file_id"], file))
     gone = tuple(row for row in rows if row["file_id"] not in claimed)
-    return Work(read=tuple(read), unchanged=tuple(unchanged), gone=gone)
+    return Work(read=tuple(read), unchanged=tuple(unchanged), shorter=shorter, gone=gone)
 
 
 def _is_as_read(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
@@ -121,6 +127,15 @@ def _is_as_read(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
         and row["options"] == options
         and row["source"] == file.source
     )
+
+
+def _is_shorter(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
+    """Return whether a file that continues a row lacks lines which are read as they would be now.
+
+    A file that breaks off inside of its compression says so itself.
+    """
+    is_same = row["options"] == options and row["source"] == file.source
+    return bool(is_same and not file.how and file.size < row["size"])
 
 
 def _continues(row: Mapping[str, Any], file: SourceFile) -> bool:
@@ -143,7 +158,7 @@ def _new_id(file: SourceFile, taken: frozenset[str]) -> str:
     number = 0
     while True:
         text = f"{number}:{file.digest(ID_BYTES)}"
-        found = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
-        if found not in taken:
-            return found
+        file_id = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
+        if file_id not in taken:
+            return file_id
         number += 1

@@ -23,9 +23,9 @@ DAY = "day="
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
-def is_address(place: Path | str) -> bool:
-    """Return whether a place is an address, such as s3a://bucket/access, and no path."""
-    return isinstance(place, str) and ADDRESS.match(place) is not None
+def is_address(location: Path | str) -> bool:
+    """Return whether a location is an address, such as s3a://bucket/access, and no path."""
+    return isinstance(location, str) and ADDRESS.match(location) is not None
 
 
 def folder_of(table: str) -> str:

@@ -30,9 +30,9 @@ class TopicAddress(NamedTuple):
         return f"{SCHEME}{self.servers}/{self.topic}"
 
 
-def is_topic(place: str) -> bool:
+def is_topic(text: str) -> bool:
     """Return whether an input is the address of a topic, right or wrong."""
-    return place.startswith(SCHEME)
+    return text.startswith(SCHEME)
 
 
 def parse_topic(text: str) -> TopicAddress:
@@ -42,14 +42,14 @@ def parse_topic(text: str) -> TopicAddress:
         PipelineError: it is none; the text does not repeat a password in it.
 
     """
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
         shown = _USER.sub("//...@", text)
         raise PipelineError(
             f"found {shown!r}; the address of a topic is kafka://HOST:PORT,.../TOPIC, and"
             " --command-config has user and password"
         )
-    return TopicAddress(found[1], found[2])
+    return TopicAddress(match[1], match[2])
 
 
 ID_LENGTH = 16

@@ -38,9 +38,9 @@ def read_records(data: bytes, aborted: Sequence[tuple[int, int]]) -> tuple[list[
         Unreadable: a batch is damaged, or of a release before Kafka 0.11.
 
     """
-    waiting = sorted(aborted, key=lambda each: each[1], reverse=True)
+    waiting = sorted(aborted, key=lambda transaction: transaction[1], reverse=True)
     open_aborted: set[int] = set()
-    found: list[Record] = []
+    records: list[Record] = []
     behind = -1
     for batch in _batches(data):
         behind = batch.last_offset + 1
@@ -50,8 +50,8 @@ def read_records(data: bytes, aborted: Sequence[tuple[int, int]]) -> tuple[list[
             if any(_is_abort(record.key) for _, record in _records(batch)):
                 open_aborted.discard(batch.producer_id)
         elif not (batch.is_transactional and batch.producer_id in open_aborted):
-            found += [Record(offset, record.value) for offset, record in _records(batch)]
-    return found, behind
+            records += [Record(offset, record.value) for offset, record in _records(batch)]
+    return records, behind
 
 
 def _batches(data: bytes) -> Iterator[RecordBatch]:
@@ -113,12 +113,12 @@ def decompress(kind: int, data: bytes) -> bytes:
         )
     name, unpack = known[kind]
     try:
-        found = unpack(data)
+        unpacked = unpack(data)
     except (OSError, ValueError, IndexError) as error:
         raise Unreadable(f"damaged {name}: {' '.join(str(error).split())}") from error
-    if len(found) > BYTES_MAX:
+    if len(unpacked) > BYTES_MAX:
         raise Unreadable(f"{name}: a batch of more than {BYTES_MAX >> 20} MB")
-    return found
+    return unpacked
 
 
 def _stream(name: str, packed: bytes) -> bytes:

@@ -71,29 +71,29 @@ class Consumer:
             offsets = self._run(self._topics().offsets(address.topic))
         return TopicState(log_id(described.cluster_id, address.topic, described.topic_id), offsets)
 
-    def read(self, wanted: RecordRange) -> Iterator[list[Record]]:
+    def read(self, record_range: RecordRange) -> Iterator[list[Record]]:
         """Yield the committed records of a range, some at a time.
 
         Raises:
             Unreadable: they may not be read, are damaged, or no server answers.
 
         """
-        at = wanted.first
-        while at < wanted.end:
-            with _translate_errors(str(wanted)):
+        at = record_range.first
+        while at < record_range.end:
+            with _translate_errors(str(record_range)):
                 fetched = self._run(
-                    self._topics().fetch(wanted.address.topic, wanted.partition, at)
+                    self._topics().fetch(record_range.address.topic, record_range.partition, at)
                 )
                 try:
                     records, behind = read_records(fetched.records, fetched.aborted)
                 except Unreadable as error:
-                    raise Unreadable(f"{wanted}: from offset {at} on: {error}") from error
+                    raise Unreadable(f"{record_range}: from offset {at} on: {error}") from error
             if behind <= at:
                 raise Unreadable(
-                    f"{wanted}: the Fetch response at offset {at} has no complete batch"
+                    f"{record_range}: the Fetch response at offset {at} has no complete batch"
                 )
             # The first batch begins earlier where the range begins inside of it.
-            yield [each for each in records if at <= each.offset < wanted.end]
+            yield [record for record in records if at <= record.offset < record_range.end]
             at = behind
 
     def _topics(self) -> TopicReader:
@@ -126,11 +126,11 @@ def read_config(servers: str, config: str) -> ClientConfig:
 
 
 @contextmanager
-def _translate_errors(place: str) -> Iterator[None]:
+def _translate_errors(source: str) -> Iterator[None]:
     try:
         yield
     except ApiFailure as error:
         meaning = next((text for code, text in _MEANINGS.items() if code == error.code), None)
-        raise Unreadable(f"{place}: {meaning or error}") from error
+        raise Unreadable(f"{source}: {meaning or error}") from error
     except ClientError as error:
-        raise Unavailable(f"{place}: {error}") from error
+        raise Unavailable(f"{source}: {error}") from error

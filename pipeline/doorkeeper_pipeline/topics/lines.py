@@ -54,9 +54,9 @@ class RecordLines:
         self._file.flush()
         return self
 
-    def offset_at(self, place: int) -> int:
+    def offset_at(self, position: int) -> int:
         """Return the offset of the record to which a byte of the file belongs."""
-        return self._offsets[bisect_right(self._starts, place) - 1]
+        return self._offsets[bisect_right(self._starts, position) - 1]
 
 
 def as_line(value: bytes) -> bytes:

@@ -95,6 +95,22 @@ def test_output_files(out: Path, tmp_path: Path) -> None:
     assert len(delta.Tables(out).read("least_privilege")) == 1
 
 
+def test_proposal_for_one_leaves_the_table_of_the_run(out: Path) -> None:
+    before = delta.Tables(out).read("least_privilege")
+    options = ("--method", "least-privilege", "--principal", "User:a", *ANY_LENGTH)
+    listing = out.parent / "one.csv"
+    listing.write_text(
+        "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+        "User:a,TOPIC,LITERAL,unknown,READ,ALLOW,*\n"
+    )
+
+    done = called("propose", "--tables", out, "--acls", listing, "--accept-lost-access", *options)
+
+    assert done.exit_code == 0, done.output
+    assert len(before) == 1
+    assert delta.Tables(out).read("least_privilege").equals(before)
+
+
 def test_a_plan_leaves_acls_alone_that_are_newer_than_the_listing(
     out: Path, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ def file(path: str, first: int, last: int, **changed: Any) -> dict[str, Any]:
         "path": path,
         "source": "authorizer-log",
         "topic_id": None,
+        "numbers": None,
         "head_sha256": f"{path} {first}",
         "first_ts": days[0],
         "last_ts": days[-1] + dt.timedelta(minutes=5),

@@ -208,6 +208,19 @@ def test_controllers_without_a_log_are_reported(
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
 
 
+@pytest.mark.parametrize(("api", "rule"), [("Metadata", "brokers"), ("CreateTopics", "dormant")])
+def test_controllers_without_lines_in_a_topic_are_reported(
+    tmp_path: Path, api: str, rule: str
+) -> None:
+    """Brokers' lines in a topic are of no file, and show who wrote them by CLUSTER_ACTION."""
+    asks = Question("User:kafka", "10.0.1.1", AclOperation.CREATE, ResourceType.TOPIC, "new")
+    asked = asked_of(tmp_path, [*HISTORY, QUORUM, Asking(question=asks, api=api)], BINDINGS)
+
+    rows = grants(replace(asked, proof=proof_of(None)))["unused_grants"].to_dicts()
+
+    assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
 def test_allowed_probes_are_no_use(tmp_path: Path) -> None:
     """A client that asks what it may do uses none of it; no other grant is kept for it."""
     describes = ALICE._replace(operation=AclOperation.DESCRIBE)

@@ -151,6 +151,19 @@ def test_grant_without_evidence_is_kept(tmp_path: Path) -> None:
         assert propose(asked, ProposalOptions(kinds=(kind,))).removed == ()
 
 
+def test_nothing_stands_beside_a_grant_without_evidence(tmp_path: Path) -> None:
+    """Literals beside a wide grant that stays would be more ACLs, and allow nothing more."""
+    wide = allow("alice", AclOperation.ALL, topic("ord", PREFIXED))
+    present = [wide, OWN, allow("bob", READ, topic("bills"))]
+    history = [reads("alice", "orders"), reads("alice", "ordinary"), reads("bob", "bills")]
+    asked = replace(asked_of(tmp_path, history, present), thresholds=DEFAULT_THRESHOLDS)
+
+    for prefixes in (False, True):
+        found = propose(asked, ProposalOptions(kinds=("least-privilege",), prefixes=prefixes))
+
+        assert (found.added, found.removed) == ((), ())
+
+
 def joins(user: str, name: str, day: int = 0) -> Asking:
     return Asking(question=Question(f"User:{user}", "10.0.0.1", READ, GROUP, name), day=day)
 
@@ -204,7 +217,7 @@ def test_generated_names_are_one_row(tmp_path: Path) -> None:
 
     (row,) = found.least_privilege.to_dicts()
     assert (row["kind"], row["resource_count"], row["support"]) == ("PATTERN", len(many), len(many))
-    assert row["resources"] == sorted(many)[:100]
+    assert row["names"] == sorted(many)[:100]
     assert (found.bindings, found.added) == ((GROUPS,), ())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -105,6 +106,32 @@ def test_dated_listings(tmp_path: Path) -> None:
     assert times == [("User:a", None, october), ("User:b", None, now), ("User:c", october, None)]
     again = follow_places(found, places[:2], now)
     assert again.filter(pl.col("valid_to").is_null())["principal"].to_list() == ["User:b", "User:c"]
+
+
+def test_audit_log_ends_only_what_it_removes(tmp_path: Path) -> None:
+    """It has changes alone: what it does not name is in force as it was listed."""
+    (tmp_path / "old.csv").write_text(
+        "\n".join((HEADER, *(f"User:a,TOPIC,LITERAL,{name},READ,ALLOW,*" for name in "abc"), ""))
+    )
+    audit = tmp_path / "audit"
+    audit.mkdir()
+    fields = ("resource_type", "resource_name", "pattern_type", "principal", "host", "operation")
+    removed, added = (
+        {**dict(zip(fields, ("TOPIC", name, "LITERAL", "User:a", "*", "READ"), strict=True))}
+        | {"permission": "ALLOW"}
+        for name in "bd"
+    )
+    event = {"kind": "change", "seq": 1, "node": 1, "ts_ns": int(at(5).timestamp() * 10**9)}
+    change = event | {"subject": "acls", "removed": [removed], "added": [added], "revision": 3}
+    (audit / "audit-1-1-1.jsonl").write_text(json.dumps(change) + "\n")
+
+    found = follow_places(
+        contents.empty("bindings"), [f"{tmp_path / 'old.csv'}@2026-01-02", str(audit)], at(9)
+    )
+
+    in_force = found.filter(pl.col("valid_to").is_null())
+    assert in_force["resource_name"].to_list() == ["a", "c", "d"]
+    assert in_force["known_from"].to_list() == [at(2), at(2), at(5)]
 
 
 def test_future_listing_is_rejected(tmp_path: Path) -> None:

@@ -141,6 +141,9 @@ def test_deleted_records_are_reported(site: Site) -> None:
         " offsets 1 to 2: 2"
     ) in summary.run["warnings"]
     assert site.ranges() == [(0, 0, 1), (0, 3, 5)]
+    for later in (summary, site.run()):
+        assert any(each.startswith("lines are missing") for each in later.run["warnings"])
+        assert len(later.evidence.observed.missing_days) == 1
 
 
 def test_rebuild_reads_ranges_again(site: Site) -> None:

@@ -183,34 +183,35 @@ def test_proposals_exclude_principals_of_unread_lines(tmp_path: Path) -> None:
 
     assert "nothing is proposed for User:svc and User:*, because ambiguous" in careful
     assert "principal=User:svc" not in careful
-    assert "principal=User:svc" in proposed(month, "--accept-lost-access")
+    accepted = proposed(month, "--accept-lost-access")
+    assert "principal=User:svc" in accepted
+    assert "RISK: principals may lose access: not counted: requests in ambiguous" in accepted
 
 
 def test_unread_lines_by_file() -> None:
+    names = ("damaged", "last_ts", "lost_days", "numbers", "topic_id")
+    nothing = dict.fromkeys(names)
     files: list[dict[str, object]] = [
         {
             "clusters": [],
             "quarantined": 3,
             "nameless": 1,
             "unread_principals": ["User:a"],
-            "damaged": None,
-            "last_ts": None,
+            **nothing,
         },
         {
             "clusters": ["x"],
             "quarantined": 2,
             "nameless": None,
             "unread_principals": None,
-            "damaged": None,
-            "last_ts": None,
+            **nothing,
         },
         {
             "clusters": ["y"],
             "quarantined": 9,
             "nameless": 9,
             "unread_principals": ["User:y"],
-            "damaged": None,
-            "last_ts": None,
+            **nothing,
         },
     ]
 
@@ -218,8 +219,8 @@ def test_unread_lines_by_file() -> None:
     assert list(describe_unread(UnreadLines())) == []
 
 
-def test_truncated_files_cover_no_day_in_any_run(tmp_path: Path) -> None:
-    """Their last days are not covered; later runs, and propose, say so again."""
+def test_truncated_files_hold_back_advice_in_any_run(tmp_path: Path) -> None:
+    """The rest may have the only use of any grant; later runs, and propose, say so again."""
     Month(tmp_path, "")
     log = tmp_path / "a.log"
     lines = log.read_text().splitlines(keepends=True)
@@ -233,12 +234,51 @@ def test_truncated_files_cover_no_day_in_any_run(tmp_path: Path) -> None:
 
     for _ in range(2):
         summary = month.run(acls=(str(tmp_path / "acls.csv"),), thresholds=limits)
-        told = [each for each in summary.run["warnings"] if "2 truncated compressed files" in each]
-        assert told[0].endswith("not covered: 2026-11-01, 2026-11-02")
-        (lacking,) = summary.evidence.lacking
-        assert lacking.startswith("50% of the days have allowed decisions")
+        (told,) = (each for each in summary.run["warnings"] if each.startswith("lines are miss"))
+        assert told.endswith("not covered: 2026-11-01, 2026-11-02")
+        days, torn = summary.evidence.lacking
+        assert days.startswith("50% of the days have allowed decisions")
+        assert torn.startswith("2 compressed files break off")
+        assert summary.evidence.lost_lines == torn
     usual = ["--tables", str(tmp_path / "out"), "--engine", "local", "--quiet"]
     refused = CliRunner().invoke(pipeline, ["propose", *usual])
     assert "on 2 of 4 days" in str(refused.exception)
     lowered = CliRunner().invoke(pipeline, ["propose", *usual, "--min-coverage", "0"])
     assert "2 truncated compressed files" in lowered.output
+
+
+def test_one_truncated_file_among_many(tmp_path: Path) -> None:
+    """It holds advice back until a run reads it whole, or the limit is given up."""
+    for day in range(1, 21):
+        lines = "".join(APP.format(day=day, minute=minute) for minute in range(USUAL))
+        (tmp_path / f"a.log.2026-11-{day:02}.gz").write_bytes(gzip.compress(lines.encode()))
+    torn = tmp_path / "a.log.2026-11-07.gz"
+    whole = torn.read_bytes()
+    torn.write_bytes(whole[:-9])
+    (tmp_path / "acls.csv").write_text(ACLS)
+    output = Output(tmp_path / "out", str(tmp_path / "a.log*"))
+
+    def verdict(coverage: float = 90) -> str:
+        limits = NO_THRESHOLDS._replace(coverage=coverage)
+        output.run(acls=(str(tmp_path / "acls.csv"),), thresholds=limits)
+        rows = delta.Tables(output.out).read("unused_grants")
+        (found,) = rows.filter(principal="User:svc")["proposal"]
+        return str(found)
+
+    assert verdict() == "NOT_ENOUGH_EVIDENCE"
+    assert verdict(coverage=0) == "REMOVE"
+    assert verdict() == "NOT_ENOUGH_EVIDENCE"
+    torn.write_bytes(whole)
+    assert verdict() == "REMOVE"
+
+
+def test_unnamed_lines_of_another_file_hold_back_advice(tmp_path: Path) -> None:
+    """A later run reads lines that name no principal, and no decision."""
+    month = Month(tmp_path, "")
+    assert month.proposals()["User:*"] == "REMOVE"
+    torn = SVC.format(day=3).partition("User:svc")[0] + "User:s\n"
+    other = "[2026-11-03 20:00:00,000] INFO started (kafka.server.KafkaServer)\n"
+    (tmp_path / "b.log").write_text(5 * other + torn)
+    month.inputs = (*month.inputs, str(tmp_path / "b.log"))
+
+    assert month.proposals()["User:*"] == "NOT_ENOUGH_EVIDENCE"

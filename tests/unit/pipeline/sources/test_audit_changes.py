@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 from doorkeeper_pipeline.errors import Unreadable
@@ -72,6 +73,45 @@ def test_changes_have_times_and_authors(tmp_path: Path) -> None:
         ("old", None, second, None, "User:admin", 2),
         ("short", first, second, "User:admin", "User:admin", 2),
     ]
+
+
+def test_revisions_order_changes_of_several_nodes(tmp_path: Path) -> None:
+    """The clock of the node that removed the ACL is behind that of the one that added it."""
+    added = event(1, added=[acl("short")], revision=7, ts_ns=50 * 10**9)
+    removed = event(1, removed=[acl("short")], revision=8, ts_ns=49 * 10**9, node=2)
+    last = event(2, added=[acl("new")], revision=9, ts_ns=60 * 10**9)
+    audit = log(tmp_path, added, removed, last)
+
+    found = acl_sets.read([str(audit)]).filter(pl.col("valid_to").is_null())
+
+    assert found["resource_name"].to_list() == ["new"]
+
+
+def test_listing_lacks_what_was_removed_since(tmp_path: Path) -> None:
+    """The file that the server writes at present is not read: it may have the removal."""
+    audit = log(tmp_path, event(1, added=[acl("gone"), acl("new")]), event(5, removed=[acl("old")]))
+    (tmp_path / "acls.csv").write_text(LISTED)
+
+    found = acl_sets.read([str(tmp_path / "acls.csv"), str(audit)])
+
+    in_force = found.filter(pl.col("valid_to").is_null())
+    assert sorted(in_force["resource_name"]) == ["always", "new"]
+    assert found.filter(resource_name="gone")["valid_to"].to_list() == [
+        dt.datetime(1970, 1, 1, 0, 0, 5, tzinfo=dt.UTC)
+    ]
+
+
+def test_revisions_of_a_new_store_begin_anew(tmp_path: Path) -> None:
+    audit = log(
+        tmp_path,
+        event(500, added=[acl("old")], revision=7),
+        event(600, removed=[acl("old")], revision=8),
+        event(9000, added=[acl("old")], revision=2),
+    )
+
+    found = acl_sets.read([str(audit)]).filter(pl.col("valid_to").is_null())
+
+    assert found["from_revision"].to_list() == [2]
 
 
 @pytest.mark.parametrize(

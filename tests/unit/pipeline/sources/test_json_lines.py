@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper_pipeline.evaluation.numbering import DAY_US, Numbered, Stretch
 from doorkeeper_pipeline.sources import json_lines, reading
-from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
+from doorkeeper_pipeline.sources.json_lines import Decided, Event, Line, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
 
 if TYPE_CHECKING:
@@ -19,8 +21,9 @@ ROW = Decided(
 
 
 def adapter(line: bytes) -> Line:
-    """Read ``a``, ``m`` and ``-``; anything else is an error."""
-    found: dict[bytes, Line] = {b"a": [ROW], b"m": Missing(2), b"-": None}
+    """Read ``a``, ``m``, ``n`` and ``-``; anything else is an error."""
+    found: dict[bytes, Line] = {b"a": [ROW], b"m": Missing(2, DAY_US, DAY_US), b"-": None}
+    found[b"n"] = Event(Numbered(1, 7, DAY_US, allowed=True), [ROW])
     if line not in found:
         raise ValueError(f"found {line!r}\nexpected: a, m or -")
     return found[line]
@@ -31,12 +34,14 @@ def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.Monk
     """Decisions are merged, the rest counted, bad lines keep their place, in any blocks."""
     monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, size))
     path = tmp_path / "file"
-    path.write_bytes(b"a\n-\nx\n\nm\na")
+    path.write_bytes(b"a\n-\nx\n\nm\nn")
 
     found = sum_parts(json_lines.parse_parts(path, "", "trail", adapter))
 
     assert found.decisions["count"].sum() == 2
     assert (found.lines, found.ignored, found.missing) == (5, 2, 2)
+    assert found.lost_days == {dt.date(1970, 1, 2)}
+    assert found.stretches == (Stretch("node 1", 7, 7, 1, DAY_US, DAY_US, has_allowed=True),)
     assert found.quarantine.rows() == [(4, 1, "found b'x' expected: a, m or -", "x")]
 
 

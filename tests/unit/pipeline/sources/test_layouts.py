@@ -101,3 +101,27 @@ def test_json_layouts(record: dict[str, object]) -> None:
 @pytest.mark.parametrize("line", [b"{", b"{}", b'{"message": "m", "level": "INFO", "logger": "l"}'])
 def test_other_json_is_rejected(line: bytes) -> None:
     assert layouts.json_record(line) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "found", "is_utc"),
+    [
+        (["2026-10-21T13:54:30+0200", "later"], ["2026-10-21 11:54:30,000", None], True),
+        (
+            ["2026-10-21T13:54:30+0200", "2026-10-21T13:54:30Z", "2026-10-21T13:54:30"],
+            ["2026-10-21 11:54:30,000", "2026-10-21 13:54:30,000", None],
+            True,
+        ),
+        (
+            ["2026-10-21T13:54:30", "2026-10-21T13:54:31", "2026-10-21T13:54:30Z"],
+            ["2026-10-21 13:54:30,000", "2026-10-21 13:54:31,000", None],
+            False,
+        ),
+    ],
+)
+def test_one_time_without_a_zone_moves_no_other(
+    times: list[str], found: list[str | None], *, is_utc: bool
+) -> None:
+    texts, utc = utc_texts(pl.Series(times), layouts.JSON)
+
+    assert (texts.to_list(), utc) == (found, is_utc)

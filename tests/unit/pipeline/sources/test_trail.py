@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper_pipeline.evaluation.numbering import Numbered
 from doorkeeper_pipeline.sources import json_lines, trail
-from doorkeeper_pipeline.sources.json_lines import Decided, Missing
+from doorkeeper_pipeline.sources.json_lines import Decided, Event, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
 from testkit import trail_files
 
@@ -28,7 +29,8 @@ def event(**changed: object) -> dict[str, Any]:
 
 def line(**changed: object) -> Any:
     """Return what the line of an event says."""
-    return trail.line(json.dumps(event(**changed)).encode())
+    found = trail.line(json.dumps(event(**changed)).encode())
+    return found.content if isinstance(found, Event) else found
 
 
 def test_merged_decision_keeps_count_and_times() -> None:
@@ -86,8 +88,15 @@ def test_other_events_are_skipped(kind: str) -> None:
     assert line(kind=kind) is None
 
 
+def test_events_have_numbers() -> None:
+    found = trail.line(json.dumps(event(kind="change", seq=7, node=2)).encode())
+
+    assert found == Event(Numbered(2, 7, NOW_NS // 1000, allowed=False), None)
+    assert line(seq=0)[0].principal == "User:alice"
+
+
 def test_dropped_decisions_are_reported() -> None:
-    assert line(kind="dropped", count=7) == Missing(7)
+    assert line(kind="dropped", count=7) == Missing(7, NOW_NS // 1000, NOW_NS // 1000 + 5_000_000)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +108,9 @@ def test_dropped_decisions_are_reported() -> None:
         {"count": 0},
         {"first_ns": 0},
         {"host": 7},
+        {"seq": 1 << 63},
+        {"ts_ns": 0},
+        {"kind": "dropped", "last_ns": 1 << 70},
     ],
 )
 def test_invalid_events_are_quarantined(changed: dict[str, object]) -> None:

@@ -202,6 +202,28 @@ def test_concurrent_writer_fails(tmp_path: Path) -> None:
     assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:first"]
 
 
+@pytest.mark.parametrize("step", ["staged", "committed bindings", "committed files"])
+def test_interleaved_writer_that_fails_changes_nothing(tmp_path: Path, step: str) -> None:
+    """An object store has no lock: two runs may commit at the same time."""
+    changed(tmp_path, 1, "User:a")
+    slow = Change(Tables(tmp_path))
+    slow.replace("bindings", contents.empty("bindings"))
+    slow.replace("denied", refusals("User:slow"))
+    slow.replace("files", contents.empty("files"))
+    slow.replace("runs", runs(2))
+
+    def meanwhile(reached: str) -> None:
+        if reached == step:
+            changed(tmp_path, 2, "User:b")
+
+    with pytest.raises(Busy):
+        slow.commit(meanwhile)
+
+    assert Tables(tmp_path).read("denied")["principal"].to_list() == ["User:b"]
+    changed(tmp_path, 3, "User:c")
+    assert Tables(tmp_path).read("denied")["principal"].to_list() == ["User:c"]
+
+
 def test_failed_change_leaves_no_files(tmp_path: Path) -> None:
     changed(tmp_path, 1, "User:old")
     before = sorted(tmp_path.rglob("*"))

@@ -54,6 +54,18 @@ def test_grown_file_keeps_its_identity() -> None:
     assert file_id == known[0]["file_id"]
 
 
+def test_shorter_file_stays_as_it_was_read() -> None:
+    known = after(file(size=90))
+    shorter = [file(size=80, mtime_ns=2)]
+
+    found = compare(known, shorter, UTC)
+
+    assert (found.read, found.unchanged, found.shorter) == ((), tuple(known), 1)
+    assert len(compare(known, shorter, UTC, rebuild=True).read) == 1
+    assert len(compare(known, shorter, "{}").read) == 1
+    assert len(compare(known, [file("/a.log.gz", how="gz", size=80)], UTC).read) == 1
+
+
 def test_rotated_log_is_recognised() -> None:
     known = after(file(beginning=b"old", inode=5))
     rotated = file("/a.log.1", b"old", inode=5)
