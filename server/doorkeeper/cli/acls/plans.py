@@ -35,7 +35,7 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import end_interrupted, require_no_question, require_yes
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclContents, live_cluster_of
+from doorkeeper.cli.repositories.repository import AclContents, contents_of, live_cluster_of
 from doorkeeper.cli.terminal import (
     NOTHING_CHANGED,
     fail,
@@ -222,7 +222,7 @@ def apply_plan(
         async with repository.change(create=True) as session:
             await _require_cluster_of(session, repository, cluster_id)
             with progress(f"reading {repository.address}"):
-                contents = (await session.listing()).contents()
+                contents = contents_of(await session.listing())
             report_unknown(contents)
             entities = await planner.plan(session)
             plan = _new_plan(make_plan, contents, entities, shows=shows)

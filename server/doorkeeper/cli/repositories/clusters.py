@@ -11,7 +11,7 @@ from msgspec import structs
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclRepository
+from doorkeeper.cli.repositories.repository import AclRepository, contents_of
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.cli.terminal import author
 from doorkeeper.client.admin import AdminClient
@@ -47,7 +47,7 @@ class ClusterRepository(AclRepository):
     async def read(self) -> AclContents:
         """Return the ACLs that the cluster describes."""
         async with self.change() as session:
-            contents = (await session.listing()).contents()
+            contents = contents_of(await session.listing())
             networks = await session.matches_networks()
             cluster_id = await session.cluster_id()
         # A name that brokers may map proves nothing about the one that they have mapped.

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.entities.model import EntitySet
-from doorkeeper.acls.filters import matches
+from doorkeeper.acls.filters import known_bindings, matches
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.cli.repositories.errors import RepositoryError
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.plan import Plan, Selector
     from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.cli.repositories.sessions import ClusterSession
+    from doorkeeper.cli.repositories.sessions import ClusterSession, Listing
 
 
 class PlacedAcceptance(NamedTuple):
@@ -93,6 +93,13 @@ class AclContents(Struct, frozen=True):
     def __repr__(self) -> str:
         """Return the number of the bindings, without each."""
         return f"AclContents({len(self.bindings)} bindings, revision={self.revision})"
+
+
+def contents_of(listing: Listing) -> AclContents:
+    """Return the contents of a cluster: the ACLs of a listing whose codes are known."""
+    known = known_bindings(listing.bindings)
+    unknown = len(listing.bindings) - len(known)
+    return AclContents(known, unknown=unknown, doubtful=listing.doubtful)
 
 
 class AclRepository(ABC):

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING, ResourceType, exactly
-from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
@@ -35,11 +33,6 @@ class Listing(NamedTuple):
 
     bindings: list[AclBinding]
     doubtful: frozenset[AclBinding]
-
-    def contents(self) -> AclContents:
-        known = known_bindings(self.bindings)
-        unknown = len(self.bindings) - len(known)
-        return AclContents(known, unknown=unknown, doubtful=self.doubtful)
 
 
 class ClusterSession:
