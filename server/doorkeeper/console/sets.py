@@ -86,9 +86,8 @@ class Sets:
         clock: Callable[[], float] = time.time,  # noqa: TID251  the default of an argument
     ) -> None:
         """Take the locations; ``start`` begins to read them."""
-        states = (SetState(location.address, location.name) for location in locations)
-        self.states = {str(state.address): state for state in states}
         self._locations = {str(location.address): location for location in locations}
+        self.states = {name: SetState(at.address, at.name) for name, at in self._locations.items()}
         self._read = read
         self.now_s = clock
         self._pool = ThreadPoolExecutor(READERS, "doorkeeper-console")

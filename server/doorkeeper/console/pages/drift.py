@@ -30,8 +30,7 @@ def commands(asked: Asked) -> Sequence[Command]:
         names = dict.fromkeys(f"--resource={row['name']}" for _, row in rows)
         words = ["--kind=acl", f"--limit={CHANGES}", *names]
         addresses = [asked.address_word(state) for state in histories if rows]
-        listings = [asked.command("history", "list", address, *words) for address in addresses]
-        return comparisons + listings
+        comparisons += [asked.command("history", "list", address, *words) for address in addresses]
     return comparisons
 
 
