@@ -219,13 +219,12 @@ async def test_tokens_are_those_of_the_secret_whoever_indexes_them_meanwhile(
 ) -> None:
     """The thread of large requests may be at work when the secret changes."""
     async with world(stored("old"), stored("id", secret="second-one")) as here:
-        compute = delegation_tokens.hmac_of
 
         def late(secret: str, token_id: str) -> bytes:
             monkeypatch.undo()
             here.tokens.use(settings_of("delegation.token.secret.key=second-one\n"))
             assert here.ids() == ["id"]
-            return compute(secret, token_id)
+            return hmac_of(secret, token_id)
 
         monkeypatch.setattr(delegation_tokens, "hmac_of", late)
         here.ids()
