@@ -17,7 +17,7 @@ from testkit.oracle_totals import TOTALS, Totals
 from testkit.postgres import Database, Postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from xdist.workermanage import WorkerController
 
@@ -45,6 +45,16 @@ _left_out: Counter[tuple[str, str]] = Counter()
 
 TEST_S = 120
 """The time-out of a test on an idle machine."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: nearly all that is made then stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -85,10 +85,6 @@ class Lagging:
             (found.add if adds else found.discard)(binding)
         return frozenset(found)
 
-    def remove_by_others(self, binding: AclBinding) -> None:
-        self._log.append((False, binding))
-        self.catch_up()
-
     def catch_up(self) -> None:
         """Let all brokers apply the whole log."""
         self._ends = dict.fromkeys(BROKERS, len(self._log))

@@ -75,7 +75,7 @@ STEPS: Final[Mapping[str, list[Step]]] = {
         Step(f"acls diff acls.yaml {WHERE} --effective", 3),
         Step(f"acls plan topics.yaml {WHERE} --effective --assert rules.yaml --fail-on unowned", 1),
         Step(f"acls undo 1 {WHERE} --dry-run"),
-        Step(f"acls undo {WHERE} --since '1 second ago' --dry-run"),
+        Step(f"acls undo {WHERE} --since '0 seconds ago' --dry-run"),
         Step("whoami acls.yaml --config server.properties --user alice"),
         Step(f"users add {WHERE} alice --password-file -", 0, "secret\n"),
         Step(f"users set-password {WHERE} alice --password-file -", 0, "secret\n"),
