@@ -23,6 +23,11 @@ from doorkeeper_pipeline.tables.places import folder_of
 
 NOT_TRIED = "No proposal was tested; test one with doorkeeper-pipeline backtest --proposal FILE."
 
+OF_LAST = (
+    "This is the result of the last backtest or propose for this cluster: decisions of later runs"
+    " are not in it, and without either nothing was tested."
+)
+
 _UNKNOWN = f"{NOTHING_ALLOWED[0].upper()}{NOTHING_ALLOWED[1:]}."
 _TURNS = {
     "ALLOW_TO_DENY": Tag("would be refused", "It was allowed.", strong=True),
@@ -59,7 +64,7 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     if won[1]:
         gain = f"{amount(won[1], 'decision')} would be allowed in place of denied."
     return section(
-        lead=(f"{lead}. {gain}",),
+        lead=(f"{lead}. {gain}", OF_LAST),
         tables=(
             Table(
                 id="backtest-turns",

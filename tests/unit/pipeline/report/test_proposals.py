@@ -20,6 +20,8 @@ def test_history_of_denials_shows_no_loss() -> None:
 
     unknown = "The history has no allowed decisions, so it cannot show who would lose access."
     assert backtest_of(tables, REFUSALS, ABOUT).lead[0].startswith(unknown)
-    assert backtest_of(tables, HISTORY, ABOUT).lead[0].startswith("No principal would lose access.")
+    lead = backtest_of(tables, HISTORY, ABOUT).lead
+    assert lead[0].startswith("No principal would lose access.")
+    assert "decisions of later runs are not in it" in lead[1]
     told = backtest_of({"backtest": table_of("backtest", lost)}, REFUSALS, ABOUT).lead[0]
     assert told.startswith("1 principal would lose access: 3 decisions")
