@@ -98,7 +98,7 @@ class _Reader(FileReader):
             raise self._error(name, f"field {field} is that of the kind {taken[field]}")
         key, values = self._columns(top, "key", name), self._columns(top, "values", name)
         self._check_columns(key, values, name)
-        audit = self._audit(top.get("audit"), {each.name: each for each in key + values}, name)
+        audit = self._audit(top.get("audit"), {field.name: field for field in key + values}, name)
         module, _, row = str(top.get("row", "")).rpartition(".")
         if "row" in top and not (module and row.isidentifier()):
             raise self._error(name, f"row must be module.Class, found {top['row']!r}")
@@ -208,7 +208,7 @@ def declared_state_source(kinds: Iterable[StateKind]) -> str:
         f"{imports}from doorkeeper.server.schema.kind import Kind, Row\n\n\n"
         f"{rows}\n\n{constants}\n"
         "KINDS: Final[Mapping[str, Kind]] = "
-        f"{{each.name: each for each in ({names},)}}\n"
+        f"{{kind.name: kind for kind in ({names},)}}\n"
         '"""Every kind by its name."""\n'
     )
 
