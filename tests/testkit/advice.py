@@ -86,6 +86,8 @@ def _run(cluster: Cluster, collected: Collected, out: Path) -> None:
         inputs=tuple(map(str, collected.logs)),
         acls=collected.acls,
         policy=Policy(super_users=collected.super_users, allow_everyone=collected.allow_everyone),
+        # The made-up brokers match networks, as 4.4 does.
+        networks=True,
     )
     around = Surroundings(
         engine=LocalEngine(),

@@ -62,7 +62,10 @@ def agree(steps: Sequence[tuple[str, list[str], int]]) -> None:
         texts: dict[str, list[str]] = {}
         for name, more, lost in steps:
             before = texts.get(name, [])
-            texts[name] = [*before[: max(len(before) - lost, 0)], *more]
+            changed = [*before[: max(len(before) - lost, 0)], *more]
+            # A file that became shorter stays as it was read.
+            is_shorter = len("".join(changed)) < len("".join(before))
+            texts[name] = [*before, *more] if is_shorter else changed
             (logs / name).write_text("".join([*head(name), *texts[name]]))
             site.run(acls=(str(listing),))
 
