@@ -226,7 +226,8 @@ class PartitionLog:
             return None
         base, batch = latest
         found = find_record(batch, batch.max_timestamp, self._memory.inspection)
-        delta = batch.last_offset_delta if found is None else found[0]
+        # Nothing checks the deltas of records that are not compressed.
+        delta = batch.last_offset_delta if found is None else max(found[0], 0)
         return TimedOffset(base + delta, batch.max_timestamp)
 
     # --- deleting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from crc32c import crc32c
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from doorkeeper.base.errors import ApiError
@@ -16,6 +16,15 @@ from testkit.batches import batch_bytes
 
 GOOD = batch_bytes(b"one", b"two", times=[5, 9], producer=(7, 0, 0))
 GZIPPED = batch_bytes(b"one", b"two", attributes=1)
+OFFSET_DELTA = 74
+"""Where the second record of the first one has its offset delta."""
+
+
+def changed(data: bytearray, at: int, new: int) -> bytes:
+    """Return a batch with another byte and a right checksum."""
+    data[at] = new
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4)
+    return bytes(data)
 
 
 @st.composite
@@ -31,6 +40,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data)
 
 
+@example([changed(bytearray(GOOD), OFFSET_DELTA, 1)], 3, 0)
 @given(st.lists(damaged(), max_size=5), st.integers(3, 13), st.integers(-1, 2**62))
 def test_damaged_batch_does_no_harm(batches: list[bytes], version: int, time: int) -> None:
     log = PartitionLog(Memory(1_048_576))

@@ -49,12 +49,10 @@ def _compiled_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _threads_of_the_client() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def _threads_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands on a store not wait a second for the client's threads, as an authorizer's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("doorkeeper.server.app.authorizer.threads_of_others", list)
-        yield
+    monkeypatch.setattr("doorkeeper.server.app.authorizer.threads_of_others", list)
 
 
 @pytest.fixture
