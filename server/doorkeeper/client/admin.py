@@ -152,11 +152,11 @@ class AdminClient(NodesClient):
 
         return await self._nodes.retry(once)
 
-    async def ask_few(self, ask: Callable[[int | None], Awaitable[T]]) -> list[T]:
-        """Return what a few brokers answer: one alone may lag, or may have lost its metadata.
+    async def ask_few(self, ask: Callable[[int | None], Awaitable[T]]) -> tuple[list[T], int]:
+        """Return what a few brokers answer, and how many do not: one alone may lag.
 
-        ``ask`` takes the id of a node; None is any. Those that do not answer after the first one
-        are left out. The controller, which has the metadata itself, is asked alone.
+        ``ask`` takes the id of a node; None is any, which must answer. The controller, which has
+        the metadata itself, is asked alone.
         """
         brokers = [] if self._is_of_controllers else [*(await self.cluster()).nodes]
         first = await ask(None)
@@ -170,7 +170,7 @@ class AdminClient(NodesClient):
 
         # The client asks the first broker that it reaches.
         others = await asyncio.gather(*map(other, brokers[1:_FEW]))
-        return [first, *(answer for answers in others for answer in answers)]
+        return [first, *(answer for answers in others for answer in answers)], others.count([])
 
     # --- ACLs
 

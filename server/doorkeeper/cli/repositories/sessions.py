@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING, ResourceType, exactly
+from doorkeeper.cli.terminal import say
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
@@ -72,7 +73,11 @@ class ClusterSession:
         """Return what a few brokers list: see ``AdminClient.ask_few``."""
         describe = self._client.describe_acls
         with self._translate_errors():
-            listings = await self._client.ask_few(lambda id_: describe(ANY_BINDING, node_id=id_))
+            listings, silent = await self._client.ask_few(
+                lambda id_: describe(ANY_BINDING, node_id=id_)
+            )
+        if silent:
+            say(f"note: {silent} brokers did not answer: what only they list is missing")
         first = listings[0]
         every = set(first).union(*listings)
         doubtful = frozenset(every.difference(set(first).intersection(*listings)))

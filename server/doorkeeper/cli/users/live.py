@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanag
 from typing import Final
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.cli.terminal import say_once
+from doorkeeper.cli.terminal import say, say_once
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
@@ -64,7 +64,10 @@ class LiveUsers:
         """
         describe = self._client.scram_credentials
         users: dict[str, dict[str, int]] = {}
-        for listed in self._runner.run(self._client.ask_few(lambda id_: describe(node_id=id_))):
+        listings, silent = self._runner.run(self._client.ask_few(lambda id_: describe(node_id=id_)))
+        if silent:
+            say(f"note: {silent} brokers did not answer: what only they list is missing")
+        for listed in listings:
             for user, has in listed.items():
                 users[user] = has | users.get(user, {})
         return dict(sorted(users.items()))

@@ -449,6 +449,16 @@ def test_few_brokers_are_asked(cluster: Cluster) -> None:
     assert (found.exit_code, "may lag" in found.stderr) == (0, False)
 
 
+def test_brokers_that_do_not_answer_are_told(cluster: Cluster) -> None:
+    """What one broker lists is then all that is known."""
+    cluster.acls, cluster.others = {OPS}, {2: NO_ANSWER, 3: NO_ANSWER}
+
+    found = cluster.run("plan", cluster.file(OPS), "--whole")
+
+    assert found.exit_code == 0
+    assert "2 brokers did not answer: what only they list is missing" in found.stderr
+
+
 def test_plan_in_another_encoding_says_how_to_convert_it(cluster: Cluster, tmp_path: Path) -> None:
     """As PowerShell writes a redirected output."""
     plan = tmp_path / "a.plan"
