@@ -113,6 +113,7 @@ class _Process:
         self._connect = connect
         self._log: Logger = structlog.get_logger("doorkeeper.server")
         self._stopping = asyncio.Event()
+        self._ending = False
         self._reloading: set[asyncio.Future[None]] = set()
         self._manager = ServiceManager(os.environ.get(ADDRESS))
 
@@ -125,16 +126,22 @@ class _Process:
         # uvloop's own executor has threads without recognizable names.
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
         for number in STOPS:
-            loop.add_signal_handler(number, self._stop, number)
-        settings = self._loaded.settings
+            # Not by the loop: it may be blocked, for example by an authorizer, and uvloop calls a
+            # handler twice for one signal that comes together with another one.
+            signal.signal(number, self._stop)
         # SIGHUP must not end the process before there is something to reload.
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
-        assembly = Assembly(settings, self._logs, connect=self._connect)
+        try:
+            await self._serve(Assembly(self._loaded.settings, self._logs, connect=self._connect))
+        finally:
+            self._ending = True
+
+    async def _serve(self, assembly: Assembly) -> None:
         async with assembly:
             if await self._start(assembly):
                 # After the start, whose objects live as long as the process.
                 limit_collections()
-                loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
+                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload, assembly)
                 self._log_start(assembly)
                 self._manager.ready()
                 await self._stopping.wait()
@@ -171,17 +178,12 @@ class _Process:
             ms=_process_age_ms(),
         )
 
-    def _stop(self, number: int) -> None:
-        if self._stopping.is_set():
-            self._end_now(number)
-        self._stopping.set()
-        for stop in STOPS:
-            # The loop may be blocked, for example by an authorizer: the second signal gets a
-            # handler that needs no loop.
-            signal.signal(stop, self._end_now)
-
-    def _end_now(self, number: int, _frame: FrameType | None = None) -> None:
-        """Exit from a new thread: the interrupted code may hold a lock of the log."""
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        if not self._ending:
+            self._ending = True
+            asyncio.get_running_loop().call_soon_threadsafe(self._stopping.set)
+            return
+        # From a new thread: the interrupted code may hold a lock of the log.
         threading.Thread(
             target=self._exit, args=(number,), name="doorkeeper-end", daemon=True
         ).start()
