@@ -1,6 +1,7 @@
 """A real Kafka broker (KRaft, one node, StandardAuthorizer) in a temporary folder."""
 
 import base64
+import re
 import secrets
 import shutil
 import socket
@@ -144,10 +145,11 @@ class KafkaBroker:
             )
 
     def wait(self, start_s: float = START_S) -> None:
-        """Wait until the broker takes connections; of several controllers, most must run."""
+        """Wait until all listeners take connections; of several controllers, most must run."""
         assert self._process is not None, "it was launched"
-        for port in (self.plain_port, self.sasl_port):
-            wait_for_port(port, self._process, self.log, start_s)
+        addresses = re.findall(r"^listeners=(.*)$", self.properties.read_text(), re.MULTILINE)[0]
+        for address in addresses.split(","):
+            wait_for_port(int(address.rpartition(":")[2]), self._process, self.log, start_s)
 
     def kill(self) -> None:
         """End the broker at once; its data stays."""
