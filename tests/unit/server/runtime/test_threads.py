@@ -1,4 +1,4 @@
-"""Which threads an authorizer leaves behind."""
+"""Which threads an authorizer leaves behind, and which task is being cancelled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.runtime.threads import beside, threads_of_others
+import pytest
+
+from doorkeeper.server.runtime.threads import beside, is_cancelled, threads_of_others
 from testkit.load import scaled
 
 if TYPE_CHECKING:
@@ -71,3 +73,23 @@ async def test_abandoned_work_ends_silently() -> None:
     await asyncio.sleep(0)
 
     assert waiting.cancelled()
+
+
+async def test_task_is_cancelled_only_while_it_is_being_cancelled() -> None:
+    seen = []
+
+    async def wait() -> None:
+        seen.append(is_cancelled())
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append(is_cancelled())
+
+    task = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert seen == [False, True]
+    assert not is_cancelled()
