@@ -105,9 +105,8 @@ class Connection(Conversation):
         try:
             self.session.start(peer_certificates)
         except Exception as error:  # a plug-in raises what it likes
-            self._ended = True
             self.events += [principal_fault(error), login(self, None, NO_PRINCIPAL)]
-            return Closed("")
+            return self.end()
         if peer_certificates and self.session.is_past_login:
             self.events.append(login(self, None))
         return None
@@ -161,6 +160,13 @@ class Connection(Conversation):
             # Counted here, so that the channel need not sum the queue for each request.
             self._queued += sum(map(len, frames))
 
+    def end(self) -> Closed:
+        """Drop all frames: nothing more is handled. Return the end, which is not logged."""
+        self._ended = True
+        self.frames.clear()
+        self._queued = 0
+        return Closed("")
+
     def advance(self, now_s: float) -> Advance:
         """Handle the next frame; ``now_s`` is read from a monotonic clock."""
         if self._ended:
@@ -189,7 +195,7 @@ class Connection(Conversation):
         except Exception as error:  # a request without an answer would hang
             result = self._close_after_fault(error)
         if result.__class__ in _ENDS:
-            self._end()
+            self.end()
         return result
 
     def complete(
@@ -211,7 +217,7 @@ class Connection(Conversation):
         except Exception as fault:  # a request without an answer would hang
             outcome = self._close_after_fault(fault)
         if outcome.__class__ in _ENDS:
-            self._end()
+            self.end()
         return outcome
 
     def _continue(
@@ -288,12 +294,6 @@ class Connection(Conversation):
         self.events.append(LogEvent("a request cannot be answered", {}, error))
         return Closed("a request cannot be answered", {"cause": one_line(error)})
 
-    def _end(self) -> None:
-        """Drop all frames: the connection ends."""
-        self._ended = True
-        self.frames.clear()
-        self._queued = 0
-
     def _client_changed(self) -> None:
         """Apply the frame limit of now: the client may have logged in; forget its last answer."""
         self._keep(None)
@@ -324,7 +324,7 @@ class Connection(Conversation):
             # Each element takes at least one byte.
             if len(frame) > HANDLED_HERE_ELEMENTS_MAX or len(frame) > elements_max:
                 frame = limit_elements(frame, elements_max)
-            self._request_bytes = len(frame)
+            self.request_bytes = len(frame)
             try:
                 header, offset = decode_request_header(frame)
             except (Malformed, UnknownApi) as error:

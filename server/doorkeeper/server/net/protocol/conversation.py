@@ -104,7 +104,6 @@ class Conversation:
         "_description",
         "_is_whole",
         "_limits",
-        "_request_bytes",
         "answer_codes",
         "arrays",
         "client_software",
@@ -113,6 +112,7 @@ class Conversation:
         "node",
         "peer",
         "repeatable",
+        "request_bytes",
         "request_records",
         "session",
     )
@@ -147,7 +147,8 @@ class Conversation:
         """The last answer that ``repeat`` may give again."""
         self.request_records: list[CompletedRequest] | None = None
         """Requests for the request log, which clears it; None while that is off."""
-        self._request_bytes = 0
+        self.request_bytes = 0
+        """The size of the last request that was begun."""
         self._is_whole = True
         self.arrays: list[list[Any]] | None = None
         """Of a copy for a thread: long arrays, which the thread frees."""
@@ -422,7 +423,7 @@ class Conversation:
                 self.events.append(LogEvent("an answer cannot be counted", {}, fault))
         if self.request_records is not None:
             # Without the four bytes of the size, as the request's size is.
-            sizes = self._request_bytes, len(answer) - 4
+            sizes = self.request_bytes, len(answer) - 4
             self.request_records.append(
                 CompletedRequest(header, self.client_software, response, *sizes)
             )
