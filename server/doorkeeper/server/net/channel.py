@@ -67,6 +67,8 @@ from doorkeeper.server.net.protocol.exchange import (
     Waiting,
 )
 from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.logins import abandon
+from doorkeeper.server.net.protocol.repeated import repeat
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
@@ -182,7 +184,7 @@ class Channel(Accepted):
             if (
                 self.connection.repeatable is not None
                 and (level is None or level.level > DEBUG)
-                and (answer := self.connection.repeat(data, now_s)) is not None
+                and (answer := repeat(self.connection, data, now_s)) is not None
             ):
                 self._fair_queue.clients_active = True
                 self._write(answer)
@@ -232,7 +234,7 @@ class Channel(Accepted):
         server.incoming.hold(self, 0)
         server.outgoing.hold(self, 0)
         self._long.clear()
-        if (refused := self.connection.abandon()) is not None:
+        if (refused := abandon(self.connection)) is not None:
             log_refusal(refused, self.peer_id, server)
             log_events(self.connection, server)
         server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX
+from doorkeeper.server.net.protocol.large_request import HANDLED_HERE_ELEMENTS_MAX
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import create, describe, until
 from testkit.edge_apis import APIS
