@@ -194,7 +194,7 @@ class Connection:
     @property
     def is_empty(self) -> bool:
         """Return whether all received bytes have been handled."""
-        return not self.frames and not self._input.buffered and self._fault is None
+        return not self.frames and self._input.is_between_frames
 
     @property
     def buffered_bytes(self) -> int:
