@@ -66,7 +66,7 @@ from doorkeeper.server.net.protocol.exchange import (
     Refused,
     Waiting,
 )
-from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.large_request import DECODED_HERE_BYTES_MAX, LargeRequest
 from doorkeeper.server.net.protocol.logins import abandon
 from doorkeeper.server.net.protocol.repeated import repeat
 from doorkeeper.server.net.request_log import DEBUG
@@ -85,9 +85,6 @@ socket takes no more."""
 
 UNAUTHENTICATED_BYTES: Final = 4096
 """Read-ahead while a login waits in the queue: pausing the transport would cost more."""
-
-UNCOUNTED_BYTES_MAX: Final = 8_192
-"""A longer request is counted while it waits, since many wait for the thread of large requests."""
 
 TURN_S: Final = 0.001
 """Pipelined requests that take longer than usual end the turn of their connection."""
@@ -519,7 +516,8 @@ class Channel(Accepted):
         elif self._draining:
             transport.close()
             return
-        if self._request is not None and connection.request_bytes > UNCOUNTED_BYTES_MAX:
+        if self._request is not None and connection.request_bytes > DECODED_HERE_BYTES_MAX:
+            # Counted as well, since many may wait for the thread.
             held += connection.request_bytes
         was_counted, self._counted = self._counted, held > 0
         if reading is not self._reading:
