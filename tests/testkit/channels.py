@@ -144,11 +144,11 @@ class World:
         """Let the fair queue do its work until none waits."""
         await until(lambda: not self.fair_queue.waiting)
 
-    def connect(self) -> tuple[Channel, Transport]:
+    def connect(self, transport: Transport | None = None) -> tuple[Channel, Transport]:
         """Return a channel that is connected."""
         counts = Counts(answers=self.context.requests is not None)
         inner = connection(self.offers, self.limits, counts=counts, established=False)
-        channel, transport = Channel(inner, self.context), Transport()
+        channel, transport = Channel(inner, self.context), transport or Transport()
         transport.channel = channel
         channel.connection_made(transport)
         return channel, transport

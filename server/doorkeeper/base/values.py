@@ -132,12 +132,12 @@ def at_least(low: int, high: int = INT_MAX) -> Check:
     return check
 
 
-def off_or_at_least(low: int) -> Check:
+def off_or_at_least(low: int, high: int = INT_MAX) -> Check:
     """Return a check of a number that is -1, or in a range."""
 
     def check(value: Value) -> None:
-        if not isinstance(value, int) or not (value == -1 or low <= value <= INT_MAX):
-            raise ValueError(f"-1, or a whole number from {low} to {INT_MAX}")
+        if not isinstance(value, int) or not (value == -1 or low <= value <= high):
+            raise ValueError(f"-1, or a whole number from {low} to {high}")
 
     return check
 

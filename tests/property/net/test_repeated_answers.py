@@ -16,9 +16,9 @@ from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.protocol.conversation import REPEATED_APIS
 from doorkeeper.server.net.protocol.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.repeated import REPEATED_APIS
 from doorkeeper.server.resources.groups import group_of
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic

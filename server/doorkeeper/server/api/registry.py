@@ -72,16 +72,23 @@ class ApiTable(dict[int, "Api"]):
         """Return the table of a server that serves no other versions, of added APIs neither."""
         return ApiTable(self.values(), cap)
 
-    def refusing(self, key: int) -> Api | None:
-        """Return the API that refuses versions without a handler; None if Kafka has none of them.
+    def refusing(self, key: int, version: int) -> Api | None:
+        """Return the API that refuses a version without a handler.
 
-        Of a server that serves the versions of a release alone, Kafka is that release.
+        That is the one of the other versions if Kafka does not have this one. Of a server that
+        serves the versions of a release alone, Kafka is that release.
         """
         # Imported when such a request arrives: it would cost every start.
         from doorkeeper.server.api.unserved import api_of  # noqa: PLC0415
 
-        api = api_of(key)
-        return None if api is None else capped(api, self._cap)
+        served = self.get(key)
+        if key == API_VERSIONS:
+            return served
+        unserved = api_of(key)
+        api = None if unserved is None else capped(unserved, self._cap)
+        if served is None or (api and api.min_version <= version <= api.max_version):
+            return api
+        return served
 
 
 def capped(api: Api, cap: VersionCap) -> Api | None:

@@ -25,7 +25,15 @@ from doorkeeper.base.key import (
     words,
 )
 from doorkeeper.base.tls import keys as tls_keys
-from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType, NotAllowed, at_least, one_of
+from doorkeeper.base.values import (
+    INT_MAX,
+    LONG_MAX,
+    KeyType,
+    NotAllowed,
+    at_least,
+    off_or_at_least,
+    one_of,
+)
 from doorkeeper.server.config import (
     audit_keys,
     http_keys,
@@ -209,8 +217,8 @@ MAX_CONNECTIONS_PER_IP_OVERRIDES: Final = Key(
 CONNECTIONS_MAX_IDLE_MS: Final = long(
     "connections.max.idle.ms",
     600_000,
-    "A connection without traffic for this time is closed.",
-    at_least(1, LONG_MAX),
+    "A connection without traffic for this time is closed; -1 closes none.",
+    off_or_at_least(1, LONG_MAX),
 )
 SOCKET_REQUEST_MAX_BYTES: Final = integer(
     "socket.request.max.bytes",

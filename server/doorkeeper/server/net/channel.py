@@ -20,8 +20,9 @@ one before has its answer. Which request is handled when depends on the state of
                of failed authentications; then its answer is sent and the socket closed.
 
 Except while serving, reading is paused once bytes are held (before the login: more than a few).
-These count in the ledger of all connections, answers that a peer does not take in another one;
-beyond the limit of a ledger the connection that holds most is closed.
+These count in the ledger of all connections, with a long request that waits; answers that a peer
+does not take count in another one. Beyond the limit of a ledger the connection that holds most is
+closed.
 
 What a request waits for, and what happens to it when the client leaves, or when the server stops:
 
@@ -65,7 +66,9 @@ from doorkeeper.server.net.protocol.exchange import (
     Refused,
     Waiting,
 )
-from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.large_request import DECODED_HERE_BYTES_MAX, LargeRequest
+from doorkeeper.server.net.protocol.logins import abandon
+from doorkeeper.server.net.protocol.repeated import repeat
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
@@ -178,7 +181,7 @@ class Channel(Accepted):
             if (
                 self.connection.repeatable is not None
                 and (level is None or level.level > DEBUG)
-                and (answer := self.connection.repeat(data, now_s)) is not None
+                and (answer := repeat(self.connection, data, now_s)) is not None
             ):
                 self._fair_queue.clients_active = True
                 self._write(answer)
@@ -228,7 +231,7 @@ class Channel(Accepted):
         server.incoming.hold(self, 0)
         server.outgoing.hold(self, 0)
         self._long.clear()
-        if (refused := self.connection.abandon()) is not None:
+        if (refused := abandon(self.connection)) is not None:
             log_refusal(refused, self.peer_id, server)
             log_events(self.connection, server)
         server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
@@ -248,12 +251,17 @@ class Channel(Accepted):
         return self.last_active_s < deadline_s
 
     def drain(self) -> None:
-        """Answer the requests received so far, then close; a delayed response is dropped."""
+        """Answer the requests received so far, then close.
+
+        A delayed response is dropped, and so are the requests behind it: a client takes an answer
+        for that of its first request without one.
+        """
         self._is_idle = False
         self._draining = True
         if isinstance(self._request, PendingResponse):
             # Its event may be far away: a consumer asks again elsewhere.
             self._forget_request()
+            self._end = self.connection.end()
         self._settle()
 
     def abort(self, reason: str) -> None:
@@ -305,9 +313,12 @@ class Channel(Accepted):
             self._count_answered(began_s)
         if connection.events:
             self._server.observe(log_events, connection, self._server)
+        if is_over:
+            # A turn that had time for nothing more needs no other one.
+            is_empty = connection.is_empty
+            is_over = not is_empty
         if not self._authenticated:
             self._authenticated = connection.session.is_past_login
-            is_over = is_over and connection.buffered_bytes > 0
         elif (
             is_empty
             and self._reading
@@ -432,10 +443,11 @@ class Channel(Accepted):
         turn = loop.create_future()
         self._turn = self._fair_queue.put(self.connection.peer.host, partial(turn.set_result, None))
         await turn
-        if self._transport is not None:
-            if end.answer:
-                self._transport.write(end.answer)
-            self._transport.close()
+        # Behind the answers before it, which may still leave in pieces.
+        self._request, self._task, self._end = None, None, Closed("")
+        if end.answer:
+            self._write(end.answer)
+        self._settle()
 
     def _write(self, data: bytes | bytearray) -> None:
         if self._transport is None:
@@ -504,6 +516,9 @@ class Channel(Accepted):
         elif self._draining:
             transport.close()
             return
+        if self._request is not None and connection.request_bytes > DECODED_HERE_BYTES_MAX:
+            # Counted as well, since many may wait for the thread.
+            held += connection.request_bytes
         was_counted, self._counted = self._counted, held > 0
         if reading is not self._reading:
             self._reading = reading

@@ -87,7 +87,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     idle_ms: int = _limit(
         CONNECTIONS_MAX_IDLE_MS,
         "Kafka's default. Without any traffic for this long a connection is closed, also during"
-        " authentication and while an answer is pending: half-open peers end here.",
+        " authentication and while an answer is pending: half-open peers end here. With -1 none is"
+        " closed, as by a broker.",
     )
     failed_authentication_delay_ms: int = _limit(
         CONNECTION_FAILED_AUTHENTICATION_DELAY_MS,

@@ -277,8 +277,10 @@ class Server:
             self._empty.set()
 
     def _sweep(self) -> None:
-        """Close idle connections; schedule the next sweep."""
+        """Close idle connections, unless that is off; schedule the next sweep."""
         idle_s = self.context.limits.idle_ms / 1000
+        if idle_s < 0:
+            return
         deadline_s = self.context.clock() - idle_s
         for channel in [one for one in self._channels if one.idle_since(deadline_s)]:
             channel.abort("connection closed: idle for too long")

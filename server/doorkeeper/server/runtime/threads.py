@@ -71,8 +71,11 @@ class OnLoop:
             try:
                 return done.result(WAIT_S)
             except TimeoutError:
+                # The call's own, or it has ended at this moment.
+                if done.done():
+                    return done.result()
                 # A call that was waiting when the loop was closed never runs.
-                if done.done() or self._loop.is_closed():
+                if self._loop.is_closed():
                     raise
 
 

@@ -314,12 +314,12 @@ def test_version_cap_applies_to_unserved_apis() -> None:
     """Of the APIs without a handler: Fetch up to version 12 in 2.8, and none that came later."""
     table = APIS.capped(TEST_API_VERSIONS.parse("2.8"))
 
-    fetch = table.refusing(1)
+    fetch = table.refusing(1, 4)
 
     assert fetch is not None
     assert (fetch.min_version, fetch.max_version) == (4, 12)
-    assert table.refusing(68) is None
-    assert APIS.refusing(68) is api_of(68)
+    assert table.refusing(68, 0) is None
+    assert APIS.refusing(68, 0) is api_of(68)
 
 
 @pytest.mark.parametrize(("text", "listed"), [("2.8", [(18, 0, 3)]), ("2.3", [])])

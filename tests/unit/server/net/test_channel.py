@@ -7,17 +7,23 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper.server.net.channel import PIECE_BYTES
 from doorkeeper.server.net.limits import Limits
-from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from testkit.channels import World
 from testkit.edge import LOOP_KINDS, PATIENCE_S, answer, bare, describe, edge, run, until
+from testkit.edge_apis import APIS
 from testkit.tls import client_context, door
 
 if TYPE_CHECKING:
     import ssl
     from pathlib import Path
+
+    from doorkeeper.server.api.node import Node, Outcome
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 
 async def test_turn_ends_after_some_frames() -> None:
@@ -77,6 +83,19 @@ async def test_largest_holder_of_requests_is_closed() -> None:
     assert world.context.incoming.total < 1000
 
 
+async def test_turn_that_had_time_for_everything_stops_no_reading() -> None:
+    """A request that takes all of its turn, and with which nothing else came, ends it for good."""
+    world = World(Limits(frames_per_turn=1))
+    channel, transport = world.connect()
+    paused = []
+    transport.pause_reading = lambda: paused.append(True)  # type: ignore[method-assign]
+
+    for name in "ab":
+        channel.data_received(describe(name))
+
+    assert (transport.names(), paused) == (["a", "b"], [])
+
+
 async def test_bad_request_is_one_log_line() -> None:
     world = World()
     channel, transport = world.connect()
@@ -100,6 +119,30 @@ async def test_half_close_answers_earlier_requests() -> None:
     assert not transport.closing
     await until(lambda: transport.closing)
     assert transport.names() == ["a", "b"]
+
+
+async def test_stop_answers_nothing_behind_a_dropped_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Java's clients take an answer for that of their first request without one, and fail."""
+    event: asyncio.Future[DescribeAclsResponse] = asyncio.get_running_loop().create_future()
+    api = APIS[DescribeAclsRequest.API_KEY]
+
+    def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:
+        if request.resource_name_filter == "later":
+            return DelayedResponse(event)
+        return api.handle(request, context, node)
+
+    monkeypatch.setitem(APIS, api.key, replace(api, handle=handle))
+    channel, transport = World().connect()
+    channel.data_received(describe("a") + describe("later", 2) + describe("b", 3))
+
+    channel.drain()
+    await until(lambda: transport.closing)
+    channel.resume_writing()
+
+    assert transport.names() == ["a"]
+    assert not channel.connection.has_work
 
 
 async def test_slow_reader_is_not_idle() -> None:

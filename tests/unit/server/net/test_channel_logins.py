@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from doorkeeper.server.net.channel import UNAUTHENTICATED_BYTES
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import ConnectionSecurity
+from doorkeeper.server.net.protocol.session import SessionState
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Challenge,
@@ -20,8 +21,9 @@ from doorkeeper.server.security.contract import (
     Success,
 )
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
-from testkit.channels import World
+from testkit.channels import Transport, World
 from testkit.edge import LOGIN, answer, authenticate, bare, describe, handshake, plain, until
 from testkit.loop_clock import time_by_hand
 
@@ -208,3 +210,45 @@ async def test_disconnect_at_an_error_challenge_is_logged() -> None:
 
     line = world.log.one("failed authentication")
     assert line.fields["reason"] == "the token is too old; the client hung up"
+
+
+class Encrypted(Transport):
+    """Takes pieces as over TLS."""
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return self if name == "ssl_object" else default
+
+    def getpeercert(self, *, binary_form: bool) -> None:
+        assert binary_form
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert (high, low) == (1, 0)
+
+    def set_read_buffer_limits(self, high: int) -> None:
+        assert high
+
+
+async def test_failed_reauthentication_cuts_no_answer_off() -> None:
+    """A client that reads slowly may have asked for much before it logged in anew."""
+    offered = OfferedMechanism("PLAIN", lambda _: Slow(), 3_600_000)
+    world = World(
+        Limits(failed_authentication_delay_ms=0),
+        offers=ConnectionSecurity({"PLAIN": offered}, DefaultPrincipalBuilder()),
+    )
+    channel, transport = world.connect(Encrypted())
+    channel.connection.session.expires_s = world.clock.now_s + 3_600
+    channel.connection.session._enter(SessionState.LIMITED)
+    channel._authenticated = True
+
+    transport.stuck = True
+    channel.data_received(describe("long:20") + handshake("NONSENSE"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    closed_early = transport.closing
+    transport.stuck = False
+    channel.resume_writing()
+    await until(transport.is_closing)
+
+    (answered,) = transport.answers()
+    assert not closed_early
+    assert len(answer(answered, DescribeAclsResponse, 3)[1].resources) == 20

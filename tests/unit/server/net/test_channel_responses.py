@@ -64,6 +64,19 @@ async def test_unread_cached_response_stops_reading() -> None:
     assert transport.is_reading()
 
 
+async def test_rest_of_a_frame_is_not_a_repeated_request() -> None:
+    """A body that is, byte for byte, a request with its size: the size of the body came before."""
+    known = versions()
+    channel, transport = World().connect()
+
+    channel.data_received(known)
+    channel.data_received(len(known).to_bytes(4))
+    channel.data_received(known)
+
+    assert len(transport.answers()) == 1
+    assert transport.closing
+
+
 TOPICS = 400
 TURNS = 10
 """Fewer than the pieces in which an answer about so many topics is made."""

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.large_requests import LargeRequests
-from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX
+from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.protocol.large_request import HANDLED_HERE_ELEMENTS_MAX
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import create, describe, until
 from testkit.edge_apis import APIS
@@ -96,6 +97,32 @@ async def test_disconnect_cancels_a_large_request(monkeypatch: pytest.MonkeyPatc
     assert not second_pipe.writes
     third.connection_lost(None)
     assert not third_pipe.writes
+
+
+async def test_large_requests_that_wait_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was received as a whole, and waits for the thread with all its bytes."""
+    large = create(["t" * 200] * (HANDLED_HERE_ELEMENTS_MAX + 1), 1)
+    authorizer = PendingAuthorizer()
+    world = World(Limits(queued_in_bytes_max=2 * len(large)), authorizer=authorizer)
+    connected = [world.connect() for _ in range(4)]
+    with handling(monkeypatch) as handler:
+        for channel, _ in connected:
+            channel.data_received(large)
+            await until(handler.begun.is_set)
+        closed = [pipe.aborted for _, pipe in connected]
+        held = world.context.incoming.total
+        for channel, pipe in connected:
+            if pipe.aborted:
+                channel.connection_lost(None)
+    left = [pipe for _, pipe in connected if not pipe.aborted]
+    await until(lambda: len(authorizer.futures) >= len(left))
+    for channel, pipe in connected:
+        if not pipe.aborted:
+            channel.connection_lost(None)
+
+    assert closed.count(True) == 2
+    assert 0 < held <= 2 * len(large)
+    assert world.context.incoming.total == 0
 
 
 class Noted:

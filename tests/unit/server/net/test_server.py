@@ -10,7 +10,7 @@ import pytest
 
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net import BindError, ListenerSpec
-from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.limits import Limits, limits_of
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
@@ -30,6 +30,7 @@ from testkit.edge import (
     until,
     versions,
 )
+from testkit.settings import settings_of
 from testkit.tls import client_context, connected, door
 
 if TYPE_CHECKING:
@@ -96,6 +97,19 @@ async def test_idle_connections_are_closed() -> None:
 
         assert await idle.ended() == b""
         await busy.call(versions(), ApiVersionsResponse, 3)
+
+
+async def test_idle_connections_stay_where_that_is_off() -> None:
+    """Source: ``Selector``, which has no expiry of idle connections for a negative time."""
+    limits = limits_of(settings_of("connections.max.idle.ms=-1\n"))
+    clock = Clock()
+    async with edge(limits=limits, clock=clock) as running:
+        idle = await running.client()
+        await idle.call(versions(), ApiVersionsResponse, 3)
+        clock.now_s += 1_000_000
+        running.server._sweep()
+
+        await idle.call(versions(), ApiVersionsResponse, 3)
 
 
 @pytest.mark.parametrize("kind", LOOP_KINDS)

@@ -1,16 +1,17 @@
-"""Which threads an authorizer leaves behind, and which task is being cancelled."""
+"""Threads that an authorizer leaves behind; calls of a thread on the event loop; cancelling."""
 
 from __future__ import annotations
 
 import _thread
 import asyncio
+import concurrent.futures
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.server.runtime.threads import beside, is_cancelled, threads_of_others
+from doorkeeper.server.runtime.threads import OnLoop, beside, is_cancelled, threads_of_others
 from testkit.load import scaled
 
 if TYPE_CHECKING:
@@ -93,3 +94,33 @@ async def test_task_is_cancelled_only_while_it_is_being_cancelled() -> None:
 
     assert seen == [False, True]
     assert not is_cancelled()
+
+
+class EndsAtTheTimeOut(concurrent.futures.Future[Any]):
+    """Ends at the moment at which the first wait for it is over."""
+
+    def result(self, timeout: float | None = None) -> Any:
+        if timeout is None:
+            return super().result()
+        concurrent.futures.wait([self])
+        raise TimeoutError
+
+
+async def test_call_that_ends_at_the_time_out_has_its_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(concurrent.futures, "Future", EndsAtTheTimeOut)
+    on_loop = OnLoop("a b", asyncio.get_running_loop())
+
+    assert await beside(on_loop.split, "doorkeeper-test") == ["a", "b"]
+
+
+async def test_time_out_of_the_call_itself_is_raised() -> None:
+    class Late:
+        def ask(self) -> None:
+            raise TimeoutError("of the call")
+
+    on_loop = OnLoop(Late(), asyncio.get_running_loop())
+
+    with pytest.raises(TimeoutError, match="of the call"):
+        await beside(on_loop.ask, "doorkeeper-test")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.api_versions import is_valid
 from doorkeeper.server.config.plug_ins import one_line
-from doorkeeper.server.net.protocol.conversation import Conversation
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
     Body,
@@ -20,91 +20,142 @@ from doorkeeper.server.net.protocol.exchange import (
     Login,
     Refused,
 )
+from doorkeeper.server.net.protocol.repeated import keep
+from doorkeeper.server.net.protocol.responses import unsupported_version
 from doorkeeper.server.net.protocol.session import Reply, SessionAction, SessionState
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.net.protocol.connection import Connection
+    from doorkeeper.server.net.protocol.exchange import Advance
+    from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
+
+API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
+UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+NAMES_SOFTWARE_FROM: Final = 3
+"""The first version of ApiVersions with the client's software (KIP-511)."""
 
 NO_PRINCIPAL: Final = "cannot build the principal"
 
 
-def close_unadmitted(conversation: Conversation, header: RequestHeader, now_s: float) -> Closed:
-    if conversation.session.state(now_s) is SessionState.EXPIRED:
-        conversation.counts.killed_by_expiry += 1
+def authenticate(
+    connection: Connection, action: SessionAction, header: RequestHeader, body: Body, now_s: float
+) -> Advance:
+    """Handle a request that the session admits for any other ``action`` than to be served."""
+    session, version = connection.session, header.api_version
+    if action is SessionAction.CLOSE:
+        return close_unadmitted(connection, header, now_s)
+    if action is SessionAction.VERSIONS:
+        return answer_versions(connection, header, body)
+    api = connection.api(header)
+    if action is SessionAction.REFUSE:
+        return refuse_out_of_place(connection, api, header, body)
+    if not api.min_version <= version <= api.max_version:
+        return answer_unsupported(connection, api, header)
+    request = connection.decode(api, header, body)
+    if action is SessionAction.CHOOSE:
+        return reply_frame(connection, header, session.choose(request, version, now_s))
+    return step(connection, header, request.auth_bytes, now_s)
+
+
+def close_unadmitted(connection: Connection, header: RequestHeader, now_s: float) -> Closed:
+    if connection.session.state(now_s) is SessionState.EXPIRED:
+        connection.counts.killed_by_expiry += 1
         return Closed("")
-    if conversation.session.state(now_s) is SessionState.CLOSED:
+    if connection.session.state(now_s) is SessionState.CLOSED:
         return Closed("")
     name = ApiKey(header.api_key).name
     return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
 
 
-def answer_versions(conversation: Conversation, header: RequestHeader, body: Body) -> bytes:
+def answer_versions(connection: Connection, header: RequestHeader, body: Body) -> bytes:
     """Answer ApiVersions before the authentication, and move the session."""
-    api = conversation.api(header)
+    api = connection.api(header)
     if not api.min_version <= header.api_version <= api.max_version:
-        conversation.session.record_versions(success=False)
-        return conversation.answer_unsupported(api, header)
-    request = conversation.decode(api, header, body)
+        connection.session.record_versions(success=False)
+        return answer_unsupported(connection, api, header)
+    request = connection.decode(api, header, body)
     try:
-        response: Any = api.handle(request, conversation.context(header), conversation.node)
+        response: Any = api.handle(request, connection.context(header), connection.node)
     except Exception as error:  # whatever a handler raises is answered
-        conversation.session.record_versions(success=False)
-        return conversation.refuse(api, request, header, error)
-    conversation.session.record_versions(success=response.error_code == 0)
-    return conversation.encode(header, response)
+        connection.session.record_versions(success=False)
+        return connection.refuse(api, request, header, error)
+    connection.session.record_versions(success=response.error_code == 0)
+    return connection.encode(header, response)
+
+
+def answer_unsupported(
+    connection: Connection, api: Api, header: RequestHeader, error: ApiError = UNSUPPORTED_VERSION
+) -> bytes:
+    """Answer an unsupported version; only ApiVersions has an answer, in version 0."""
+    if api.key == API_VERSIONS:
+        # The body is not read: the layout of the version is unknown.
+        response = api.refuse(None, header.api_version, error)
+        assert response is not None, "ApiVersions has a form for errors"
+        # Version 0 is the only one that every client can read (KIP-511).
+        return connection.encode(header, response, version=0)
+    raise unsupported_version(header, connection.session.principal)
+
+
+def take_software(connection: Connection, request: ApiVersionsRequest, version: int) -> None:
+    """Take the name and version of the client's software (KIP-511)."""
+    if version >= NAMES_SOFTWARE_FROM and is_valid(request, version):
+        name, number = request.client_software_name, request.client_software_version
+        connection.client_software = f"{name}/{number}"
 
 
 def refuse_out_of_place(
-    conversation: Conversation, api: Api, header: RequestHeader, body: Body
+    connection: Connection, api: Api, header: RequestHeader, body: Body
 ) -> Refused:
     """Refuse a request where only SaslAuthenticate is allowed, in its own response."""
     name = ApiKey(header.api_key).name
     text = f"Unexpected Kafka request of type {name} during SASL authentication."
     error = ApiError(ErrorCode.ILLEGAL_SASL_STATE, text)
     if api.min_version <= header.api_version <= api.max_version:
-        request = conversation.decode(api, header, body)
+        request = connection.decode(api, header, body)
         return refuse_login(
-            conversation, conversation.refuse(api, request, header, error), text, header
+            connection, connection.refuse(api, request, header, error), text, header
         )
     return refuse_login(
-        conversation, conversation.answer_unsupported(api, header, error), text, header
+        connection, answer_unsupported(connection, api, header, error), text, header
     )
 
 
 def take_bare(
-    conversation: Conversation, frame: bytes, now_s: float
+    connection: Connection, frame: bytes, now_s: float
 ) -> bytes | Authenticating | Refused:
     """Handle a frame without a request header."""
-    if conversation.session.admit_bare() is SessionAction.FAIL:
-        return reply_frame(conversation, None, conversation.session.fail_changed_mechanism())
-    return step(conversation, None, frame, now_s)
+    if connection.session.admit_bare() is SessionAction.FAIL:
+        return reply_frame(connection, None, connection.session.fail_changed_mechanism())
+    return step(connection, None, frame, now_s)
 
 
 def step(
-    conversation: Conversation, header: RequestHeader | None, token: bytes, now_s: float
+    connection: Connection, header: RequestHeader | None, token: bytes, now_s: float
 ) -> bytes | Authenticating | Refused:
-    reply = conversation.session.step(token, now_s)
+    reply = connection.session.step(token, now_s)
     if isinstance(reply, Reply):
-        return reply_frame(conversation, header, reply)
+        return reply_frame(connection, header, reply)
     return Authenticating(reply, header)
 
 
 def reply_frame(
-    conversation: Conversation, header: RequestHeader | None, reply: Reply
+    connection: Connection, header: RequestHeader | None, reply: Reply
 ) -> bytes | Refused:
     """Encode a reply of the session; ``header`` is None for bare tokens."""
-    session = conversation.session
+    session = connection.session
     if reply.fault is not None:
-        conversation.events += [
+        connection.events += [
             principal_fault(reply.fault),
-            login(conversation, header, NO_PRINCIPAL),
+            login(connection, header, NO_PRINCIPAL),
         ]
-        conversation.counts.authentications[session.mechanism_name, False] += 1
+        connection.counts.authentications[session.mechanism_name, False] += 1
     elif reply.failure is None and session.is_past_login:
-        conversation.counts.authentications[session.mechanism_name, True] += 1
-        conversation.events.append(login(conversation, header))
+        connection.counts.authentications[session.mechanism_name, True] += 1
+        connection.events.append(login(connection, header))
     body = reply.body
     if body is None:
         answer = b""
@@ -112,33 +163,29 @@ def reply_frame(
         answer = len(body).to_bytes(4) + body
     else:
         assert header is not None, "only bare frames have no header"
-        answer = conversation.encode(header, body)
+        answer = connection.encode(header, body)
     return (
-        answer
-        if reply.failure is None
-        else refuse_login(conversation, answer, reply.failure, header)
+        answer if reply.failure is None else refuse_login(connection, answer, reply.failure, header)
     )
 
 
 def refuse_login(
-    conversation: Conversation, answer: bytes, reason: str, header: RequestHeader | None = None
+    connection: Connection, answer: bytes, reason: str, header: RequestHeader | None = None
 ) -> Refused:
-    conversation.counts.failed_authentications += 1
-    conversation.counts.authentications[conversation.session.mechanism_name, False] += 1
-    conversation.events.append(login(conversation, header, reason))
-    return Refused(answer, reason, conversation.session.reauthenticating)
+    connection.counts.failed_authentications += 1
+    connection.counts.authentications[connection.session.mechanism_name, False] += 1
+    connection.events.append(login(connection, header, reason))
+    return Refused(answer, reason, connection.session.reauthenticating)
 
 
-def login(
-    conversation: Conversation, header: RequestHeader | None, reason: str | None = None
-) -> Login:
-    session = conversation.session
+def login(connection: Connection, header: RequestHeader | None, reason: str | None = None) -> Login:
+    session = connection.session
     return Login(
-        conversation.peer,
+        connection.peer,
         session.principal if reason is None else None,
         session.mechanism_name or ("TLS" if session.is_past_login else ""),
         session.reauthenticating,
-        conversation.client_software,
+        connection.client_software,
         header,
         reason,
     )
@@ -146,3 +193,12 @@ def login(
 
 def principal_fault(error: BaseException) -> LogEvent:
     return LogEvent("cannot build the principal for a connection", {"cause": one_line(error)})
+
+
+def abandon(connection: Connection) -> Refused | None:
+    """Forget the last answer; return the refusal of a login that the client hung up on."""
+    keep(connection, None)
+    refusal = connection.session.refusal
+    if not refusal or connection.is_ended:
+        return None
+    return refuse_login(connection, b"", f"{refusal}; the client hung up")

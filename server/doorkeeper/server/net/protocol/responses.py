@@ -14,17 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.api.node import Response
 from doorkeeper.server.api.operations import REQUIRED
-from doorkeeper.server.net.protocol.exchange import Closed
+from doorkeeper.server.authorizer.contract import DecisionPending
+from doorkeeper.server.config.plug_ins import one_line
+from doorkeeper.server.net.protocol.exchange import Closed, CompletedRequest, LogEvent
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import RequestHeader, encode_response
 from doorkeeper_wire.message import Record, arrays_of_structs
+
+if TYPE_CHECKING:
+    from doorkeeper.server.net.protocol.connection import Connection
 
 SIZE_BYTES: Final = 4
 """The length of the size prefix of a frame, which does not count itself."""
@@ -99,6 +104,23 @@ def error_code_of(response: Response) -> int:
     return next((item.error_code for item in items_of(response) if item.error_code), 0)
 
 
+def record_answer(
+    connection: Connection, header: RequestHeader, response: Response, frame_bytes: int
+) -> None:
+    """Record an answer for metrics and the request log."""
+    if connection.answer_codes is not None:
+        try:
+            connection.answer_codes.append((header.api_key, error_code_of(response)))
+        except Exception as fault:  # a change may be made: its answer counts more
+            connection.events.append(LogEvent("an answer cannot be counted", {}, fault))
+    if connection.request_records is not None:
+        # Without the four bytes of the size, as the request's size is.
+        sizes = connection.request_bytes, frame_bytes - SIZE_BYTES
+        connection.request_records.append(
+            CompletedRequest(header, connection.client_software, response, *sizes)
+        )
+
+
 UNDECIDED: Final = "The authorizer does not know its decision yet. Nothing was done: try again."
 
 _UNDECIDED_CODES: Final[dict[int, ErrorCode]] = {
@@ -133,6 +155,28 @@ def undecided(api_key: int) -> ApiError:
         is_of_coordinator = not _OF_COORDINATORS.isdisjoint(resources)
         code = ErrorCode.NOT_COORDINATOR if is_of_coordinator else ErrorCode.NOT_CONTROLLER
     return ApiError(code, UNDECIDED)
+
+
+# --- requests that failed
+
+
+def failure_event(header: RequestHeader, principal: Principal, error: BaseException) -> LogEvent:
+    """Return the event for the log of a request that failed by no refusal of its own API."""
+    fields = request_fields(header, principal)
+    if isinstance(error, Unencodable):
+        return LogEvent("a response does not fit", {**fields, "cause": one_line(error)})
+    if isinstance(error, DecisionPending):
+        cause = error.__cause__
+        fields["cause"] = "it took too long" if cause is None else one_line(cause)
+        return LogEvent("the authorizer did not decide a request", fields)
+    if isinstance(error, AuthorizerFault):
+        fields["authorizer"] = error.authorizer
+        if isinstance(error.cause, ApiError):
+            # Raised on purpose: the client gets its code, and there is no fault to look for.
+            fields["error"] = error.cause.code.name
+            fields["cause"] = one_line(error.cause)
+            return LogEvent("the authorizer refused a request", fields)
+    return LogEvent("a request failed", fields, error)
 
 
 # --- requests that cannot be read or are not served

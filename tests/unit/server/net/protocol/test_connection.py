@@ -368,7 +368,7 @@ def test_connection_is_empty_when_all_input_is_handled() -> None:
     frame = describe("a")
     seen = [client.is_empty]
 
-    for data in (frame[:3], frame[3:]):
+    for data in (frame[:3], frame[3:4], frame[4:]):
         client.receive(data)
         seen.append(client.is_empty)
     client.advance(0)
@@ -376,7 +376,7 @@ def test_connection_is_empty_when_all_input_is_handled() -> None:
     client.receive(b"\xff\xff\xff\xff")
     seen.append(client.is_empty)
 
-    assert seen == [True, False, False, True, False]
+    assert seen == [True, False, False, False, True, False]
 
 
 @pytest.mark.parametrize(("release", "envelope"), [("4.3", "None"), ("4.4", "Optional.empty")])

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Closed, Counts
+from doorkeeper.server.net.protocol.logins import abandon
+from doorkeeper.server.net.protocol.repeated import repeat
 from doorkeeper.server.net.protocol.session import SessionState
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
@@ -52,7 +54,7 @@ def test_repeated_response_differs_only_in_correlation_id(handled: list[int]) ->
     client = connection()
 
     (first,) = ask(client, versions(correlation_id=5))
-    again = client.repeat(versions(correlation_id=-6), 0)
+    again = repeat(client, versions(correlation_id=-6), 0)
     row = ask(client, versions(correlation_id=7), versions(correlation_id=8))
 
     assert (handled, client.counts.requests) == ([18], 4)
@@ -81,8 +83,8 @@ def test_only_one_complete_request_is_repeated(handled: list[int], size: int) ->
     ask(client, frame)
 
     for data in (frame[:-1], frame * 2, size.to_bytes(4) + frame[4:]):
-        assert client.repeat(data, 0) is None
-    assert client.repeat(frame, 0) is not None
+        assert repeat(client, data, 0) is None
+    assert repeat(client, frame, 0) is not None
 
 
 @pytest.mark.parametrize(
@@ -125,8 +127,8 @@ def test_expired_session_is_not_repeated(handled: list[int]) -> None:
     client.session._enter(SessionState.LIMITED)
     client.session.expires_s = 5.0
 
-    assert client.repeat(versions(), 4.9) is not None
-    assert client.repeat(versions(), 5.0) is None
+    assert repeat(client, versions(), 4.9) is not None
+    assert repeat(client, versions(), 5.0) is None
     (end,) = ask(client, versions(), now_s=5.0)
     assert isinstance(end, Closed)
 
@@ -143,12 +145,12 @@ def test_long_answers_of_all_connections_have_one_bound(handled: list[int]) -> N
         return len(handled)
 
     assert (times(first), times(second)) == (1, 2)
-    first.abandon()
+    abandon(first)
     assert counts.repeated_bytes == 0
     assert times(second) == 1
     ask(second, versions(version=2))
     assert counts.repeated_bytes < size
-    second.abandon()
+    abandon(second)
     assert counts.repeated_bytes == 0
 
 
