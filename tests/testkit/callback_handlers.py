@@ -89,6 +89,7 @@ class Directory(ScramCredentials):
 ODD_TOKENS = {
     "nobody": ValidatedToken(None, NOW_MS + 60_000),  # type: ignore[arg-type]
     "blank": ValidatedToken("", NOW_MS + 60_000),
+    "surrogate": ValidatedToken("\ud800", NOW_MS + 60_000),
     "bytes": ValidatedToken(b"alice", NOW_MS + 60_000),  # type: ignore[arg-type]
     "forever": ValidatedToken("alice", float("inf")),  # type: ignore[arg-type]
     "never": ValidatedToken("alice", None),  # type: ignore[arg-type]
@@ -146,6 +147,7 @@ class Faulty:
             "text": "User:alice",
             "empty": Principal("", "alice"),
             "number": Principal("User", 7),  # type: ignore[arg-type]
+            "surrogate": Principal("User", "\ud800"),
         }
         return found[context.authorization_id]
 
