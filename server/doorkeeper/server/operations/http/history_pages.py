@@ -42,6 +42,8 @@ LOOK_S: Final = 0.05
 HEARTBEAT_S: Final = 15.0
 """Interval of comments in a stream without changes, so that proxies keep it open."""
 
+_NUMBER_MAX: Final = (1 << 63) - 1
+
 _TEXTS: Final = ("principal", "resource", "author", "kind")
 
 
@@ -78,7 +80,7 @@ class HistoryPages:
             first = query.number("from", None)
             after = self._head() if first is None else first - 1
             if last_id := request.headers.get("Last-Event-ID"):
-                after = int(last_id)
+                after = _number("Last-Event-ID", last_id, 0, _NUMBER_MAX)
             filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
@@ -118,6 +120,13 @@ def _event(revision: Revision) -> bytes:
     return f"id: {revision.revision}\nevent: change\ndata: {text}\n\n".encode()
 
 
+def _number(name: str, text: str, least: int, most: int) -> int:
+    # A longer number is an error of Python's, which does not say what is allowed.
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        raise ValueError(f"{name}: found {text!r:.100}; allowed: {least} to {most}")
+    return int(text)
+
+
 class _Query:
     """The parameters of a request."""
 
@@ -127,13 +136,9 @@ class _Query:
         if unknown := sorted(set(self._values) - allowed):
             raise ValueError(f"found {unknown[0]!r}; allowed: {', '.join(sorted(allowed))}")
 
-    def number(self, name: str, default: int | None, most: int = (1 << 63) - 1) -> int | None:
+    def number(self, name: str, default: int | None, most: int = _NUMBER_MAX) -> int | None:
         text = self._text(name)
-        if not text:
-            return default
-        if not (text.isascii() and text.isdecimal() and 0 < int(text) <= most):
-            raise ValueError(f"{name}: found {text!r}; allowed: 1 to {most}")
-        return int(text)
+        return _number(name, text, 1, most) if text else default
 
     def filter(self) -> RevisionFilter:
         texts = {name: frozenset(self._values.getall(name, ())) for name in _TEXTS}

@@ -156,7 +156,10 @@ async def test_pruned_revisions_return_410(world: World) -> None:
 
     assert page.status == 410
     assert b"revision 1 was pruned from the log; the oldest is 3" in body_of(page)
-    assert (await world.pages.watch(request(last_event_id="x"))).status == 400
+    for text in ("x", "-5", "1_0", "9" * 5000):
+        page = await world.pages.watch(request(last_event_id=text))
+        assert page.status == 400
+        assert body_of(page).endswith(b"allowed: 0 to 9223372036854775807\n")
 
 
 @asynccontextmanager
