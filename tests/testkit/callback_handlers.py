@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 
 from doorkeeper.plugins import (
@@ -110,6 +111,13 @@ class Tickets(TokenValidator):
         if kind != "ticket":
             raise TokenRefused("no ticket", status="insufficient_scope", scope="tickets")
         return ValidatedToken(name, NOW_MS + 60_000, {"from": context.listener_name})
+
+
+class Hanging(PlainPasswords):
+    """Asks a directory that never answers, in a thread, as handlers should."""
+
+    async def check(self, name: str, password: str, context: AuthenticationContext) -> bool:
+        return await asyncio.to_thread(threading.Event().wait)
 
 
 class Half(PlainPasswords):

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ async def read_history(settings: Settings, work: Callable[[Portable], Awaitable[
     """
     if settings.store is None:
         # SQLite blocks: in a thread the event loop goes on.
-        return await asyncio.to_thread(lambda: asyncio.run(_read_embedded(settings, work)))
+        return await beside(
+            lambda: asyncio.run(_read_embedded(settings, work)), "doorkeeper-history"
+        )
     from doorkeeper.server.state.postgres import portable
     from doorkeeper.server.state.postgres.connecting import connection_to
 
