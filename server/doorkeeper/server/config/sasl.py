@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base import jaas
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -103,7 +104,7 @@ def _find_module(
     """Return the login module of a mechanism; record problems."""
     key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
     if key in raw.entries:
-        return _of_key(raw, name, listener)
+        return _of_entry(raw, raw.entries[key], name, listener)
     for section in (f"{listener}.KafkaServer", "KafkaServer"):
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section counts as missing.
@@ -157,9 +158,7 @@ def similar(name: str, names: Sequence[str]) -> str:
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), "")
 
 
-def _of_key(raw: RawConfig, name: str, listener: str) -> _ModuleSource | None:
-    entry = raw.entry(SASL_JAAS_CONFIG, listener, name.lower())
-    assert entry is not None, "the key is set"
+def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> _ModuleSource | None:
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:
