@@ -80,7 +80,7 @@ def _settings(
     values, given_as = values_of(raw, prefix, mechanism)
     source = _find_module(raw, name, prefix, jaas_file)
     if source is not None:
-        given_as[SASL_JAAS_CONFIG.name] = source.where
+        given_as[SASL_JAAS_CONFIG.name] = source.origin
     return MechanismSettings(
         name=name,
         listener_name=listener_name,
@@ -95,7 +95,7 @@ class _ModuleSource(Struct, frozen=True):
     """A login module and its source."""
 
     module: LoginModule
-    where: str
+    origin: str
 
 
 def _find_module(
@@ -109,8 +109,8 @@ def _find_module(
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section counts as missing.
         if modules:
-            where = f"{jaas_file.path} section {section}"
-            return _of_section(raw, name, listener, modules, where)
+            origin = f"{jaas_file.path} section {section}"
+            return _of_section(raw, name, listener, modules, origin)
     if _needs_module(raw, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
         offer = f"listener {listener.upper()} offers {name}"
@@ -174,18 +174,18 @@ def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> _Module
 
 
 def _of_section(
-    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], where: str
+    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], origin: str
 ) -> _ModuleSource | None:
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
         if _needs_module(raw, name, listener):
-            raw.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
+            raw.problem(SASL_JAAS_CONFIG, f"{origin} has no {MODULES[name][0]}, for {name}")
         return None
     options: dict[str, str] = {}
     for module in own:
         # The first option of a name wins, as in configEntryOption.
         options = {**module.options, **options}
-    return _ModuleSource(replace(own[0], options=options), where)
+    return _ModuleSource(replace(own[0], options=options), origin)
 
 
 def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:
