@@ -146,7 +146,8 @@ def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> s
                 return listener.name
         if raw.entry(key) is None:
             return names[0] if names else ""
-    raw.problem(key, f"found {choice!r}; allowed: an advertised listener ({', '.join(names)})")
+    if not any(problem.key == key.name for problem in raw.problems):
+        raw.problem(key, f"found {choice!r}; allowed: an advertised listener ({', '.join(names)})")
     return ""
 
 

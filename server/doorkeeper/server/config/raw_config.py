@@ -40,6 +40,11 @@ class RawConfig:
 
     def add(self, entry: Entry, key: Key[object]) -> None:
         """Add the value of one of the entries, or record its problems."""
+        if not _is_text(entry.value):
+            text = r"found a NUL or half of a surrogate pair, written with \u; expected: a text"
+            self.problem_at(entry, text)
+            self._values[entry.key] = key.default_value
+            return
         try:
             value = key.parse(entry.value)
         except ValueError as error:
@@ -81,6 +86,15 @@ class RawConfig:
 
     def __getitem__(self, key: Key[T]) -> T:
         return self.of(key, None)
+
+
+def _is_text(value: str) -> bool:
+    """Return whether the system can take a value, as a path for example."""
+    try:
+        # Bytes of the command line that are not UTF-8 are surrogates too, and valid in paths.
+        return b"\0" not in value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 def _narrower(key: Key[object], error: ValueError) -> ValueError:

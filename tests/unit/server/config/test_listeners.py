@@ -107,3 +107,8 @@ def test_invalid_listeners_stop_the_start(text: str, said: str) -> None:
     problems = problems_of(text)
 
     assert [problem for problem in problems if said in problem], problems
+
+
+def test_one_fault_is_one_problem() -> None:
+    """The value in its place, which nobody has written, is not another one."""
+    assert len(problems_of(f"{BOTH}security.inter.broker.protocol=FOO")) == 1
