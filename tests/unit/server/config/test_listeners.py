@@ -111,4 +111,6 @@ def test_invalid_listeners_stop_the_start(text: str, said: str) -> None:
 
 def test_one_fault_is_one_problem() -> None:
     """The value in its place, which nobody has written, is not another one."""
-    assert len(problems_of(f"{BOTH}security.inter.broker.protocol=FOO")) == 1
+    text = "listeners=A://h:1\nlistener.security.protocol.map=A:SSL\n"
+
+    assert len(problems_of(f"{text}security.inter.broker.protocol=FOO")) == 1
