@@ -88,7 +88,7 @@ class Provider(ABC):
 
 # --- the supported mechanisms
 
-# Each module has a function ``provider``; the configuration allows no other mechanism.
+# Each module has a function ``provider``.
 MODULES: Final = {
     "OAUTHBEARER": "doorkeeper.server.security.oauth.provider",
     "PLAIN": "doorkeeper.server.security.plain",
@@ -100,6 +100,10 @@ MODULES: Final = {
 
 def provider_of(settings: MechanismSettings, sources: Sources) -> Provider:
     """Return a listener's mechanism, not started."""
-    module = import_module(MODULES[settings.name])
-    make = cast("Callable[[MechanismSettings, Sources], Provider]", module.provider)
+    module = MODULES.get(settings.name)
+    if module is None:
+        raise ValueError(
+            f"sasl.enabled.mechanisms: found {settings.name}; allowed: {', '.join(MODULES)}"
+        )
+    make = cast("Callable[[MechanismSettings, Sources], Provider]", import_module(module).provider)
     return make(settings, sources)
