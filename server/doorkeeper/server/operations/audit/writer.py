@@ -118,6 +118,7 @@ class Writer:
             self._work(batch)
         except Exception as error:  # the thread must survive any fault
             self._fail(error)
+            self._reserved = False
             self._give_up(self._unwritten)
             self._unwritten = []
             self._notify(_waiting(batch), self.failing)
@@ -285,7 +286,7 @@ class Writer:
                 self._folder.close(file.path, file.first, last)
             else:
                 file.path.unlink()
-        except OSError as error:
+        except Exception as error:  # of the disk, or of the compressor
             # The file stays open by its name; the next start closes it.
             self._fail(error)
             self._unsure = self.failing if self._strict else None
@@ -295,7 +296,7 @@ class Writer:
             self._log.error(
                 "a file of the audit log could not be closed",
                 file=str(file.path),
-                cause=error.strerror,
+                cause=self.failing,
             )
         self._delete_old()
 

@@ -118,8 +118,11 @@ class AuthorizerFile:
 
     def _roll(self, hour: str) -> None:
         if os.fstat(self._descriptor).st_size:
-            # An hour occurs twice when summer time ends.
-            self._path.rename(unused_path(self._path.with_name(f"{self._path.name}.{self._hour}")))
+            # An hour occurs twice when summer time ends. The name may be gone: others move and
+            # delete files too, and opening the next one may have failed before.
+            with suppress(FileNotFoundError):
+                full = self._path.with_name(f"{self._path.name}.{self._hour}")
+                self._path.rename(unused_path(full))
             opened = _open(self._path)
             os.close(self._descriptor)
             self._descriptor = opened

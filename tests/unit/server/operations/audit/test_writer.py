@@ -387,18 +387,19 @@ def test_thread_survives_errors(world: Make) -> None:
     assert w.queue.size == 0
 
 
-@pytest.mark.parametrize("at", ["delete_old", "close"])
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), RuntimeError("compressor")])
 def test_failed_rotation_does_not_refuse_changes_for_ever(
-    world: Make, monkeypatch: pytest.MonkeyPatch, at: str
+    world: Make, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """Without decisions and logins no event comes that would show that the disk works."""
     w = world(file_ms=1000, sync=Sync.STRICT)
     w.put(is_change=True)
     w.turn()
     with monkeypatch.context() as failing:
-        failing.setattr(w.folder, at, raises(OSError(5, "Input/output error")))
+        failing.setattr(w.folder, "close", raises(error))
         w.time.sleep(2)
         w.idle()
+    assert w.problem()
 
     w.idle()
 

@@ -120,6 +120,23 @@ def test_one_file_per_hour(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 5
 
 
+def test_rolling_goes_on_without_the_file(tmp_path: Path) -> None:
+    """Others may move or delete it. Every later line was lost."""
+    w = World(tmp_path)
+    w.file.write(20, "a")
+    deadline_s = time.monotonic() + 10
+    while not w.path.stat().st_size and time.monotonic() < deadline_s:
+        time.sleep(0.001)
+    w.path.rename(tmp_path / "moved")
+    w.now_ns += HOUR_NS
+    w.file.write(20, "b")
+    w.close()
+
+    assert not w.errors
+    assert "INFO b " in w.lines()[0]
+    assert "INFO a " in (tmp_path / "moved").read_text()
+
+
 def test_lost_lines_are_counted(tmp_path: Path) -> None:
     w = World(tmp_path, queued_bytes_max=1)
     w.file.write(20, "a")
