@@ -166,7 +166,11 @@ class ServerSecurity:
         async with self._refreshing:
             for watched in self._file_users():
                 # In a thread: files may be on a slow disk.
-                problem = await beside(partial(refresh_files, watched), "doorkeeper-files")
+                try:
+                    problem = await beside(partial(refresh_files, watched), "doorkeeper-files")
+                except RuntimeError as error:
+                    # No thread could be started; one can be later.
+                    problem = str(error)
                 if problem not in (None, self._reported.get(id(watched))):
                     self._log.error(
                         "file not reloaded: the previous one stays in use", problem=problem
