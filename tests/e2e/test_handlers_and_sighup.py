@@ -1,8 +1,10 @@
-"""Callback handlers that SIGHUP brings and takes away, in a real server."""
+"""Callback handlers in a real server: some that SIGHUP brings and takes away, some that hang."""
 
 from __future__ import annotations
 
+import os
 import signal
+import urllib.request
 from typing import TYPE_CHECKING
 
 from doorkeeper_wire.messages.describe_cluster import (
@@ -11,6 +13,7 @@ from doorkeeper_wire.messages.describe_cluster import (
 )
 from testkit import logins
 from testkit.checkout import ROOT
+from testkit.load import scaled
 from testkit.serving import Serving
 
 if TYPE_CHECKING:
@@ -62,4 +65,23 @@ def test_sighup_adds_and_removes_callback_handlers(tmp_path: Path) -> None:
             "=testkit.callback_handlers.Recorded failed to start: ConnectionError: nobody there"
         )
         assert (code("alice", "alice-secret"), code("bob", "bobbob")) == (0, 58)
+        assert server.stop() == 0
+
+
+def test_handlers_that_hang_hold_up_nothing_else(tmp_path: Path) -> None:
+    """Each login leaves a thread of ``asyncio.to_thread`` behind, until there are none."""
+    file = tmp_path / "server.properties"
+    handler = "sasl.server.callback.handler.class=testkit.callback_handlers.Hanging\n"
+    more = "doorkeeper.sasl.check.timeout.ms=100\ndoorkeeper.http.listener=http://127.0.0.1:0\n"
+    file.write_text(KEYS + handler + more)
+    path = str(ROOT / "tests")
+    with Serving(tmp_path, "--config", str(file), environment={"PYTHONPATH": path}) as server:
+        for _ in range(min(32, (os.cpu_count() or 1) + 4)):
+            with server.connect("DOOR") as talk:
+                assert logins.plain(talk, "alice", "secret").error_code == 58
+
+        url = server.line("operations port open")["url"]
+        for page in ("metrics", "history"):
+            with urllib.request.urlopen(f"{url}/{page}", timeout=scaled(20)) as answer:
+                assert answer.status == 200
         assert server.stop() == 0

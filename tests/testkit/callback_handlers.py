@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 
 from doorkeeper.plugins import (
@@ -89,6 +90,7 @@ class Directory(ScramCredentials):
 ODD_TOKENS = {
     "nobody": ValidatedToken(None, NOW_MS + 60_000),  # type: ignore[arg-type]
     "blank": ValidatedToken("", NOW_MS + 60_000),
+    "surrogate": ValidatedToken("\ud800", NOW_MS + 60_000),
     "bytes": ValidatedToken(b"alice", NOW_MS + 60_000),  # type: ignore[arg-type]
     "forever": ValidatedToken("alice", float("inf")),  # type: ignore[arg-type]
     "never": ValidatedToken("alice", None),  # type: ignore[arg-type]
@@ -109,6 +111,13 @@ class Tickets(TokenValidator):
         if kind != "ticket":
             raise TokenRefused("no ticket", status="insufficient_scope", scope="tickets")
         return ValidatedToken(name, NOW_MS + 60_000, {"from": context.listener_name})
+
+
+class Hanging(PlainPasswords):
+    """Asks a directory that never answers, in a thread, as handlers should."""
+
+    async def check(self, name: str, password: str, context: AuthenticationContext) -> bool:
+        return await asyncio.to_thread(threading.Event().wait)
 
 
 class Half(PlainPasswords):
@@ -146,6 +155,7 @@ class Faulty:
             "text": "User:alice",
             "empty": Principal("", "alice"),
             "number": Principal("User", 7),  # type: ignore[arg-type]
+            "surrogate": Principal("User", "\ud800"),
         }
         return found[context.authorization_id]
 

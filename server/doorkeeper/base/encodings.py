@@ -1,4 +1,4 @@
-"""Bytes that are not UTF-8, in words."""
+"""What is not UTF-8: bytes, and texts with half of a surrogate pair."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from typing import Final
 
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The marks in front of UTF-16, as PowerShell writes a redirected output."""
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text is free of lone surrogates, which JSON and plug-ins can express."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

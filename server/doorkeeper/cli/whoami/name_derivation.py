@@ -296,7 +296,7 @@ def _of_signed(mechanism: MechanismSettings, token: BearerToken) -> Derivation:
 
 
 def _of_unsigned(mechanism: MechanismSettings, token: BearerToken) -> Derivation:
-    from doorkeeper.server.security.oauth.subjects import check_unicode, unsigned_subject
+    from doorkeeper.server.security.oauth.subjects import unsigned_subject
     from doorkeeper.server.security.oauth.unsecured import PRINCIPAL_CLAIM_NAME, principal_claim
 
     module = mechanism.login_module
@@ -304,7 +304,6 @@ def _of_unsigned(mechanism: MechanismSettings, token: BearerToken) -> Derivation
     key = f"{PRINCIPAL_CLAIM_NAME} of {mechanism.full_name(SASL_JAAS_CONFIG)}"
     try:
         name = unsigned_subject(token.claims, claim)
-        check_unicode(name)
     except TokenRefused as refused:
         return _refused(f"{claim}: {refused}", key)
     return _of_claim(name, claim, key)

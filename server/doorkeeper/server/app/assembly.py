@@ -18,6 +18,7 @@ A command on a stopped store starts the same parts in single-user mode: ``start_
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +55,7 @@ from doorkeeper.server.app.reconfiguration import Reconfiguration
 from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
 from doorkeeper.server.app.stores import check_release, log_credentials, open_store, utc_ms
-from doorkeeper.server.authorizer.awaitables import forget
+from doorkeeper.server.authorizer.awaitables import are_done, forget
 from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerLog, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
@@ -101,6 +102,9 @@ if TYPE_CHECKING:
 
 CLOSE_TIMEOUT_S = 2.0
 """How long the shutdown waits for the file of the authorizer's log."""
+
+AUTHORIZER_START_S = 10.0
+"""A listener that waits longer for the authorizer is logged: its port refuses clients meanwhile."""
 
 
 class Assembly:
@@ -212,8 +216,8 @@ class Assembly:
                 for listener in settings.listeners
             ]
             self._start_authorizer(self.guarded, endpoints)
-            for wait in self._waits.values():
-                await self._wait_for(wait)
+            for endpoint in self._waits:
+                await self._wait_for(endpoint)
         self.keeps_files = True
 
     async def connect_operator(self) -> socket.socket:
@@ -572,7 +576,7 @@ class Assembly:
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
-                    group.create_task(self._open_after(self._waits.get(endpoint), endpoint))
+                    group.create_task(self._open_after_authorizer(endpoint))
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
@@ -581,27 +585,28 @@ class Assembly:
         self._waits = start_authorizer(authorizer, self.settings, info)
         self._authorizer_started = True
 
-    async def _open_after(self, wait: asyncio.Future[None] | None, endpoint: Endpoint) -> None:
+    async def _open_after_authorizer(self, endpoint: Endpoint) -> None:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
-        if wait is not None:
-            await self._wait_for(wait)
+        if endpoint in self._waits:
+            await self._wait_for(endpoint)
         self._open_listener(endpoint)
 
     def _open_listener(self, endpoint: Endpoint) -> None:
         self.keeps_files = True
         self.edge.listeners[endpoint.listener_name].open()
 
-    async def _wait_for(self, wait: asyncio.Future[None]) -> None:
+    async def _wait_for(self, endpoint: Endpoint) -> None:
         """Wait until the authorizer permits an endpoint."""
-        try:
-            # Endpoints may share a future: one that is cancelled must not cancel it for others.
-            await asyncio.shield(wait)
-        except asyncio.CancelledError as error:
-            if not wait.cancelled():
-                raise
-            # The authorizer cancelled its own future; this start was not cancelled.
-            raise refused_start(self.settings, error) from error
-        except Exception as error:
+        wait = self._waits[endpoint]
+        if not await are_done((wait,), AUTHORIZER_START_S):
+            self._log.warning(
+                "a listener stays closed until the authorizer has loaded",
+                listener=endpoint.listener_name,
+                authorizer=self.settings[AUTHORIZER_CLASS_NAME],
+            )
+            await are_done((wait,), math.inf)
+        error = asyncio.CancelledError() if wait.cancelled() else wait.exception()
+        if error is not None:
             raise refused_start(self.settings, error) from error
 
     def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:

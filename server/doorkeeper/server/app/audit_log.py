@@ -49,7 +49,7 @@ def open_audit_log(
 def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
     """Record an authorizer's decisions, and its changes unless the state log has them."""
     # A subclass may decide otherwise than the ACLs say.
-    if isinstance(authorizer, StandardAuthorizer) and authorizer.answers_at_once:
+    if type(authorizer) is StandardAuthorizer:
         audit_log.explain_by(authorizer)
     if audit_log.records_decisions:
         guarded.on_decision = guarded.on_earlier_decision = audit_log.on_decision

@@ -138,6 +138,13 @@ def start_authorizer(
     if not isinstance(awaitables, Mapping):
         text = f"start returned {awaitables!r:.80}; expected: a mapping of endpoints"
         raise refused_start(settings, TypeError(text))
+    others = [endpoint for endpoint in awaitables if endpoint not in info.endpoints]
+    if others:
+        # Else the listener that was meant would open before the authorizer has loaded.
+        text = (
+            f"start returned an awaitable for {others[0]!r:.80}; expected: endpoints of the server"
+        )
+        raise refused_start(settings, TypeError(text))
     return {endpoint: as_future(awaitable, loop) for endpoint, awaitable in awaitables.items()}
 
 

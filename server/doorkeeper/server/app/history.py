@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
@@ -28,16 +29,21 @@ T = TypeVar("T")
 async def read_history(settings: Settings, work: Callable[[Portable], Awaitable[T]]) -> T:
     """Return the result of a function of the store, over a connection beside the one that writes.
 
+    It runs in a thread: SQLite blocks, and a change of 10,000 ACLs takes long to read.
+
     Raises:
         StorageError: it cannot be read.
     """
-    if settings.store is None:
-        # SQLite blocks: in a thread the event loop goes on.
-        return await asyncio.to_thread(lambda: asyncio.run(_read_embedded(settings, work)))
+    read = _read_embedded if settings.store is None else _read_shared
+    return await beside(lambda: asyncio.run(read(settings, work)), "doorkeeper-history")
+
+
+async def _read_shared(settings: Settings, work: Callable[[Portable], Awaitable[T]]) -> T:
     from doorkeeper.server.state.postgres import portable
     from doorkeeper.server.state.postgres.connecting import connection_to
 
     shared = settings.store
+    assert shared is not None, "else it is embedded"
     async with (
         connection_to(shared) as connection,
         portable.reading(connection, shared.display_name, alone=False) as store,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from doorkeeper.server.config.naming import is_for_plug_ins
 from doorkeeper.server.config.sasl_keys import CONNECTIONS_MAX_REAUTH_MS
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Mechanism,
@@ -164,7 +166,11 @@ class ServerSecurity:
         async with self._refreshing:
             for watched in self._file_users():
                 # In a thread: files may be on a slow disk.
-                problem = await asyncio.to_thread(refresh_files, watched)
+                try:
+                    problem = await beside(partial(refresh_files, watched), "doorkeeper-files")
+                except RuntimeError as error:
+                    # No thread could be started; one can be later.
+                    problem = str(error)
                 if problem not in (None, self._reported.get(id(watched))):
                     self._log.error(
                         "file not reloaded: the previous one stays in use", problem=problem

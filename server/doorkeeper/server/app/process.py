@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -27,6 +26,7 @@ from doorkeeper.server.net import new_runner
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.runtime.lean_structlog import structlog
+from doorkeeper.server.runtime.threads import PlugInThreads
 
 _IMPORTED_S = time.monotonic()
 _START_TIME_FIELD = 22
@@ -123,8 +123,7 @@ class _Process:
             self._log.warning(warning)
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(end_without_memory)
-        # uvloop's own executor has threads without recognizable names.
-        loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
+        loop.set_default_executor(PlugInThreads())
         for number in STOPS:
             # Not by the loop: it may be blocked, for example by an authorizer, and uvloop calls a
             # handler twice for one signal that comes together with another one.

@@ -36,19 +36,24 @@ async def outcomes_of(awaitables: Iterable[Any], timeout_s: float) -> list[objec
         shared = bool(futures) and awaitable is last and futures[-1] is last
         futures.append(last if shared else as_future(awaitable, loop))
         last = awaitable
-    await _wait(futures, loop.time() + timeout_s)
+    await are_done(futures, timeout_s)
     return list(map(_outcome, futures))
 
 
-async def _wait(futures: Sequence[asyncio.Future[Any]], ends_s: float) -> None:
-    """Wait for all, up to the deadline; only one of them has a callback at a time."""
+async def are_done(futures: Sequence[asyncio.Future[Any]], timeout_s: float) -> bool:
+    """Wait for futures of this loop; return whether all are done in time.
+
+    Only one of them has a callback at a time. They go on if this wait ends.
+    """
     time_s = asyncio.get_running_loop().time
+    ends_s = time_s() + timeout_s
     for future in futures:
         while not future.done():
             left_s = ends_s - time_s()
             if left_s < 0:
-                return
+                return False
             await asyncio.wait((future,), timeout=min(left_s, LOOK_AGAIN_S))
+    return True
 
 
 async def wait_for_decision(known: object, timeout_s: float) -> None:
@@ -64,8 +69,7 @@ async def wait_for_decision(known: object, timeout_s: float) -> None:
         # Also if it is complete: a plug-in may raise it again and again.
         forget(future)
         raise TimeoutError
-    await _wait((future,), loop.time() + timeout_s)
-    if not future.done():
+    if not await are_done((future,), timeout_s):
         forget(future)
         raise TimeoutError
     if future.cancelled():

@@ -37,8 +37,6 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 
 if TYPE_CHECKING:
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -249,37 +247,6 @@ class Threshold(Protocol):
 
     @property
     def level(self) -> int: ...
-
-
-class AnswersAtOnce(Authorizer):
-    """An authorizer whose answers depend on an immutable state in memory, and on nothing else.
-
-    The server describes its ACLs from there, and asks for many decisions in a thread.
-    """
-
-    policy: Policy
-    """The super users, and the default for resources without ACLs."""
-
-    authorizer_log: AuthorizerLog
-
-    @property
-    @abstractmethod
-    def answers_at_once(self) -> bool:
-        """Return whether this holds of the object: a subclass may decide by something else."""
-
-    @property
-    @abstractmethod
-    def snapshot(self) -> Snapshot:
-        """Return the present ACLs."""
-
-    @property
-    @abstractmethod
-    def stale(self) -> bool:
-        """Return whether the ACLs are too old to decide by: all but super users are denied."""
-
-    @abstractmethod
-    def at_one_state(self, authorizer_log: AuthorizerLog) -> AnswersAtOnce:
-        """Return a copy for another thread, which decides by the present state, and logs here."""
 
 
 def masks_by_authorize(

@@ -38,7 +38,6 @@ from doorkeeper.base.errors import ApiError, AuthorizerFault
 from doorkeeper.server.authorizer.awaitables import LATE, outcomes_of
 from doorkeeper.server.authorizer.contract import (
     Action,
-    AnswersAtOnce,
     AuthorizationResult,
     Authorizer,
     AuthorizerServerInfo,
@@ -53,6 +52,7 @@ from doorkeeper.server.authorizer.result_checks import (
     is_binding,
     results_of,
 )
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.plug_ins import SlowCalls, closed, name_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.runtime.threads import beside, is_cancelled
@@ -68,7 +68,7 @@ OnEarlierDecision = Callable[
         AuthorizableRequestContext,
         Sequence[Action],
         Sequence[AuthorizationResult],
-        AnswersAtOnce,
+        StandardAuthorizer,
     ],
     None,
 ]
@@ -133,9 +133,7 @@ class GuardedAuthorizer:
         Only for an authorizer that keeps its ACLs outside the server's state. Must not block."""
         # Bound once: it is called for every request.
         self._authorize = inner.authorize
-        self._at_once = (
-            inner if isinstance(inner, AnswersAtOnce) and inner.answers_at_once else None
-        )
+        self._at_once = inner if type(inner) is StandardAuthorizer else None
         self._slow = SlowCalls(slow_ms, clock)
         self._slow_s = self._slow.limit_s
         self._clock = clock
@@ -199,7 +197,7 @@ class GuardedAuthorizer:
         return None if inner is None else self.quiet(inner, before, self.decided)
 
     def quiet(
-        self, inner: AnswersAtOnce, before: tuple[int, int], after: tuple[int, int]
+        self, inner: StandardAuthorizer, before: tuple[int, int], after: tuple[int, int]
     ) -> QuietDecisions | None:
         """Return the decisions of ``inner`` between two counts, as ``quiet_since`` does."""
         if after[1] != before[1] or not self._is_quiet(inner):
@@ -223,11 +221,11 @@ class GuardedAuthorizer:
         self.allowed += decisions.allowed
         return True
 
-    def _is_quiet(self, inner: AnswersAtOnce) -> bool:
+    def _is_quiet(self, inner: StandardAuthorizer) -> bool:
         is_recorded = self.on_decision is not None or self.on_type_decision is not None
         return not is_recorded and inner.authorizer_log.threshold.level > logging.DEBUG
 
-    def for_thread(self) -> AnswersAtOnce | None:
+    def for_thread(self) -> StandardAuthorizer | None:
         """Return the authorizer if any thread may ask it; else None."""
         # Those that observe each decision do so on the event loop, but for the audit log.
         observed = self.on_type_decision or (self.on_decision and not self.on_earlier_decision)

@@ -10,6 +10,8 @@ A class with the older interface of KIP-11 is wrapped.
 
 from __future__ import annotations
 
+import inspect
+
 from msgspec.structs import replace
 
 from doorkeeper.server.authorizer.contract import Authorizer
@@ -30,16 +32,9 @@ KAFKA_NAMES = frozenset(
 """Kafka's own authorizers; ours decides like the newest of them."""
 
 ARGUMENTS = {
-    "configure": 1,
-    "start": 1,
-    "authorize": 2,
-    "create_acls": 2,
-    "delete_acls": 2,
-    "acls": 1,
-    "acl_count": 0,
-    "authorize_by_resource_type": 3,
-    "authorized_operations": 2,
-    "close": 0,
+    name: len(inspect.signature(method).parameters) - 1
+    for name, method in vars(Authorizer).items()
+    if inspect.isfunction(method) and not name.startswith("_")
 }
 """How many arguments the server passes to each method of an authorizer."""
 

@@ -20,11 +20,11 @@ from doorkeeper.base.slices import SLICE_ITEMS, Slices
 from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, line_of_others
 from doorkeeper.server.authorizer.contract import (
     Action,
-    AnswersAtOnce,
     AuthorizationResult,
     AuthorizerLog,
 )
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer, QuietDecisions
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100
@@ -78,7 +78,7 @@ class RequestAuthorizer:
 
     __slots__ = ("_context", "_denials", "_guard", "_log", "_made", "_own", "reads")
 
-    def __init__(self, guard: GuardedAuthorizer, authorizer: AnswersAtOnce) -> None:
+    def __init__(self, guard: GuardedAuthorizer, authorizer: StandardAuthorizer) -> None:
         self._guard = guard
         self._log = BoundedLog(authorizer.authorizer_log)
         self._own = authorizer.at_one_state(self._log)

@@ -60,8 +60,8 @@ from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
-    AnswersAtOnce,
     AuthorizationResult,
+    Authorizer,
     AuthorizerLog,
     AuthorizerServerInfo,
     DecisionPending,
@@ -118,8 +118,13 @@ class KeepsInStore(Protocol):
         ...
 
 
-class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
-    """Decides by ACLs, as a broker does."""
+class StandardAuthorizer(Authorizer, Reconfigurable):
+    """Decides by ACLs, as a broker does.
+
+    Its answers depend on an immutable state in memory and on nothing else, so that the server
+    describes the ACLs from there, and asks for many decisions in a thread. A subclass may decide by
+    something else, and is asked as every plug-in is.
+    """
 
     def __init__(
         self,
@@ -142,11 +147,8 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         self._closed = False
         self._closing: asyncio.Task[None] | None = None
 
-    @property
-    def answers_at_once(self) -> bool:
-        return type(self) is StandardAuthorizer
-
     def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
+        """Return a copy for another thread, which decides by the present state, and logs here."""
         other = copy(self)
         other.attach(cast("StateLog", _OneState(self._state_log.state)))
         other.write_to(authorizer_log)
@@ -234,6 +236,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
 
     @property
     def stale(self) -> bool:
+        """Return whether the ACLs are too old to decide by: all but super users are denied."""
         return self._state_log.state.stale
 
     def _pending(self) -> DecisionPending:

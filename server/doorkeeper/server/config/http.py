@@ -61,11 +61,11 @@ def http_of(raw: RawConfig) -> HttpSettings | None:
             if raw[key]:
                 raw.problem(key, f"has no effect without {HTTP_LISTENER}")
         return None
-    where = _where(text)
-    if where is None:
+    address = _address(text)
+    if address is None:
         raw.problem(HTTP_LISTENER, f"found {_display(text)}; allowed: {_FORMS}")
         return None
-    encrypted, host, port = where
+    encrypted, host, port = address
     before = len(raw.problems)
     _check_files(raw, encrypted=encrypted)
     # Metrics and readiness reveal names and sizes: only this machine may read them without a login.
@@ -94,7 +94,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _where(text: str) -> tuple[bool, str, int] | None:
+def _address(text: str) -> tuple[bool, str, int] | None:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port

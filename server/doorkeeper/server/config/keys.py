@@ -52,7 +52,7 @@ def limits_by_host(texts: str) -> Mapping[str, int]:
     for element in texts.split(","):
         # From the right: an IPv6 address contains colons.
         host, colon, count = (part.strip() for part in element.rpartition(":"))
-        if colon and host and count.isdecimal() and len(count) < 11:
+        if colon and host and count.isdecimal() and len(count) < 11 and int(count) <= INT_MAX:
             limits[host] = int(count)
         elif element.strip():
             wrong.append(element.strip())

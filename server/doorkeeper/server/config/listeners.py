@@ -36,7 +36,10 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 # Nearly Kafka's pattern of a listener, so that the same texts are valid.
 _ADDRESS = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
-_NAME = re.compile(r"[A-Za-z0-9_\-.]+")
+# Kafka takes a dot too, but listener.name.a.b.sasl.jaas.config would be that of the mechanism b on
+# the listener A as well.
+_NAME = re.compile(r"[A-Za-z0-9_\-]+")
+_FORM = "NAME://host:port, with a name without a dot and a port from 0 to 65535"
 _PORT_MAX = 65535
 _LOCALHOST = "127.0.0.1"
 _NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not bound
@@ -143,7 +146,8 @@ def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> s
                 return listener.name
         if raw.entry(key) is None:
             return names[0] if names else ""
-    raw.problem(key, f"found {choice!r}; allowed: an advertised listener ({', '.join(names)})")
+    if not any(problem.key == key.name for problem in raw.problems):
+        raw.problem(key, f"found {choice!r}; allowed: an advertised listener ({', '.join(names)})")
     return ""
 
 
@@ -155,13 +159,13 @@ def _addresses(raw: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddres
         # The name as it is written: ß is SS in capitals.
         is_name = _NAME.fullmatch(text.partition("://")[0])
         if not (address and is_name and 0 <= address.port <= _PORT_MAX):
-            raw.problem(key, f"found {text!r}; allowed: NAME://host:port")
+            raw.problem(key, f"found {text!r}; allowed: {_FORM}")
         elif ("[" in text or ":" in address.host) and not _is_ipv6(address.host):
             raw.problem(key, f"found {text!r}: {address.host} is not an IPv6 address")
         else:
             addresses.append(address)
     if not addresses and not raw.problems:
-        raw.problem(key, "no listener is given; allowed: NAME://host:port, ...")
+        raw.problem(key, f"no listener is given; allowed: {_FORM}")
     return addresses
 
 

@@ -191,7 +191,7 @@ def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
     for entry in entries.values():
         meaning = find_key(entry.key)
         if meaning.key is not None:
-            raw.add(entry, meaning.key, meaning.listener, meaning.mechanism)
+            raw.add(entry, meaning.key)
         elif meaning.without_effect:
             continue
         elif meaning.resembles is not None:

@@ -25,12 +25,9 @@ class KeyLookup(Struct, frozen=True):
 
     ``key`` is set for a key with an effect; ``without_effect`` marks a key of Kafka without an
     effect here; both are unset for an unknown key, for which ``resembles`` may name a known one.
-    ``listener`` and ``mechanism`` are the prefixes in lower case.
     """
 
     key: Key[object] | None = None
-    listener: str | None = None
-    mechanism: str | None = None
     without_effect: bool = False
     resembles: str | None = None
 
@@ -43,11 +40,10 @@ def find_key(name: str) -> KeyLookup:
         if is_without_effect(name):
             return KeyLookup(without_effect=True)
         return KeyLookup(resembles=resembling(name))
-    listener, _, rest = name.removeprefix(LISTENER_PREFIX).partition(".")
-    mechanism, bare = _split_mechanism(rest)
+    mechanism, bare = _split_mechanism(name.removeprefix(LISTENER_PREFIX).partition(".")[2])
     key = KEYS.get(bare)
     if key is not None and _fits(key.scope, mechanism):
-        return KeyLookup(key, listener, mechanism)
+        return KeyLookup(key)
     if key is not None or is_without_effect(bare):
         return KeyLookup(without_effect=True)
     near = resembling(bare)

@@ -116,12 +116,12 @@ class Closes(Protocol):
     def close(self) -> object: ...
 
 
-def closed(plug_in: Closes, what: str, log: logging.Logger) -> None:
+def closed(plug_in: Closes, role: str, log: logging.Logger) -> None:
     """Close a plug-in; what it raises is logged: the rest of the server still closes."""
     try:
         plug_in.close()
     except BaseException:
-        log.exception("the %s did not close: %s", what, name_of(plug_in))
+        log.exception("the %s did not close: %s", role, name_of(plug_in))
 
 
 def name_of(plug_in: object) -> str:

@@ -1,19 +1,14 @@
-"""The texts of values for one listener, or for one of its mechanisms.
-
-A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
-``listener.name.<name>.<key>``, ``<key>`` and the default.
-"""
+"""The texts of values for one listener, or for one of its mechanisms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 from doorkeeper.base.key import Scope
 from doorkeeper.base.values import trim
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.raw_config import RawConfig
+from doorkeeper.server.config.raw_config import RawConfig, full_names
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
 
 
@@ -29,9 +24,8 @@ def values_of(
     values: dict[str, str] = {}
     given_as: dict[str, str] = {}
     for name, default, of_mechanisms in _keys():
-        # By the full key, not by RawConfig: plug-ins also get values of keys that are not typed
-        # here.
-        for full in _candidates(name, listener, mechanism if of_mechanisms else None):
+        # Of all entries: plug-ins also get values of keys that have no effect here.
+        for full in full_names(name, listener, mechanism if of_mechanisms else None):
             entry = raw.entries.get(full)
             if entry is not None:
                 values[name], given_as[name] = trim(entry.value), full
@@ -40,13 +34,6 @@ def values_of(
             if default is not None:
                 values[name] = default
     return values, given_as
-
-
-def _candidates(name: str, listener: str, mechanism: str | None) -> Iterator[str]:
-    if mechanism is not None:
-        yield f"listener.name.{listener}.{mechanism}.{name}"
-    yield f"listener.name.{listener}.{name}"
-    yield name
 
 
 @cache

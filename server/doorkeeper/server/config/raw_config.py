@@ -1,12 +1,12 @@
 """The values of a configuration by key, with Kafka's precedence of prefixes, and its problems.
 
-A listener's value of a key is the first of ``listener.name.<name>.<mechanism>.<key>``,
+A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 ``listener.name.<name>.<key>``, ``<key>`` and the default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from doorkeeper.base.entry import Entry, Problem
@@ -16,22 +16,35 @@ from doorkeeper.base.values import NotAllowed
 T = TypeVar("T")
 
 
+def full_names(name: str, listener: str | None, mechanism: str | None) -> Iterator[str]:
+    """Yield a key with its prefixes, then without; these are in lower case, None for none."""
+    if listener is not None:
+        if mechanism is not None:
+            yield f"listener.name.{listener}.{mechanism}.{name}"
+        yield f"listener.name.{listener}.{name}"
+    yield name
+
+
 class RawConfig:
     """The entries that have an effect with their values, and the problems found so far.
 
-    ``listener`` and ``mechanism`` are prefixes in lower case, None without that prefix.
+    ``listener`` and ``mechanism`` are as in ``full_names``.
     """
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[Key[object], str | None, str | None], tuple[Entry, Any]] = {}
+        self._values: dict[str, Any] = {}
+        """Those of entries that have an effect, by their full key."""
         self.entries: Mapping[str, Entry] = {}
         """All entries by their full key."""
         self.problems: list[Problem] = []
 
-    def add(
-        self, entry: Entry, key: Key[object], listener: str | None, mechanism: str | None
-    ) -> None:
-        """Add an entry, or record its problems."""
+    def add(self, entry: Entry, key: Key[object]) -> None:
+        """Add the value of one of the entries, or record its problems."""
+        if not _is_text(entry.value):
+            text = r"found a NUL or half of a surrogate pair, written with \u; expected: a text"
+            self.problem_at(entry, text)
+            self._values[entry.key] = key.default_value
+            return
         try:
             value = key.parse(entry.value)
         except ValueError as error:
@@ -43,7 +56,7 @@ class RawConfig:
                 self.problem_at(entry, f"{written}allowed: {_narrower(key, error)}")
             # The default, so that further checks can run.
             value = key.default_value
-        self._entries[key, listener, mechanism] = (entry, value)
+        self._values[entry.key] = value
 
     def problem_at(self, entry: Entry, text: str) -> None:
         self.problems.append(Problem(entry.source, entry.key, text))
@@ -62,28 +75,26 @@ class RawConfig:
         self, key: Key[object], listener: str | None = None, mechanism: str | None = None
     ) -> Entry | None:
         """Return the entry in effect; None for the default."""
-        entry = self._find(key, listener, mechanism)
-        return None if entry is None else entry[0]
+        names = full_names(key.name, listener, mechanism)
+        return next((self.entries[name] for name in names if name in self._values), None)
 
-    def of(self, key: Key[T], listener: str, mechanism: str | None = None) -> T:
-        """Return the value in effect on a listener, or for a mechanism of it."""
-        entry = self._find(key, listener, mechanism)
-        value: T = key.default_value if entry is None else entry[1]
+    def of(self, key: Key[T], listener: str | None) -> T:
+        """Return the value in effect on a listener, or on the server, or the default."""
+        entry = self.entry(key, listener)
+        value: T = key.default_value if entry is None else self._values[entry.key]
         return value
 
     def __getitem__(self, key: Key[T]) -> T:
-        """Return the value in effect on the server, or the default."""
-        entry = self._find(key, None, None)
-        value: T = key.default_value if entry is None else entry[1]
-        return value
+        return self.of(key, None)
 
-    def _find(
-        self, key: Key[object], listener: str | None, mechanism: str | None
-    ) -> tuple[Entry, Any] | None:
-        for of_listener, of_mechanism in ((listener, mechanism), (listener, None), (None, None)):
-            if (key, of_listener, of_mechanism) in self._entries:
-                return self._entries[key, of_listener, of_mechanism]
-        return None
+
+def _is_text(value: str) -> bool:
+    """Return whether the system can take a value, as a path for example."""
+    try:
+        # Bytes of the command line that are not UTF-8 are surrogates too, and valid in paths.
+        return b"\0" not in value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 def _narrower(key: Key[object], error: ValueError) -> ValueError:

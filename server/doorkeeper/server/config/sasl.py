@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base import jaas
+from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -79,7 +80,7 @@ def _settings(
     values, given_as = values_of(raw, prefix, mechanism)
     source = _find_module(raw, name, prefix, jaas_file)
     if source is not None:
-        given_as[SASL_JAAS_CONFIG.name] = source.where
+        given_as[SASL_JAAS_CONFIG.name] = source.origin
     return MechanismSettings(
         name=name,
         listener_name=listener_name,
@@ -94,7 +95,7 @@ class _ModuleSource(Struct, frozen=True):
     """A login module and its source."""
 
     module: LoginModule
-    where: str
+    origin: str
 
 
 def _find_module(
@@ -103,13 +104,13 @@ def _find_module(
     """Return the login module of a mechanism; record problems."""
     key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
     if key in raw.entries:
-        return _of_key(raw, name, listener)
+        return _of_entry(raw, raw.entries[key], name, listener)
     for section in (f"{listener}.KafkaServer", "KafkaServer"):
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section counts as missing.
         if modules:
-            where = f"{jaas_file.path} section {section}"
-            return _of_section(raw, name, listener, modules, where)
+            origin = f"{jaas_file.path} section {section}"
+            return _of_section(raw, name, listener, modules, origin)
     if _needs_module(raw, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
         offer = f"listener {listener.upper()} offers {name}"
@@ -157,9 +158,7 @@ def similar(name: str, names: Sequence[str]) -> str:
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), "")
 
 
-def _of_key(raw: RawConfig, name: str, listener: str) -> _ModuleSource | None:
-    entry = raw.entry(SASL_JAAS_CONFIG, listener, name.lower())
-    assert entry is not None, "the key is set"
+def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> _ModuleSource | None:
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:
@@ -175,18 +174,18 @@ def _of_key(raw: RawConfig, name: str, listener: str) -> _ModuleSource | None:
 
 
 def _of_section(
-    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], where: str
+    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], origin: str
 ) -> _ModuleSource | None:
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
         if _needs_module(raw, name, listener):
-            raw.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
+            raw.problem(SASL_JAAS_CONFIG, f"{origin} has no {MODULES[name][0]}, for {name}")
         return None
     options: dict[str, str] = {}
     for module in own:
         # The first option of a name wins, as in configEntryOption.
         options = {**module.options, **options}
-    return _ModuleSource(replace(own[0], options=options), where)
+    return _ModuleSource(replace(own[0], options=options), origin)
 
 
 def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:

@@ -1,4 +1,4 @@
-"""Threads: work beside the loop, and threads that an authorizer left behind; cancelled tasks."""
+"""Threads: work beside the loop, those of plug-ins, and those left behind; cancelled tasks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -17,19 +18,47 @@ T = TypeVar("T")
 OURS: Final = ("doorkeeper-", "asyncio_", "uvloop_", "MainThread")
 """Prefixes of the names of threads that the server, or Python for it, starts."""
 
+PLUG_INS: Final = "plug-in"
+"""Prefix of the names of the threads in which plug-ins block."""
+
 WAIT_S: Final = 1.0
 """How soon a thread notices that the loop it waits for is closed."""
 
 ENDING_S: Final = 1.0
 """The time that a stopped thread has to end."""
 
+LEAVING_S: Final = 0.1
+"""The same at the end of the process, for threads that do nothing."""
 
-def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
+
+class PlugInThreads(ThreadPoolExecutor):
+    """The threads of ``asyncio.to_thread``, in which plug-ins wait for what blocks.
+
+    A plug-in may hang in all of them, so the server's own work is done ``beside``, and the end of
+    the event loop does not wait for them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(thread_name_prefix=PLUG_INS)
+
+    def shutdown(
+        self,
+        wait: bool = True,  # noqa: FBT002 - the signature is Python's
+        *,
+        cancel_futures: bool = False,
+    ) -> None:
+        """Let idle threads end, and drop the calls that have not begun."""
+        super().shutdown(wait=False, cancel_futures=True)
+
+
+def threads_of_others(
+    ending_s: float = ENDING_S, ours: tuple[str, ...] = (*OURS, PLUG_INS)
+) -> list[threading.Thread]:
     """Return the threads of an authorizer that are still alive after a short wait."""
     deadline_s = time.monotonic() + ending_s
     left = []
     for thread in threading.enumerate():
-        if thread.name.startswith(OURS) or thread is threading.current_thread():
+        if thread.name.startswith(ours) or thread is threading.current_thread():
             continue
         # Python cannot join a thread that C code started, and does not wait for it at the end.
         if isinstance(thread, threading._DummyThread):  # noqa: SLF001
@@ -41,9 +70,9 @@ def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
 
 
 def leave_threads_behind(status: object) -> None:
-    """Exit the process now if threads of an authorizer would keep it alive."""
+    """Exit the process now if threads of plug-ins would keep it alive."""
     # Python waits for threads that are not daemons when it exits.
-    if any(not thread.daemon for thread in threads_of_others(0)):
+    if any(not thread.daemon for thread in threads_of_others(LEAVING_S, OURS)):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status if isinstance(status, int) else 0)

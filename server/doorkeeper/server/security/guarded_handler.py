@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
+from doorkeeper.base.encodings import is_unicode
 from doorkeeper.server.config.plug_ins import PlugIn, called, class_of, made, one_line
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
@@ -206,8 +207,8 @@ def flaw_of(answer: object) -> str | None:
 
 
 def _flaw_of_token(name: object, expiry_ms: object, claims: object) -> str | None:
-    if not isinstance(name, str) or not name:
-        return "an empty name"
+    if not isinstance(name, str) or not name or not is_unicode(name):
+        return "a name that is empty or not a text"
     if not _is_number(expiry_ms) or abs(expiry_ms) > LONG_MAX:
         return "an expiry that is not an integer"
     return None if isinstance(claims, Mapping) else "claims that are not a mapping"

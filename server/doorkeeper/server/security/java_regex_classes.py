@@ -101,7 +101,7 @@ _CATEGORIES: Final = re.compile(
     "[LMNPSZC]|L[ultmo]|M[nec]|N[dlo]|Z[slp]|C[cfos]|P[dsecoif]|S[mcko]", re.ASCII
 )
 _OF_A_CASE: Final = frozenset({"Lower", "Upper", "Lu", "Ll", "Lt"})
-_PROPERTY = re.compile(r"[pP](?:\{(?:Is|general_category=|gc=)?([A-Za-z]+)\}|([A-Z]))")
+_PROPERTY = re.compile(r"[pP](?:\{(Is|general_category=|gc=)?([A-Za-z]+)\}|([A-Z]))")
 
 
 def literal(character: str, *, ignore_case: bool) -> str:
@@ -203,17 +203,19 @@ def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
     if letter not in ("p", "P"):
         return None
     match = source.match(_PROPERTY)
-    name = (match[1] or match[2]) if match else ""
-    if name not in _POSIX and not _CATEGORIES.fullmatch(name):
+    prefix, name = (match[1] or "", match[2] or match[3]) if match else ("", "")
+    # \p{Alpha} is ASCII's, \p{IsAlpha} that of all scripts.
+    posix = None if prefix == "Is" else _POSIX.get(name)
+    if posix is None and not _CATEGORIES.fullmatch(name):
         source.fail(
-            f"\\{letter}{{{name}}} is not supported; allowed: a Unicode general category such as"
-            r" \p{Lu}, or a POSIX class such as \p{Alpha}"
+            f"\\{letter}{{{prefix}{name}}} is not supported; allowed: a Unicode general category"
+            r" such as \p{Lu}, or a POSIX class such as \p{Alpha}"
         )
     # Java widens these under (?i), which the translation does not imitate.
     if ignore_case and name in _OF_A_CASE:
         source.fail(f"{name} under (?i) is not supported")
     negation = "^" if letter == "P" else ""
-    inner = _POSIX.get(name) or f"\\p{{{name}}}"
+    inner = posix or f"\\p{{{name}}}"
     return f"[{negation}{inner}]"
 
 

@@ -44,7 +44,8 @@ _ANCHORS: Final = {
     "B": rf"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
     "R": r"(?:\r\n|[\n\u000b\f\r\u0085\u2028\u2029])",
 }
-_LOOKS: Final = ("?<=", "?<!", "?:", "?=", "?!", "?>")
+_LOOKS_BEHIND: Final = ("?<=", "?<!")
+_LOOKS: Final = (*_LOOKS_BEHIND, "?:", "?=", "?!", "?>")
 _GROUP_NAME = re.compile(r"\?<([A-Za-z][A-Za-z0-9]*)>")
 _GROUP_REFERENCE = re.compile(r"k<([A-Za-z][A-Za-z0-9]*)>")
 _FLAGS = re.compile(r"\?([is]*)(?:-([is]+))?([:)])")
@@ -87,6 +88,8 @@ class _PatternParser:
         self.names: dict[str, int] = {}
         self._closed: set[int] = set()
         self._depth = 0
+        self._behind = 0
+        """The number of lookbehinds around the position."""
         self._size = 0
 
     def alternatives(self, flags: frozenset[str]) -> str:
@@ -135,7 +138,11 @@ class _PatternParser:
     def _group(self, flags: frozenset[str]) -> str:
         for look in _LOOKS:
             if self.source.take(look):
-                return self._inside(f"({look}", flags)
+                is_behind = look in _LOOKS_BEHIND
+                self._behind += is_behind
+                inside = self._inside(f"({look}", flags)
+                self._behind -= is_behind
+                return inside
         named = self.source.match(_GROUP_NAME)
         if named is None and self.source.peek() == "?":
             self.source.fail("this kind of group is not supported; flags may be i and s")
@@ -162,6 +169,8 @@ class _PatternParser:
             repetition = source.next()
         else:
             return atom
+        if self._behind and (repetition in ("*", "+") or repetition.endswith(",}")):
+            source.fail("a lookbehind has no maximum length, which Java does not allow")
         if source.peek() in ("?", "+"):
             repetition += source.next()
         # Java rejects it as well ("Dangling meta character").
@@ -215,6 +224,8 @@ class _PatternParser:
                 group = group * 10 + int(source.next())
         if group not in self._closed:
             source.fail("a back reference refers to a group that is not closed yet")
+        if self._behind:
+            source.fail("back references in a lookbehind are not supported")
         # Java compares ASCII letters only here; ``regex`` would compare all of Unicode.
         if ignore_case:
             source.fail("back references under (?i) are not supported")

@@ -14,8 +14,9 @@ Source: ``KerberosShortNamer``, ``KerberosRule`` and ``KerberosName`` of kafka-c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -66,7 +67,7 @@ class ShortNamer:
 
     def __init__(self, default_realm: str, rules: Sequence[str] = ("DEFAULT",)) -> None:
         """Parse the rules; an empty ``default_realm`` means that there is none."""
-        self._rules = [_rule(default_realm, text) for text in rules]
+        self._rules = [(text, _rule(default_realm, text)) for text in rules]
 
     def short_name(self, name: str) -> str:
         """Return the user name for a principal's full name.
@@ -90,33 +91,24 @@ class ShortNamer:
             NoShortName: a rule applies, and fails.
         """
         parameters = [part for part in (name.realm, name.service, name.host) if part is not None]
-        for rule in self._rules:
-            short_name = rule.apply(parameters)
-            yield Trial(rule.text, short_name)
+        for text, apply in self._rules:
+            short_name = apply(parameters)
+            yield Trial(text, short_name)
             if short_name is not None:
                 return
 
     @property
     def texts(self) -> list[str]:
         """Return the rules as texts, in order."""
-        return [rule.text for rule in self._rules]
+        return [text for text, _ in self._rules]
 
 
-class _Rule(Protocol):
-    @property
-    def text(self) -> str: ...
-
-    def apply(self, parameters: Sequence[str]) -> str | None:
-        """Return the short name, or None where the rule does not apply."""
-        ...
+_Rule = Callable[[Sequence[str]], str | None]
+"""Returns the short name for the parameters ``$0``, ``$1``..., or None where it does not apply."""
 
 
-class _DefaultRule(NamedTuple):
-    realm: str
-    text: str = "DEFAULT"
-
-    def apply(self, parameters: Sequence[str]) -> str | None:
-        return parameters[1] if parameters[0] == self.realm else None
+def _default(realm: str, parameters: Sequence[str]) -> str | None:
+    return parameters[1] if parameters[0] == realm else None
 
 
 class _ExplicitRule(Struct, frozen=True):
@@ -162,7 +154,7 @@ def _rule(default_realm: str, text: str) -> _Rule:
         rest = text[match.end() :]
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
     if text == "DEFAULT":
-        return _DefaultRule(default_realm)
+        return partial(_default, default_realm)
     components = match["components"]
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
     if not components or len(components) > 40 or int(components) > _INT_MAX:
@@ -178,7 +170,7 @@ def _rule(default_realm: str, text: str) -> _Rule:
         replacement=match["replacement"] or "",
         every=match["every"] is not None,
         case=match["case"],
-    )
+    ).apply
 
 
 def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:

@@ -49,11 +49,11 @@ def use_configuration(originals: Mapping[str, str]) -> None:
     problems = {file: unreadable(Path(file)) for file in files}
     # As in the library, some files of a list may be missing.
     if not any(problem is None for problem in problems.values()):
-        said = "; ".join(f"{file}: {problem}" for file, problem in problems.items())
-        where = f"the variable {VARIABLE}" if VARIABLE in os.environ else "the default"
+        causes = "; ".join(f"{file}: {problem}" for file, problem in problems.items())
+        origin = f"the variable {VARIABLE}" if VARIABLE in os.environ else "the default"
         raise ValueError(
-            f"{KERBEROS_CONFIG_FILE}: not set, and {where} is not a valid Kerberos configuration:"
-            f" {said or 'no file'}"
+            f"{KERBEROS_CONFIG_FILE}: not set, and {origin} is not a valid Kerberos configuration:"
+            f" {causes or 'no file'}"
         )
 
 

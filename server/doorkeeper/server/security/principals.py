@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, runtime_checkable
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
+from doorkeeper.base.encodings import is_unicode
 from doorkeeper.base.tls.keys import SSL_PRINCIPAL_MAPPING_RULES
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 from doorkeeper.server.config.plug_ins import PlugIn, class_of, made, one_line
@@ -142,16 +143,19 @@ class GuardedPrincipalBuilder:
         if not is_principal(principal):
             type_name = type(principal).__name__
             raise BuilderFault(
-                f"{self.name}: returned {type_name}; expected: a Principal of two non-empty strings"
+                f"{self.name}: returned {type_name}; expected: a Principal of two non-empty Unicode"
+                " strings"
             )
         # A subclass may override comparison and repr.
         return Principal(principal.principal_type, principal.name)
 
 
 def is_principal(value: object) -> TypeGuard[Principal]:
-    """Return whether it is a principal of two non-empty strings."""
+    """Return whether it is a principal of two non-empty strings, which stores and logs can hold."""
     parts: tuple[object, ...] = value if isinstance(value, Principal) else ()
-    return bool(parts) and all(isinstance(part, str) and bool(part) for part in parts)
+    return bool(parts) and all(
+        isinstance(part, str) and bool(part) and is_unicode(part) for part in parts
+    )
 
 
 def principal_builder_of(

@@ -35,6 +35,7 @@ import re
 from base64 import b64decode, b64encode
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from inspect import isawaitable
 from types import NoneType
 from typing import Final
@@ -52,6 +53,7 @@ from doorkeeper.base.credentials import (
 )
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
+from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Challenge,
@@ -68,6 +70,8 @@ Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | No
 
 # Half a kilobyte for each token; computing one again takes 4 ms of a thread.
 TOKENS_KEPT_MAX: Final = 4096
+# Each has a thread of its own; more of them would only wait for a processor.
+TOKENS_AT_ONCE_MAX: Final = 4
 _OTHER_ID = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )
@@ -110,7 +114,7 @@ class Decoys:
 class TokenAccounts:
     """The accounts of delegation tokens, for one mechanism."""
 
-    __slots__ = ("_decoys", "_kept", "_login", "_mechanism")
+    __slots__ = ("_decoys", "_kept", "_login", "_mechanism", "_slots")
 
     def __init__(
         self, mechanism: str, decoys: Decoys, login: Callable[[str], TokenLogin | None]
@@ -119,6 +123,7 @@ class TokenAccounts:
         self._decoys = decoys
         self._login = login
         self._kept: OrderedDict[str, tuple[bytes, asyncio.Future[ScramCredential]]] = OrderedDict()
+        self._slots = asyncio.Semaphore(TOKENS_AT_ONCE_MAX)
 
     def account(self, token_id: str) -> Account | Awaitable[Account | None] | None:
         """Return the account of a valid token; the credential may have to be computed first."""
@@ -137,19 +142,22 @@ class TokenAccounts:
 
     def _compute(self, token_id: str, login: TokenLogin) -> asyncio.Future[ScramCredential]:
         # Clients that log in with the same token at once share one computation.
-        computing = asyncio.ensure_future(
-            asyncio.to_thread(
-                credential_of,
-                self._mechanism,
-                b64encode(login.hmac).decode(),
-                ITERATIONS_MIN,
-                self._decoys.salt(token_id),
-            )
-        )
+        computing = asyncio.ensure_future(self._credential(token_id, login))
         self._kept[token_id] = (login.hmac, computing)
         if len(self._kept) > TOKENS_KEPT_MAX:
             self._kept.popitem(last=False)
         return computing
+
+    async def _credential(self, token_id: str, login: TokenLogin) -> ScramCredential:
+        compute = partial(
+            credential_of,
+            self._mechanism,
+            b64encode(login.hmac).decode(),
+            ITERATIONS_MIN,
+            self._decoys.salt(token_id),
+        )
+        async with self._slots:
+            return await beside(compute, "doorkeeper-tokens")
 
     async def _await_account(
         self, token_id: str, login: TokenLogin, computing: asyncio.Future[ScramCredential]

@@ -30,7 +30,7 @@ from doorkeeper.base.slices import Slices, run_in_turns
 from doorkeeper.server.runtime.logger import NO_LOG, Logger
 from doorkeeper.server.runtime.metrics.meters import StoreStatus
 from doorkeeper.server.runtime.request_context import OPERATOR, AuthorizableRequestContext
-from doorkeeper.server.runtime.threads import is_cancelled
+from doorkeeper.server.runtime.threads import beside, is_cancelled
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.server.schema.kind import Kind
@@ -206,7 +206,7 @@ class StateLog:
         self._submissions.start(loop)
         if self._submissions.queue:
             self._work.set()
-        self._loading = loop.run_in_executor(None, self._load)
+        self._loading = loop.create_task(beside(self._load, "doorkeeper-load"))
         self.loaded: asyncio.Future[None] = loop.create_future()
         self._tasks.append(loop.create_task(self._run()))
         return self.loaded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, ClassVar
 
@@ -119,6 +120,24 @@ async def test_listener_opens_when_its_future_completes(
         held["PLAINTEXT"].set_result(None)
         await starting
         assert await connects(plaintext)
+
+
+async def test_who_waits_for_the_authorizer_is_logged(
+    tmp_path: Path, held: dict[str, asyncio.Future[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a broker: else a server that never opens its ports has no line in its log."""
+    monkeypatch.setattr("doorkeeper.server.app.assembly.AUTHORIZER_START_S", 0.0)
+    async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
+        starting = asyncio.ensure_future(server.start())
+        await begun(held)
+        held["CONTROLLER"].set_result(None)
+        while "a listener stays closed" not in (tmp_path / "log").read_text():
+            await asyncio.sleep(0)
+        held["PLAINTEXT"].set_result(None)
+        await starting
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+
+    assert "PLAINTEXT" in [line["listener"] for line in lines if "stays closed" in line["event"]]
 
 
 async def test_failed_future_stops_the_start(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +15,7 @@ from doorkeeper.server.app.authorizer import (
     start_authorizer,
 )
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.contract import Endpoint, completed
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.state.log import StateLog
@@ -124,6 +124,21 @@ async def test_start_error_is_one_line(error: BaseException) -> None:
     with pytest.raises(StartError, match=rf"x.Y failed to start: {type(error).__name__}$"):
         start_authorizer(GuardedAuthorizer(FailsToStart()), settings, info)
     assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
+
+
+async def test_start_returns_endpoints_of_the_server() -> None:
+    """The listener that was meant would open before the authorizer has loaded."""
+    settings = settings_of("authorizer.class.name=x.Y")
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+
+    class ByName(StandardAuthorizer):
+        def start(self, server_info: AuthorizerServerInfo) -> Mapping[Any, Awaitable[None]]:
+            return {"PLAINTEXT": completed(None)}
+
+    with pytest.raises(StartError, match="awaitable for 'PLAINTEXT'; expected: endpoints"):
+        start_authorizer(
+            GuardedAuthorizer(ByName()), settings, server_info(settings, "c" * 22, [endpoint])
+        )
 
 
 def test_authorizer_log_can_be_a_file(tmp_path: Path) -> None:

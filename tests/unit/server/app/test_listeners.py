@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -154,4 +155,24 @@ async def test_refresh_errors_do_not_stop_the_watch(log: RecordingLogger) -> Non
         )
     ]
     assert await name_of(offers["A"]) == "a"
+    await doors.close()
+
+
+async def test_missing_thread_does_not_stop_the_watch(
+    log: RecordingLogger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit of processes is reached for a moment: later changes of files would not be read."""
+    doors = ServerSecurity(NO_SOURCES, log)
+    await prepared(doors, settings("a"))
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as limited:
+        limited.setattr(threading.Thread, "start", start)
+        await doors.refresh()
+        await doors.refresh()
+    await doors.refresh()
+
+    assert [fields["problem"] for _, _, fields in log.lines] == ["can't start new thread"]
     await doors.close()

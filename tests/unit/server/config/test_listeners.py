@@ -7,6 +7,7 @@ import pytest
 from doorkeeper.server.config.keys import MAX_CONNECTIONS
 from testkit.settings import problems_of, settings_of
 
+DOTTED = "listener.security.protocol.map=A.B:SASL_PLAINTEXT\nlistener.name.a.b"
 BOTH = "listeners=A://localhost:1,B://localhost:2\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT\n"
 
 
@@ -71,6 +72,11 @@ def test_max_connections_of_a_listener() -> None:
         ("listeners=localhost:9092", "found 'localhost:9092'; allowed: NAME://host:port"),
         ("listeners=PLAINTEXT://h:65536", "found 'PLAINTEXT://h:65536'"),
         ("listeners=PLAINTEXT://h:-1", "found 'PLAINTEXT://h:-1'"),
+        # The prefix of its keys would end at any of the dots.
+        (
+            f"listeners=A.B://h:1\n{DOTTED}.plain.sasl.jaas.config=M required;",
+            "found 'A.B://h:1'; allowed: NAME://host:port, with a name without a dot",
+        ),
         ("listeners=PLAINTEXT://h:1,plaintext://h:2", "the name PLAINTEXT is used twice"),
         (BOTH.replace(":2", ":1"), "port 1 is used by A and B"),
         ("listeners=A://h:1", "listener.security.protocol.map: no entry for listener A"),
@@ -101,3 +107,10 @@ def test_invalid_listeners_stop_the_start(text: str, said: str) -> None:
     problems = problems_of(text)
 
     assert [problem for problem in problems if said in problem], problems
+
+
+def test_one_fault_is_one_problem() -> None:
+    """The value in its place, which nobody has written, is not another one."""
+    text = "listeners=A://h:1\nlistener.security.protocol.map=A:SSL\n"
+
+    assert len(problems_of(f"{text}security.inter.broker.protocol=FOO")) == 1

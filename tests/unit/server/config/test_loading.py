@@ -125,13 +125,25 @@ def test_node_id() -> None:
     assert len(problems_of("node.id=five")) == 1
 
 
+@pytest.mark.parametrize("escape", [r"\u0000", r"\ud800"])
+def test_values_that_no_system_takes_are_errors(escape: str) -> None:
+    """As paths they ended the start with a traceback."""
+    (problem,) = problems_of(f"doorkeeper.data.dir=/data{escape}/x")
+
+    text = r"found a NUL or half of a surrogate pair, written with \u; expected: a text"
+    assert problem.endswith(f" line 1: doorkeeper.data.dir: {text}")
+    # An argument of the command line that is not UTF-8 is a valid path.
+    assert not problems_of("", "doorkeeper.data.dir=/data\udcff")
+
+
 def test_connection_limits_by_address() -> None:
     """max.connections.per.ip.overrides gives numbers by host, IPv6 addresses included."""
     settings = settings_of("max.connections.per.ip.overrides=10.0.0.7:3, 0:0:0:0:0:0:0:1:0")
 
     assert settings[MAX_CONNECTIONS_PER_IP_OVERRIDES] == {"10.0.0.7": 3, "0:0:0:0:0:0:0:1": 0}
-    problems = problems_of("max.connections.per.ip.overrides=10.0.0.7")
+    problems = problems_of("max.connections.per.ip.overrides=10.0.0.7,h:2147483648")
     assert "found '10.0.0.7'; allowed: host:count" in problems[0]
+    assert "found 'h:2147483648'" in problems[1]
 
 
 def test_prefix_without_listener_is_a_warning() -> None:

@@ -8,22 +8,18 @@ from doorkeeper.server.config.naming import KeyLookup, find_key, is_for_plug_ins
 
 def test_prefixed_names() -> None:
     """A listener and a mechanism may stand before keys that allow it."""
-    jaas = KEYS["sasl.jaas.config"]
-
-    assert find_key("listener.name.sasl.plain.sasl.jaas.config") == KeyLookup(jaas, "sasl", "plain")
-    assert find_key("listener.name.s.sasl.enabled.mechanisms") == KeyLookup(
-        KEYS["sasl.enabled.mechanisms"], "s"
-    )
-    assert find_key("listener.name.plain.plain.connections.max.reauth.ms") == KeyLookup(
-        KEYS["connections.max.reauth.ms"], "plain", "plain"
-    )
-    assert find_key("listener.name.s.max.connections") == KeyLookup(KEYS["max.connections"], "s")
-    assert find_key("listener.name.s.ssl.keystore.location") == KeyLookup(
-        KEYS["ssl.keystore.location"], "s"
-    )
-    assert find_key("listener.name.s.oauthbearer.sasl.oauthbearer.expected.issuer") == KeyLookup(
-        KEYS["sasl.oauthbearer.expected.issuer"], "s", "oauthbearer"
-    )
+    for name, key in (
+        ("listener.name.sasl.plain.sasl.jaas.config", "sasl.jaas.config"),
+        ("listener.name.s.sasl.enabled.mechanisms", "sasl.enabled.mechanisms"),
+        ("listener.name.plain.plain.connections.max.reauth.ms", "connections.max.reauth.ms"),
+        ("listener.name.s.max.connections", "max.connections"),
+        ("listener.name.s.ssl.keystore.location", "ssl.keystore.location"),
+        (
+            "listener.name.s.oauthbearer.sasl.oauthbearer.expected.issuer",
+            "sasl.oauthbearer.expected.issuer",
+        ),
+    ):
+        assert find_key(name) == KeyLookup(KEYS[key])
 
 
 def test_invalid_prefix_has_no_effect() -> None:

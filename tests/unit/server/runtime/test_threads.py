@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.server.runtime.threads import OnLoop, beside, is_cancelled, threads_of_others
+from doorkeeper.server.runtime.threads import (
+    OURS,
+    PLUG_INS,
+    OnLoop,
+    PlugInThreads,
+    beside,
+    is_cancelled,
+    threads_of_others,
+)
 from testkit.load import scaled
 
 if TYPE_CHECKING:
@@ -60,6 +68,35 @@ def test_threads_of_c_code_are_ignored() -> None:
         assert threads_of_others(0) == []
     finally:
         end.set()
+
+
+def test_loop_does_not_wait_for_plug_ins() -> None:
+    """Its end drops calls that have not begun; a thread that hangs is left behind."""
+    end, begun, dropped = threading.Event(), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        end.wait()
+
+    async def call() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(threads := PlugInThreads())
+        hanging = [loop.run_in_executor(None, hang) for _ in range(threads._max_workers)]
+        waiting = loop.run_in_executor(None, dropped.set)
+        await asyncio.wait((*hanging, waiting), timeout=0)
+
+    try:
+        asyncio.run(call())
+        assert begun.is_set()
+        left = threads_of_others(0, OURS)
+        assert left
+        assert all(each.name.startswith(PLUG_INS) for each in left)
+        assert threads_of_others(0) == []
+    finally:
+        end.set()
+    for each in left:
+        each.join(scaled(10))
+    assert not dropped.is_set()
 
 
 async def test_abandoned_work_ends_silently() -> None:

@@ -36,6 +36,8 @@ CASES = [
     (r"(a|b)\1", "aa", "matches", True),
     (r"(?<x>a)\k<x>", "ab", "matches", False),
     (r"a++a", "aaa", "matches", False),
+    ("(?<=(?<=a{1,3})b?)c+", "abcc", "find", True),
+    (r"\p{IsLu}\p{gc=Alpha}", "\u00c9a", "matches", True),
     (r"\x{1F600}\u0041\0101\t", "\U0001f600AA\t", "matches", True),
 ]
 
@@ -106,6 +108,10 @@ def test_search_times_out() -> None:
         ("[b-a]", "a character range is reversed"),
         (r"[\Qa\E]", r"\Q within a class is not supported"),
         (r"[\p{Greek}]", r"\p{Greek} is not supported; allowed: a Unicode general category"),
+        (r"\p{IsAlpha}", r"\p{IsAlpha} is not supported; allowed: a Unicode general category"),
+        ("(?<=a*)b", "a lookbehind has no maximum length, which Java does not allow"),
+        ("(?<!(?:ab{2,}){1,3}c)d", "a lookbehind has no maximum length, which Java does not allow"),
+        (r"(a)(?<=\1)", "back references in a lookbehind are not supported"),
         (r"[\x{110000}]", "this is not a character"),
         (r"[\ud800]", "this is not a character"),
         (r"[\y]", "the escape y is not supported"),

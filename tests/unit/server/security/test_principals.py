@@ -66,10 +66,12 @@ def test_listener_may_have_its_own_builder() -> None:
     [
         ("raise", "LookupError: nobody knows"),
         ("exit", "SystemExit: 1"),
-        ("none", "returned NoneType; expected: a Principal of two non-empty strings"),
-        ("text", "returned str; expected: a Principal of two non-empty strings"),
-        ("empty", "returned Principal; expected: a Principal of two non-empty strings"),
-        ("number", "returned Principal; expected: a Principal of two non-empty strings"),
+        ("none", "returned NoneType; expected: a Principal of two non-empty Unicode strings"),
+        ("text", "returned str; expected: a Principal of two non-empty Unicode strings"),
+        ("empty", "returned Principal; expected: a Principal of two non-empty Unicode strings"),
+        ("number", "returned Principal; expected: a Principal of two non-empty Unicode strings"),
+        # No store, log or message can hold it: every change of this client would fail.
+        ("surrogate", "returned Principal; expected: a Principal of two non-empty Unicode strings"),
     ],
 )
 def test_invalid_builder_result_is_reported(name: str, cause: str) -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.authorizer.contract import AnswersAtOnce
 from doorkeeper.server.config.audit_keys import (
     AUDIT_COMPRESSION,
     AUDIT_DECISIONS,
@@ -41,6 +40,7 @@ from doorkeeper.server.schema.change import Change, Committed, Origin
 from doorkeeper.server.state.log import origin_of
 
 if TYPE_CHECKING:
+    from doorkeeper.server.authorizer.standard import StandardAuthorizer
     from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
 
@@ -128,7 +128,7 @@ class AuditLog:
 
     # --- what is recorded
 
-    def explain_by(self, basis: AnswersAtOnce) -> None:
+    def explain_by(self, basis: StandardAuthorizer) -> None:
         """Compute rules behind decisions from ``basis``; without it a plug-in decides."""
         self._merging.basis = basis
 

@@ -254,9 +254,9 @@ def change_from_results(items: Sequence[Any], results: Sequence[Any]) -> Change:
     It has no ids, and may contain created ACLs that existed before.
     """
     if results and isinstance(results[0], AclDeleteResult):
-        gone = (row for result in results for row in result.bindings if row.error is None)
+        deleted = (row for result in results for row in result.bindings if row.error is None)
         # A binding that several filters match is reported under each, and was deleted once.
-        names = dict.fromkeys(row.binding for row in gone)
+        names = dict.fromkeys(row.binding for row in deleted)
         return edit(ACL, deleted=[StoredBinding("", binding) for binding in names])
     pairs = zip(items, results, strict=True)
     created = (binding for binding, result in pairs if result.error is None)

@@ -172,15 +172,16 @@ class AuditFolder:
         """
         # Never the newest file: it has the last number, from which the next start continues.
         files = [file.path for file in self.files() if file.last is not None][:-1]
-        facts = [(path, path.stat()) for path in files]
-        total = sum(path.stat().st_size for path in self._all())
+        facts = [(path, path.stat()) for path in files if path.exists()]
+        total = sum(path.stat().st_size for path in self._all() if path.exists())
         deleted = 0
         for path, fact in facts:
             old = days_max >= 0 and fact.st_mtime < now_s - days_max * SECONDS_A_DAY
             if not old and not 0 <= bytes_max < total:
                 # Oldest first: the rest of the log has no gap.
                 break
-            path.unlink()
+            # It may be gone: whoever keeps copies may delete files too.
+            path.unlink(missing_ok=True)
             total -= fact.st_size
             deleted += 1
         return deleted

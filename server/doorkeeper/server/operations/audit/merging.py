@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce, AuthorizationResult
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.config.audit_keys import (
     AUDIT_DECISIONS,
     AUDIT_MERGE_MS,
@@ -44,6 +44,7 @@ from doorkeeper.server.operations.audit.event_builder import (
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 
 if TYPE_CHECKING:
+    from doorkeeper.server.authorizer.standard import StandardAuthorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.runtime.metrics.meters import AuditMeter
@@ -89,7 +90,7 @@ class Merging:
         *,
         now_ns: Callable[[], int],
         meter: AuditMeter,
-        basis: AnswersAtOnce | None = None,
+        basis: StandardAuthorizer | None = None,
         entries_max: int = ENTRIES_MAX,
     ) -> None:
         """``basis`` is None if a plug-in decides."""
@@ -118,7 +119,7 @@ class Merging:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-        basis: AnswersAtOnce | None = None,
+        basis: StandardAuthorizer | None = None,
     ) -> None:
         """Count the decisions on a request's actions; ``basis`` is what decided, if not the own."""
         now_ns = self._now_ns()
@@ -144,7 +145,7 @@ class Merging:
         self._count_each(asked, context, actions, results, now_ns, by)
 
     def _basis_of(
-        self, context: AuthorizableRequestContext, basis: AnswersAtOnce | None
+        self, context: AuthorizableRequestContext, basis: StandardAuthorizer | None
     ) -> tuple[Policy | None, Snapshot | None]:
         """Return the policy and the ACLs of the decisions on a request; None with a plug-in."""
         if basis is None:

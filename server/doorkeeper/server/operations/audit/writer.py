@@ -118,6 +118,7 @@ class Writer:
             self._work(batch)
         except Exception as error:  # the thread must survive any fault
             self._fail(error)
+            self._reserved = False
             self._give_up(self._unwritten)
             self._unwritten = []
             self._notify(_waiting(batch), self.failing)
@@ -278,25 +279,39 @@ class Writer:
             self._finish(file, self._seq)
 
     def _finish(self, file: _File, last: int) -> None:
-        """Close a file under its final name, and delete old files."""
+        """Close a file under its final name, and delete old ones."""
         try:
             file.close()
             if file.size:
                 self._folder.close(file.path, file.first, last)
             else:
                 file.path.unlink()
+        except Exception as error:  # of the disk, or of the compressor
+            # The file stays open by its name; the next start closes it.
+            self._fail(error)
+            self._unsure = self.failing if self._strict else None
+            # With strict, changes wait for a new reserve: no other event need come that could be
+            # written.
+            self._reserved = False
+            self._log.error(
+                "a file of the audit log could not be closed",
+                file=str(file.path),
+                cause=self.failing,
+            )
+        self._delete_old()
+
+    def _delete_old(self) -> None:
+        try:
             self._folder.delete_old(
                 self._clocks.now_ns() / 1e9,
                 self._settings[AUDIT_RETENTION_DAYS],
                 self._settings[AUDIT_RETENTION_BYTES],
             )
         except OSError as error:
-            # The file stays open by its name; the next start closes it.
-            self._fail(error)
-            self._unsure = self.failing if self._strict else None
+            # Lines can be written all the same.
             self._log.error(
-                "a file of the audit log could not be closed",
-                file=str(file.path),
+                "old files of the audit log could not be deleted",
+                dir=str(self._folder.path),
                 cause=error.strerror,
             )
 

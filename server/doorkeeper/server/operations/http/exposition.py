@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prometheus_client import GCCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
+
+from doorkeeper.server.runtime.threads import beside
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -35,7 +38,8 @@ class Exposition:
         """
         async with self._one_at_a_time:
             # The values are copies, so that the loop may count on while the thread renders them.
-            return await asyncio.to_thread(self._encode, self._meters.collect(), accept)
+            encode = partial(self._encode, self._meters.collect(), accept)
+            return await beside(encode, "doorkeeper-metrics")
 
     def _encode(self, metrics: list[Metric], accept: str) -> tuple[bytes, str]:
         encode, content_type = _encoder(accept)

@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
@@ -28,6 +28,8 @@ from doorkeeper.server.state.history.revisions import Revision, RevisionFilter, 
 from doorkeeper.server.state.history.watching import next_revisions
 from doorkeeper.server.state.storage.portable import Portable
 from doorkeeper.server.state.store import StorageError
+
+T = TypeVar("T")
 
 ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
 
@@ -42,15 +44,28 @@ LOOK_S: Final = 0.05
 HEARTBEAT_S: Final = 15.0
 """Interval of comments in a stream without changes, so that proxies keep it open."""
 
+_NUMBER_MAX: Final = (1 << 63) - 1
+
 _TEXTS: Final = ("principal", "resource", "author", "kind")
 
 
 class HistoryPages:
-    """The pages. ``read`` calls a function with the open store; ``head`` is the newest revision."""
+    """The pages."""
 
     def __init__(self, read: ReadHistory, head: Callable[[], int]) -> None:
-        self._read = read
+        """``read`` calls a function with the open store, in a thread; ``head`` is its revision."""
+        self._read_in_thread = read
         self._head = head
+        self._one_at_a_time = asyncio.Lock()
+
+    async def _read(self, work: Callable[[Portable], Awaitable[T]]) -> T:
+        """Read and render in one thread: with several the event loop would wait for each of them.
+
+        A change may have 10,000 ACLs, which take 0.2 s.
+        """
+        async with self._one_at_a_time:
+            result: T = await self._read_in_thread(work)
+        return result
 
     async def revisions(self, request: web.Request) -> Answer:
         """Return a page of the newest changes that match."""
@@ -78,7 +93,7 @@ class HistoryPages:
             first = query.number("from", None)
             after = self._head() if first is None else first - 1
             if last_id := request.headers.get("Last-Event-ID"):
-                after = int(last_id)
+                after = _number("Last-Event-ID", last_id, 0, _NUMBER_MAX)
             filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
@@ -103,19 +118,33 @@ class HistoryPages:
                     yield b": no changes\n\n"
                 continue
             try:
-                revisions: list[Revision] = await self._read(partial(next_revisions, after=after))
+                after, events = await self._read(partial(_next_events, after=after, filter=filter))
             except StorageError:
                 return  # the reader connects again, and gets the reason
-            for revision in revisions:
-                after = revision.revision
-                if filter.matches(revision):
-                    heard_s = time.monotonic()
-                    yield _event(revision)
+            for event in events:
+                heard_s = time.monotonic()
+                yield event
+
+
+async def _next_events(
+    store: Portable, after: int, filter: RevisionFilter
+) -> tuple[int, list[bytes]]:
+    """Return the newest revision of the next part of the log, and the events in it."""
+    revisions = await next_revisions(store, after)
+    newest = revisions[-1].revision if revisions else after
+    return newest, [_event(revision) for revision in revisions if filter.matches(revision)]
 
 
 def _event(revision: Revision) -> bytes:
     text = json.dumps(revision.record())
     return f"id: {revision.revision}\nevent: change\ndata: {text}\n\n".encode()
+
+
+def _number(name: str, text: str, least: int, most: int) -> int:
+    # A longer number is an error of Python's, which does not say what is allowed.
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        raise ValueError(f"{name}: found {text!r:.100}; allowed: {least} to {most}")
+    return int(text)
 
 
 class _Query:
@@ -127,13 +156,9 @@ class _Query:
         if unknown := sorted(set(self._values) - allowed):
             raise ValueError(f"found {unknown[0]!r}; allowed: {', '.join(sorted(allowed))}")
 
-    def number(self, name: str, default: int | None, most: int = (1 << 63) - 1) -> int | None:
+    def number(self, name: str, default: int | None, most: int = _NUMBER_MAX) -> int | None:
         text = self._text(name)
-        if not text:
-            return default
-        if not (text.isascii() and text.isdecimal() and 0 < int(text) <= most):
-            raise ValueError(f"{name}: found {text!r}; allowed: 1 to {most}")
-        return int(text)
+        return _number(name, text, 1, most) if text else default
 
     def filter(self) -> RevisionFilter:
         texts = {name: frozenset(self._values.getall(name, ())) for name in _TEXTS}

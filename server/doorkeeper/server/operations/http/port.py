@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from doorkeeper.base.secret_files import is_open_to_others
 from doorkeeper.server.config.http import HttpSettings, is_loopback
@@ -107,9 +108,7 @@ class HttpPort:
     def url(self) -> str:
         """Return the URL of the port; known after ``open``."""
         assert self._listener is not None, "opened before"
-        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
-        scheme = "https" if self._settings.is_encrypted else "http"
-        return f"{scheme}://{host}:{self._listener.port}"
+        return replace(self._settings, port=self._listener.port).url
 
     @property
     def connections(self) -> int:
@@ -325,7 +324,7 @@ def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Cre
     if not files:
         return None
     try:
-        found = ReloadedFiles(
+        credentials = ReloadedFiles(
             lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
         )
     except ValueError as error:
@@ -334,7 +333,7 @@ def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Cre
         logger.warning(
             "a file with clear-text credentials is accessible to other users", file=str(file)
         )
-    return found
+    return credentials
 
 
 def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext] | None:

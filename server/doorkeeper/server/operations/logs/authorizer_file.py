@@ -8,7 +8,8 @@ named by its hour, as a broker's:
     kafka-authorizer.log.2024-10-25-10    that of 10 o'clock
 
 As on a broker (additivity is off), these lines are not in the server's own log. A thread writes
-them; when its queue is full, lines are dropped and counted, as in the server's log.
+them; without room in its queue or on the disk, lines are dropped and counted, as in the server's
+log.
 
 Python's own ``TimedRotatingFileHandler`` would name hours by the clock at the write, count them
 from the start of the process, and overwrite the hour that occurs twice at the end of summer time.
@@ -57,6 +58,10 @@ class AuthorizerFile:
         self._is_new = not path.exists()
         self._descriptor = _open(path)
         self._hour = hour_of(os.fstat(self._descriptor).st_mtime_ns)
+        self._lost = 0
+        """Lines that had no room in the queue or on the disk, until a line says how many."""
+        self._is_torn = False
+        """Whether the last write may have ended in the middle of a line."""
         self._queue = BoundedQueue[tuple[int, bytes]](queued_bytes_max)
         self._queue.start(
             "doorkeeper-authz-log", self._write, end=lambda: os.close(self._descriptor)
@@ -85,29 +90,39 @@ class AuthorizerFile:
     # --- the thread
 
     def _write(self, batch: Batch[tuple[int, bytes]]) -> None:
-        lines = batch.items
-        if batch.lost is not None:
-            now_ns, lost = self._now_ns(), batch.lost.items
-            line = render(now_ns, 30, f"{lost} lines were lost: the disk is too slow")
-            lines.append((now_ns, line))
-        for at_ns, line in lines:
-            try:
-                self._put(hour_of(at_ns), line)
-            except OSError as error:
-                # The next lines try again; who runs the server is told once.
-                failed, self._failed = self._failed, None
-                if failed is not None:
-                    failed(error)
+        for at_ns, line in batch.items:
+            self._lost += not self._is_put(at_ns, line)
+        self._lost += 0 if batch.lost is None else batch.lost.items
+        if self._lost:
+            now_ns = self._now_ns()
+            text = f"{self._lost} lines were lost: the disk is full or too slow"
+            if self._is_put(now_ns, render(now_ns, 30, text)):
+                self._lost = 0
 
-    def _put(self, hour: str, line: bytes) -> None:
-        if hour != self._hour:
-            self._roll(hour)
-        write_all(self._descriptor, line)
+    def _is_put(self, at_ns: int, line: bytes) -> bool:
+        """Write a line; return whether the disk took it."""
+        hour = hour_of(at_ns)
+        try:
+            if hour != self._hour:
+                self._roll(hour)
+            write_all(self._descriptor, b"\n" + line if self._is_torn else line)
+        except OSError as error:
+            # The next lines try again; who runs the server is told once.
+            failed, self._failed = self._failed, None
+            if failed is not None:
+                failed(error)
+            self._is_torn = True
+            return False
+        self._is_torn = False
+        return True
 
     def _roll(self, hour: str) -> None:
         if os.fstat(self._descriptor).st_size:
-            # An hour occurs twice when summer time ends.
-            self._path.rename(unused_path(self._path.with_name(f"{self._path.name}.{self._hour}")))
+            # An hour occurs twice when summer time ends. The name may be gone: others move and
+            # delete files too, and opening the next one may have failed before.
+            with suppress(FileNotFoundError):
+                full = self._path.with_name(f"{self._path.name}.{self._hour}")
+                self._path.rename(unused_path(full))
             opened = _open(self._path)
             os.close(self._descriptor)
             self._descriptor = opened

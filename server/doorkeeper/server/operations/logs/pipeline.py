@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
@@ -205,8 +206,9 @@ class LineWriter:
             self._is_torn = False
             self._lost = 0
         except OSError as error:
-            # There is nowhere to report it. A disk that is full may have room later.
-            self._is_closed = error.errno in _GONE
+            # There is nowhere to report it. A disk that is full, or fails, may work again later.
+            is_disk = error.errno == errno.EIO and S_ISREG(os.fstat(self._descriptor).st_mode)
+            self._is_closed = error.errno in _GONE and not is_disk
             self._is_torn = True
             self._lost = count + len(batch.items)
 

@@ -1,13 +1,17 @@
 """The trusted certificates for fetching keys by HTTPS.
 
 By default those of the system. As on a broker, options of the login module replace them:
-``ssl.truststore.type=PEM``, and ``ssl.truststore.location`` or ``ssl.truststore.certificates``.
+``ssl.truststore.type=PEM``, and ``ssl.truststore.location`` or ``ssl.truststore.certificates``. A
+file is read again when it changes; a broker reads it at its start.
 
 Source: ``JaasOptionsUtils.createSSLSocketFactory`` of kafka-clients 4.3.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.tls.keys import (
@@ -16,6 +20,8 @@ from doorkeeper.base.tls.keys import (
     SSL_TRUSTSTORE_TYPE,
 )
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -27,14 +33,29 @@ LOCATION: Final = SSL_TRUSTSTORE_LOCATION.name
 CERTIFICATES: Final = SSL_TRUSTSTORE_CERTIFICATES.name
 
 
-def trust_context(settings: MechanismSettings) -> SSLContext:
-    """Return the TLS context for fetching keys; without options, that of the system's CAs."""
+def reloaded_trust(settings: MechanismSettings, logger: Logger) -> ReloadedFiles[SSLContext]:
+    """Return the TLS context for fetching keys, made again when its file changes.
+
+    Raises:
+        ValueError: an option is wrong, or the file cannot be used.
+    """
+    file = _options(settings).get(LOCATION)
+    files = [] if file is None else [Path(file)]
+    return ReloadedFiles(partial(trust_context, settings), logger, *files)
+
+
+def _options(settings: MechanismSettings) -> Mapping[str, str]:
     module = settings.login_module
-    options = {
+    return {
         name: value.strip()
         for name, value in ({} if module is None else module.options).items()
         if name.startswith("ssl.") and value.strip()
     }
+
+
+def trust_context(settings: MechanismSettings) -> SSLContext:
+    """Return the TLS context for fetching keys; without options, that of the system's CAs."""
+    options = _options(settings)
     if not options:
         return _client_context()
     key = settings.full_name(SASL_JAAS_CONFIG)

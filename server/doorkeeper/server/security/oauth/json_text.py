@@ -46,11 +46,6 @@ def lenient_json_object(data: bytes) -> dict[str, object]:
     return _scan(_LENIENT, _text(data).removeprefix(_BYTE_ORDER_MARK))[0]
 
 
-def is_unicode(text: str) -> bool:
-    """Return whether a text is free of lone surrogates, which JSON can express."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8")

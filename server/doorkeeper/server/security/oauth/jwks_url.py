@@ -21,6 +21,7 @@ import aiohttp
 from msgspec import Struct
 
 from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
 
 FETCH_S: Final = 10.0
@@ -41,7 +42,7 @@ class KeyEndpoint(Struct, frozen=True, kw_only=True):
     refresh_s: float
     backoff_s: float
     backoff_max_s: float
-    tls: ssl.SSLContext | None = None
+    tls: ReloadedFiles[ssl.SSLContext] | None = None
 
     def __repr__(self) -> str:
         return f"KeyEndpoint({redact_url(self.url)})"
@@ -94,7 +95,9 @@ class UrlKeys:
         return self._join_fetch()
 
     def refresh(self) -> None:
-        """Do nothing: the timer refreshes the keys."""
+        """Reload the trusted certificates; the timer refreshes the keys."""
+        if self._endpoint.tls is not None:
+            self._endpoint.tls.refresh()
 
     async def _run(self) -> None:
         wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
@@ -148,7 +151,7 @@ class UrlKeys:
             headers=headers,
             # A redirect could lead from HTTPS to HTTP, or to an internal host.
             allow_redirects=False,
-            ssl=True if tls is None else tls,
+            ssl=True if tls is None else tls.value,
         ) as response:
             if response.status != HTTPStatus.OK:
                 raise ValueError(f"found status {response.status}; allowed: 200")

@@ -32,7 +32,7 @@ from doorkeeper.server.config.sasl_keys import (
 from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
 from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
-from doorkeeper.server.security.oauth.https_trust import trust_context
+from doorkeeper.server.security.oauth.https_trust import reloaded_trust
 from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.provider import Provider, Sources
@@ -246,6 +246,6 @@ def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKey
         refresh_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000,
         backoff_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000,
         backoff_max_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS] / 1000,
-        tls=trust_context(settings) if url.lower().startswith("https:") else None,
+        tls=reloaded_trust(settings, sources.logger) if url.lower().startswith("https:") else None,
     )
     return UrlKeys(endpoint, sources.logger)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doorkeeper.base.encodings import is_unicode
 from doorkeeper.base.values import trim
 from doorkeeper.server.security.handlers_contract import TokenRefused
-from doorkeeper.server.security.oauth.json_text import is_unicode
-
-"""The characters that Java's ``String.trim`` removes."""
 
 
 def signed_subject(claims: Mapping[str, object], claim: str) -> str:
@@ -30,22 +28,12 @@ def unsigned_subject(claims: Mapping[str, object], claim: str) -> str:
     """Return the name in an unsigned token, as it is.
 
     Raises:
-        TokenRefused: the claim is missing, blank or no text.
+        TokenRefused: the claim is missing, blank, no text or not Unicode.
     """
     name = claims.get(claim)
-    if not isinstance(name, str) or not trim(name):
-        raise TokenRefused(f"the claim {claim} is missing, blank or not a string")
+    if not isinstance(name, str) or not trim(name) or not is_unicode(name):
+        raise TokenRefused(f"the claim {claim} is missing, blank or not valid Unicode")
     return name
-
-
-def check_unicode(name: str) -> None:
-    """Refuse a name with a lone surrogate.
-
-    Raises:
-        TokenRefused: it has one.
-    """
-    if not is_unicode(name):
-        raise TokenRefused("the claim of the principal is not valid Unicode")
 
 
 def text_claim(claims: Mapping[str, object], name: str) -> str | None:

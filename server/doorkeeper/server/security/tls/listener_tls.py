@@ -102,9 +102,9 @@ def _build(settings: TlsSettings) -> BuiltContext:
     except TlsError:
         raise
     except Exception as error:
-        what = f"the certificate or key cannot be used ({type(error).__name__})"
+        text = f"the certificate or key cannot be used ({type(error).__name__})"
         raise settings.problem(
-            SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {what}"
+            SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {text}"
         ) from error
 
 

@@ -20,7 +20,7 @@ from testkit.trails import LOGIN, HandLoop, Time, audit_settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.server.authorizer.contract import AnswersAtOnce
+    from doorkeeper.server.authorizer.standard import StandardAuthorizer
     from doorkeeper.server.operations.audit.events import Decision, Login
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
@@ -55,7 +55,7 @@ class World:
             self.loop.loop,
             now_ns=self.now_ns,
             meter=self.meter,
-            basis=cast("AnswersAtOnce", self.basis),
+            basis=cast("StandardAuthorizer", self.basis),
             entries_max=entries_max,
         )
 

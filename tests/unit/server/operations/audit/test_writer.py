@@ -385,3 +385,39 @@ def test_thread_survives_errors(world: Make) -> None:
     )
     assert w.log.texts == ["audit events could not be created"]
     assert w.queue.size == 0
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), RuntimeError("compressor")])
+def test_failed_rotation_does_not_refuse_changes_for_ever(
+    world: Make, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Without decisions and logins no event comes that would show that the disk works."""
+    w = world(file_ms=1000, sync=Sync.STRICT)
+    w.put(is_change=True)
+    w.turn()
+    with monkeypatch.context() as failing:
+        failing.setattr(w.folder, "close", raises(error))
+        w.time.sleep(2)
+        w.idle()
+    assert w.problem()
+
+    w.idle()
+
+    assert w.problem() is None
+
+
+def test_failed_deletion_of_old_files_is_logged(
+    world: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log can be written: no change is refused, and nobody is told that it was not recorded."""
+    w = world(file_ms=1000, sync=Sync.STRICT)
+    monkeypatch.setattr(w.folder, "delete_old", raises(OSError(13, "Permission denied")))
+    w.put(is_change=True)
+    w.turn()
+    w.time.sleep(2)
+    w.idle()
+
+    assert w.problem() is None
+    assert [event for event, _ in w.log.events if "deleted" in event] == [
+        "old files of the audit log could not be deleted"
+    ]

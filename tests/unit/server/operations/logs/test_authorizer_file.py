@@ -120,6 +120,23 @@ def test_one_file_per_hour(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 5
 
 
+def test_rolling_goes_on_without_the_file(tmp_path: Path) -> None:
+    """Others may move or delete it. Every later line was lost."""
+    w = World(tmp_path)
+    w.file.write(20, "a")
+    deadline_s = time.monotonic() + 10
+    while not w.path.stat().st_size and time.monotonic() < deadline_s:
+        time.sleep(0.001)
+    w.path.rename(tmp_path / "moved")
+    w.now_ns += HOUR_NS
+    w.file.write(20, "b")
+    w.close()
+
+    assert not w.errors
+    assert "INFO b " in w.lines()[0]
+    assert "INFO a " in (tmp_path / "moved").read_text()
+
+
 def test_lost_lines_are_counted(tmp_path: Path) -> None:
     w = World(tmp_path, queued_bytes_max=1)
     w.file.write(20, "a")
@@ -136,9 +153,9 @@ def test_disk_failure_is_reported_once(tmp_path: Path, monkeypatch: pytest.Monke
     state = {"full": True}
 
     def writing(descriptor: int, data: memoryview) -> int:
-        if state["full"]:
+        if state["full"] and len(data) <= 20:
             raise OSError(28, "No space left on device")
-        return write(descriptor, data)
+        return write(descriptor, data[:-20] if state["full"] else data)
 
     monkeypatch.setattr("doorkeeper.server.operations.logs.pipeline.os.write", writing)
     w.file.write(20, "a")
@@ -151,4 +168,10 @@ def test_disk_failure_is_reported_once(tmp_path: Path, monkeypatch: pytest.Monke
     w.close()
 
     assert [str(error) for error in w.errors] == ["[Errno 28] No space left on device"]
-    assert ["INFO c " in line for line in w.lines()] == [True]
+    # What the full disk has cut is a line of its own, and readers learn that lines are missing.
+    assert [
+        line.split("] ")[-1] for line in w.lines() if line.endswith("(kafka.authorizer.logger)")
+    ] == [
+        "INFO c (kafka.authorizer.logger)",
+        "WARN 2 lines were lost: the disk is full or too slow (kafka.authorizer.logger)",
+    ]

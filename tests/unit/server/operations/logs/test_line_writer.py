@@ -14,6 +14,7 @@ from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PIPE_BYTES = 64 * 1024
 
@@ -122,6 +123,29 @@ def test_full_disk_loses_counted_lines_and_no_more(
     assert b"".join(writes) == b"\nc\nlost 2\n"
     # A write for each batch: the disk is not asked again and again while there is nothing new.
     assert tries <= 4
+
+
+def test_failing_disk_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EIO is the end of a terminal, but not of a file: the log was silent until a restart."""
+    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+    really_write, errors = os.write, [OSError(errno.EIO, os.strerror(errno.EIO))]
+
+    def write(to: int, data: memoryview) -> int:
+        if to == descriptor and errors:
+            raise errors.pop()
+        return really_write(to, data)
+
+    monkeypatch.setattr(os, "write", write)
+    writer = LineWriter(descriptor, lost)
+    writer.write(b"a\n")
+    deadline_s = time.monotonic() + scaled(30)
+    while errors and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    writer.write(b"b\n")
+    writer.close(10)
+    os.close(descriptor)
+
+    assert (tmp_path / "log").read_bytes() == b"\nb\nlost 1\n"
 
 
 def test_non_blocking_descriptor_receives_everything(pipe: tuple[int, int]) -> None:

@@ -12,10 +12,12 @@ from msgspec.structs import replace
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Success
-from doorkeeper.server.security.oauth.https_trust import trust_context
+from doorkeeper.server.security.oauth.https_trust import reloaded_trust, trust_context
+from doorkeeper.server.security.oauth.jwks_url import KeyEndpoint, UrlKeys
 from doorkeeper.server.security.oauth.provider import provider
 from testkit.certificates import Authority, world
 from testkit.plain import NO_SOURCES
+from testkit.recording_logger import RecordingLogger
 from testkit.tls import shaken
 from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed
 
@@ -102,6 +104,28 @@ async def test_untrusted_provider_is_rejected(tmp_path: Path) -> None:
     finally:
         await right.close()
         await runner.cleanup()
+
+
+async def test_trusted_certificates_are_reloaded(tmp_path: Path) -> None:
+    """An identity provider with a new authority: its keys would never be fetched again."""
+    authority = Authority("New")
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
+    file = tmp_path / "ca.pem"
+    file.write_text(world().authority.pem)
+    trusted = reloaded_trust(
+        settings(truststore_type="PEM", truststore_location=str(file)), RecordingLogger()
+    )
+    endpoint = KeyEndpoint(
+        url="https://localhost:1/keys", refresh_s=60, backoff_s=1, backoff_max_s=1, tls=trusted
+    )
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shaken(served, trusted.value)
+
+    file.write_text(authority.pem)
+    UrlKeys(endpoint, RecordingLogger()).refresh()
+
+    assert shaken(served, trusted.value)[1].getpeercert()
 
 
 WRONG = {

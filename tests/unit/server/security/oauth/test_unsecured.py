@@ -58,6 +58,13 @@ def test_invalid_tokens_are_rejected(token: str) -> None:
     assert "alice" not in str(refused.value)
 
 
+def test_long_tokens_are_rejected_before_they_are_parsed() -> None:
+    """Half a megabyte of numbers would hold the event loop for 0.2 s, and needs no login."""
+    with pytest.raises(TokenRefused, match="characters; at most 16384"):
+        checked(unsigned(CLAIMS | {"x": [1] * 6000}))
+    assert checked(unsigned(CLAIMS | {"x": [1] * 3000})).principal_name == "alice"
+
+
 def test_clock_skew_is_configurable() -> None:
     late = unsigned(CLAIMS | {"exp": NOW_S - 1})
     early = unsigned({"sub": "a", "iat": NOW_S + 1, "exp": NOW_S + 5})
