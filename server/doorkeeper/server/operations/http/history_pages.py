@@ -25,7 +25,8 @@ from doorkeeper.server.operations.http.answers import JSON, Answer, Stream
 from doorkeeper.server.state.history.moments import parse_moment
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter, read_page
-from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.history.verification import RecordedHash
+from doorkeeper.server.state.history.watching import next_revisions, parse_last
 from doorkeeper.server.state.storage.portable import Portable
 from doorkeeper.server.state.store import StorageError
 
@@ -76,38 +77,39 @@ class HistoryPages:
         try:
             query = _Query(request)
             first = query.number("from", None)
-            after = self._head() if first is None else first - 1
+            last = None if first is None else RecordedHash(first - 1, "")
             if last_id := request.headers.get("Last-Event-ID"):
-                after = int(last_id)
+                last = parse_last(last_id)
             filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
         try:
             # Before the stream, so that a revision that was pruned is an error page.
-            await self._read(partial(next_revisions, after=after))
+            begin, revisions = await self._read(partial(next_revisions, last=last))
         except BeforeHistory as error:
             return _refusal(HTTPStatus.GONE, str(error))
         except StorageError as error:
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-        return Stream(EVENTS, self._events(after, filter))
+        # The revisions are read again: the stream may begin much later.
+        return Stream(EVENTS, self._events(last if revisions and last else begin, filter))
 
-    async def _events(self, after: int, filter: RevisionFilter) -> AsyncIterator[bytes]:
+    async def _events(self, last: RecordedHash, filter: RevisionFilter) -> AsyncIterator[bytes]:
         # An id without data is no event, and the place where a reader resumes.
-        yield f"id: {after}\nretry: 1000\n\n".encode()
+        yield f"id: {last}\nretry: 1000\n\n".encode()
         heard_s = time.monotonic()
         while True:
-            if self._head() <= after:
+            if self._head() <= last.revision:
                 await asyncio.sleep(LOOK_S)
                 if time.monotonic() - heard_s >= HEARTBEAT_S:
                     heard_s = time.monotonic()
                     yield b": no changes\n\n"
                 continue
             try:
-                revisions: list[Revision] = await self._read(partial(next_revisions, after=after))
+                revisions: list[Revision]
+                last, revisions = await self._read(partial(next_revisions, last=last))
             except StorageError:
                 return  # the reader connects again, and gets the reason
             for revision in revisions:
-                after = revision.revision
                 if filter.matches(revision):
                     heard_s = time.monotonic()
                     yield _event(revision)
@@ -115,7 +117,8 @@ class HistoryPages:
 
 def _event(revision: Revision) -> bytes:
     text = json.dumps(revision.record())
-    return f"id: {revision.revision}\nevent: change\ndata: {text}\n\n".encode()
+    last = RecordedHash(revision.revision, revision.hash)
+    return f"id: {last}\nevent: change\ndata: {text}\n\n".encode()
 
 
 class _Query:
