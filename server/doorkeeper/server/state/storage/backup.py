@@ -19,9 +19,11 @@ from doorkeeper.server.state.storage.database import (
 )
 from doorkeeper.server.state.storage.files import (
     DATABASE_NAME,
+    LOCK_NAME,
     companions,
     free_name,
     open_private,
+    partial_of,
     prepare_folder,
     remove_database,
     sync_file,
@@ -51,7 +53,7 @@ def backup(
     if not path.is_file():
         raise StorageError(f"{data_dir}: found no store ({DATABASE_NAME}) in this folder")
     _check_target(path, target, overwrite=overwrite)
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    partial = partial_of(target)
     with closing(connect_readonly(path)) as source:
         with sqlite_errors(path):
             schema.check_readable(source, path)
@@ -77,8 +79,9 @@ def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
     # The rename would replace a device such as /dev/null by a file.
     if not target.is_file():
         raise StorageError(f"{target}: found a device or a pipe; expected: a file name")
-    # Its WAL has commits that the database lacks.
-    is_beside = target.parent.samefile(path.parent) and target.name.startswith(path.name)
+    # The WAL has commits that the database lacks; without its lock, a store has two writers.
+    names = (path.name, LOCK_NAME, IDENTITY_NAME)
+    is_beside = target.parent.samefile(path.parent) and target.name.startswith(names)
     if target.samefile(path) or is_beside:
         raise StorageError(f"{target}: this is the store itself")
     if not overwrite:
@@ -120,10 +123,10 @@ def _swap(
     source: apsw.Connection, path: Path, store_id: str, now_ms: int, progress: Progress | None
 ) -> Path | None:
     """Replace the store by a copy of ``source``; it stays in place until the last rename."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = partial_of(path)
     copy_database(source, partial, progress)
     try:
-        with closing(connect(partial)) as copy:
+        with sqlite_errors(partial), closing(connect(partial)) as copy:
             schema.set_meta(copy, "store_id", store_id)
         aside = _set_aside(path, now_ms) if path.exists() else None
         partial.replace(path)

@@ -416,6 +416,12 @@ class SqliteStore(Store, Lease):
                 self._identity_file.expected_store,
                 actual,
             )
+            if actual.revision != self._identity_file.revision:
+                # A lock file that was removed, or a file system without locks between machines.
+                raise StoreReplaced(
+                    f"{self._path}: another process wrote revision {actual.revision}, but this one"
+                    f" has written {self._identity_file.revision}"
+                )
         except (StorageError, apsw.Error) as error:
             self._lose(reason(error))
             if fresh is not None:

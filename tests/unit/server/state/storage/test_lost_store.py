@@ -14,12 +14,12 @@ from structlog.testing import capture_logs
 
 from doorkeeper.server.schema.change import SERVER
 from doorkeeper.server.state.log import StateLog
-from doorkeeper.server.state.storage import sqlite
+from doorkeeper.server.state.storage import digest, schema, sqlite
 from doorkeeper.server.state.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.server.state.storage.files import remove_database as remove
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME, read_expected_store
 from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreReplaced
-from testkit.stores import adding, commit, fill, numbers_in, open_store, started_store
+from testkit.stores import adding, append, commit, fill, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,6 +144,19 @@ async def test_damaged_database_is_rejected(data_dir: Path, case: str) -> None:
     assert path.stat().st_size == size
 
 
+async def test_linked_database_is_rejected(data_dir: Path) -> None:
+    """The lock of the other folder would not be seen."""
+    await fill(data_dir, adding(1))
+    other = data_dir.with_name("other")
+    other.mkdir()
+    (other / DATABASE_NAME).symlink_to(data_dir / DATABASE_NAME)
+
+    with pytest.raises(StorageError, match="db: cannot open: this is a symbolic link, and must"):
+        open_store(other)
+
+    assert numbers_in(data_dir) == [1]
+
+
 def test_wal_without_database_is_rejected(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / WAL_NAME).write_bytes(b"x" * 4096)
@@ -202,6 +215,14 @@ def overwrite_database(data_dir: Path) -> None:
     shutil.copy(other / DATABASE_NAME, data_dir / DATABASE_NAME)
 
 
+def other_revision(data_dir: Path) -> None:
+    """Change the store as a process does that has not seen the lock."""
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    append(connection, adding(5000), schema.last_revision(connection) + 1)
+    digest.write_anew(connection)
+    connection.close()
+
+
 LOST_WHILE_RUNNING: dict[str, Callable[[Path], object]] = {
     "folder removed": remove_folder,
     "folder renamed": rename_folder,
@@ -218,6 +239,7 @@ LOST_WHILE_RUNNING: dict[str, Callable[[Path], object]] = {
     ),
     "WAL emptied": lambda at: os.truncate(at / WAL_NAME, 0),
     "WAL truncated": lambda at: os.truncate(at / WAL_NAME, 5000),
+    "revision of another process": other_revision,
     "WAL corrupted": lambda at: overwrite(at / WAL_NAME, 32, b"x" * 30_000),
 }
 
