@@ -69,6 +69,10 @@ IDLE_S: Final = 1.0
 QUIET_S: Final = 0.1
 """Time after the last commit at which the times of the files are read."""
 
+_UNSYNCED: Final = (apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC)
+"""Errors after which a change is in the WAL, although SQLite has rolled it back: the next start may
+find it. What the disk has of the pages before is not known either."""
+
 
 def utc_ms() -> int:
     return time.time_ns() // NS_PER_MS
@@ -382,6 +386,9 @@ class SqliteStore(Store, Lease):
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
             self._meter.failed.add()
+            if getattr(error, "extendedresult", 0) in _UNSYNCED:
+                self._lose(f"{self._path}: {reason(error)}")
+                return OutcomeUnknown(self._problem)
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error

@@ -14,6 +14,11 @@ import pytest
 from doorkeeper.server.state.storage.backup import backup, restore
 from doorkeeper.server.state.storage.database import check_integrity, connect_readonly
 from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.identity import (
+    IDENTITY_NAME,
+    ExpectedStore,
+    replace_identity_file,
+)
 from doorkeeper.server.state.store import StorageError
 from testkit.stores import NOW_MS, adding, commit, fill, numbers_in, open_store, started_store
 
@@ -112,6 +117,21 @@ async def test_full_disk_fails_a_restore_with_its_reason(small_disk: Path, tmp_p
 
     assert failures
     assert not [text for text in failures if "not an error" in text]
+
+
+async def test_full_disk_leaves_no_half_identity_file(small_disk: Path) -> None:
+    """The next start would ask for a decision of the operator."""
+    data_dir = small_disk / "data"
+    await fill(data_dir, adding(1))
+    (data_dir / IDENTITY_NAME).unlink()
+    status = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(status.f_bavail * status.f_bsize))
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.identity: cannot write: No space"):
+        replace_identity_file(data_dir / IDENTITY_NAME, ExpectedStore("c", "s", 1))
+
+    (small_disk / "ballast").unlink()
+    assert numbers_in(data_dir) == [1]
 
 
 async def test_full_disk_fails_creation(

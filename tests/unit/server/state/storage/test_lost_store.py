@@ -22,12 +22,15 @@ from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreRep
 from testkit.stores import adding, append, commit, fill, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from doorkeeper.server.state.storage.sqlite import SqliteStore
 
 WAL_NAME = f"{DATABASE_NAME}-wal"
+
+UNIX = apsw.vfs_names()[0]
+"""SQLite's default interface to files."""
 
 
 async def killed(data_dir: Path, *numbers: int) -> None:
@@ -301,6 +304,60 @@ async def test_loss_during_a_commit_leaves_its_outcome_unknown(
     with capture_logs(), pytest.raises(StoreReplaced):
         await log.submit(lambda _: (behind, None), SERVER)
     await log.aclose()
+
+
+class SyncingFile(apsw.VFSFile):
+    """A file of the file system below, whose syncs may fail."""
+
+    fails = False
+
+    def xSync(self, flags: int) -> None:  # noqa: N802 - the name of SQLite
+        if SyncingFile.fails:
+            error = apsw.IOError("disk I/O error")
+            error.extendedresult = apsw.SQLITE_IOERR_FSYNC  # type: ignore[attr-defined]
+            raise error
+        super().xSync(flags)
+
+
+class SyncingVfs(apsw.VFS):
+    """The file system below, with such files."""
+
+    def __init__(self) -> None:
+        super().__init__("syncing", UNIX, makedefault=True)
+
+    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> SyncingFile:  # noqa: N802
+        return SyncingFile(UNIX, name, flags)
+
+
+@pytest.fixture
+def syncing_vfs() -> Iterator[None]:
+    """Let syncs fail while ``SyncingFile.fails`` is set."""
+    vfs = SyncingVfs()
+    yield
+    SyncingFile.fails = False
+    vfs.unregister()
+    apsw.set_default_vfs(UNIX)
+
+
+@pytest.mark.usefixtures("syncing_vfs")
+async def test_failed_sync_leaves_the_outcome_unknown(data_dir: Path) -> None:
+    """The change is in the WAL, where the next start may find it: nobody is told that it is not."""
+    log = StateLog(open_store(data_dir))
+    await log.start()
+    before, change, behind = adding(1), adding(2), adding(3)
+    await log.submit(lambda _: (before, None), SERVER)
+
+    SyncingFile.fails = True
+    with capture_logs() as lines, pytest.raises(OutcomeUnknown):
+        await log.submit(lambda _: (change, None), SERVER)
+    shutil.copytree(data_dir, data_dir.with_name("killed"))
+    SyncingFile.fails = False
+    with capture_logs(), pytest.raises(StoreReplaced, match="SQLITE_IOERR_FSYNC"):
+        await log.submit(lambda _: (behind, None), SERVER)
+    await log.aclose()
+
+    assert "the store was replaced" in [line["event"] for line in lines]
+    assert numbers_in(data_dir.with_name("killed")) == [1, 2]
 
 
 @pytest.mark.parametrize("case", ["folder removed", "database corrupted", "WAL emptied"])
