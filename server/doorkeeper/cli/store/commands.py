@@ -215,7 +215,7 @@ Examples:
 def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
-    accepted = asyncio.run(moves.accept(settings, now_ms=utc_ms))
+    accepted = asyncio.run(moves.accept(settings))
     record = AcceptedStore(
         store=_store_name(settings),
         clusterId=accepted.cluster_id,

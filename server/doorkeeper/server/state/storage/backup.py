@@ -29,7 +29,11 @@ from doorkeeper.server.state.storage.files import (
     sync_file,
     sync_folder,
 )
-from doorkeeper.server.state.storage.identity import IDENTITY_NAME, replace_identity_file
+from doorkeeper.server.state.storage.identity import (
+    IDENTITY_NAME,
+    ExpectedStore,
+    replace_identity_file,
+)
 from doorkeeper.server.state.storage.lock import DataLock
 from doorkeeper.server.state.storage.reading import expected_store_of
 from doorkeeper.server.state.store import StorageError
@@ -160,22 +164,18 @@ def _fold_wal(path: Path) -> None:
         return
 
 
-def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
-    """Remove the identity file, so that the next start accepts the store as it is."""
-    with DataLock.acquire(data_dir):
-        replace_identity_file(identity_file, None)
+def accept_store(data_dir: Path, identity_file: Path) -> ExpectedStore:
+    """Write the identity and the digest of the store as it is; return its identity.
 
-
-def accept_rows(data_dir: Path) -> None:
-    """Write the digest of the rows as they are."""
+    One that cannot be used leaves both as they were: the next start refuses it as before.
+    """
     path = data_dir / DATABASE_NAME
-    with (
-        DataLock.acquire(data_dir),
-        sqlite_errors(path),
-        closing(connect(path)) as connection,
-        connection,
-    ):
-        digest.write_anew(connection)
+    with DataLock.acquire(data_dir), sqlite_errors(path), closing(connect(path)) as connection:
+        actual = expected_store_of(connection, path)
+        replace_identity_file(identity_file, actual)
+        with connection:
+            digest.write_anew(connection)
+    return actual
 
 
 def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
@@ -183,14 +183,16 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
     path = data_dir / DATABASE_NAME
     prepare_folder(data_dir)
     with DataLock.acquire(data_dir):
-        replace_identity_file(identity_file, None)
-        if not path.exists():
+        aside = None
+        if path.exists():
+            aside = _set_aside(path, now_ms, "before-create")
+            path.unlink(missing_ok=True)
+        else:
             for beside in companions(path):  # of a database that was removed
                 beside.replace(free_name(beside, "without-database", now_ms))
-            return None
-        aside = _set_aside(path, now_ms, "before-create")
-        path.unlink(missing_ok=True)
         sync_folder(data_dir)
+        # Last: without it, the next start would accept a store that could not be moved.
+        replace_identity_file(identity_file, None)
         return aside
 
 
