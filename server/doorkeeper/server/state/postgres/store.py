@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -464,7 +465,10 @@ class PostgresStore(Store):
                     more = True
                     while more:
                         more = await rows.prune(
-                            connection, older_than_ms=older_than_ms, rows_max=PRUNE_ROWS
+                            connection,
+                            older_than_ms=older_than_ms,
+                            rows_max=PRUNE_ROWS,
+                            now_ms=time.time_ns() // 1_000_000,
                         )
                 finally:
                     connection.terminate()
