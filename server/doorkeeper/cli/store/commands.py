@@ -33,9 +33,10 @@ from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
-from doorkeeper.server.app.stores import identity_file_of, utc_ms
+from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.state.history.revisions import RowChange
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back

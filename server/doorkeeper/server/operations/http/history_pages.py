@@ -22,6 +22,7 @@ from aiohttp import web
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.server.operations.http.answers import JSON, Answer, Stream
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.state.history.moments import parse_moment
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter, read_page
@@ -156,7 +157,7 @@ class _Query:
         text = self._text(name)
         if not text:
             return None
-        moment = parse_moment(text, time.time_ns() // 1_000_000)
+        moment = parse_moment(text, utc_ms())
         if moment.time_ms is None:
             raise ValueError(f"{name}: found {text!r}; allowed: a time")
         return moment.time_ms

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -28,6 +27,7 @@ from uuid import UUID
 
 import asyncpg
 
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import StoreMeter
@@ -468,7 +468,7 @@ class PostgresStore(Store):
                             connection,
                             older_than_ms=older_than_ms,
                             rows_max=PRUNE_ROWS,
-                            now_ms=time.time_ns() // 1_000_000,
+                            now_ms=utc_ms(),
                         )
                 finally:
                     connection.terminate()

@@ -23,6 +23,7 @@ import apsw
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.slices import Slices
 from doorkeeper.base.uuids import random_uuid
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import StoreMeter
@@ -61,8 +62,6 @@ from doorkeeper.server.state.store import (
 
 Job = tuple[LogWrite, asyncio.Future[None]]
 
-NS_PER_MS: Final = 1_000_000
-
 IDLE_S: Final = 1.0
 """Interval between checks of the files, and for pruning, while nothing is written."""
 
@@ -72,10 +71,6 @@ QUIET_S: Final = 0.1
 _UNSYNCED: Final = (apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC)
 """Errors after which a change is in the WAL, although SQLite has rolled it back: the next start may
 find it. What the disk has of the pages before is not known either."""
-
-
-def utc_ms() -> int:
-    return time.time_ns() // NS_PER_MS
 
 
 class SqliteStore(Store, Lease):
