@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.drift import AclDrift, Bindings
+    from doorkeeper.sync.fleet import ClusterFleet
     from doorkeeper.sync.remote import DescriptionReader
-    from doorkeeper.sync.synchronization import Fleet
 
 BROKERS = (1, 2, 3)
 STORE_ID = "s" * 22
@@ -190,7 +190,7 @@ class Kept:
         self.store_id = store_id
         self.tell = self.events.append
         self.now_ms = count().__next__
-        self.task = ClusterSynchronization(config, cast("Fleet", self))
+        self.task = ClusterSynchronization(config, cast("ClusterFleet", self))
 
     async def claim(self, _name: str) -> bool:
         return self.is_claimed

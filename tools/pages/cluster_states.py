@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from doorkeeper.sync.states import TRANSITIONS, Event, Role, State
+from doorkeeper.sync.states import TRANSITIONS, Role, State
 
 
 def text() -> str:
-    """Return the states with their transitions, and the meanings of events and roles."""
-    return "".join([*_states(), "\n", *_events(), "\n", *_roles()])
+    """Return the states with their transitions, and the meanings of roles."""
+    return "".join([*_states(), "\n", *_roles()])
 
 
 def _states() -> list[str]:
@@ -25,14 +25,7 @@ def _states() -> list[str]:
 
 def _moves(role: Role, state: State) -> str:
     moves = TRANSITIONS[role].get(state, {}).items()
-    return "<br>".join(f"{event.name} → {after.name}" for event, after in moves) or "-"
-
-
-def _events() -> list[str]:
-    return [
-        "| event | meaning |\n|---|---|\n",
-        *(f"| {event.name} | {event.value} |\n" for event in Event),
-    ]
+    return "<br>".join(f"{when} → {after.name}" for after, when in moves) or "-"
 
 
 def _roles() -> list[str]:

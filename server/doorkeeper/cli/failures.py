@@ -20,3 +20,6 @@ def report(error: Exception) -> None:
         fail(error.problems)
     if isinstance(error, (FormatError, StorageError, UnreadableLog)):
         fail([error])
+    if isinstance(error, OSError) and error.filename:
+        # Also asking whether a file exists fails: in a folder that is closed to this user.
+        fail([f"{error.filename}: {error.strerror}"])

@@ -63,7 +63,6 @@ Answers = dict[int, AclDrift | BaseException]
 class SentBatch(Struct, frozen=True):
     """What the cluster took of one request, and what it refuses, also of later ones."""
 
-    adds: bool
     taken: Bindings
     refused: Bindings = NO_BINDINGS
     refusal: str = ""
@@ -248,7 +247,7 @@ class RemoteCluster:
         refused = frozenset(errors)
         if any(error.code in _OF_ALL for error in errors.values()):
             refused = refused.union(*(stage.bindings for stage in stages))
-        return SentBatch(adds, frozenset(bindings) - errors.keys(), refused, _refusal(errors))
+        return SentBatch(frozenset(bindings) - errors.keys(), refused, _refusal(errors))
 
     async def _change(self, adds: bool, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         if adds:

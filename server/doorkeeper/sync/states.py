@@ -1,7 +1,7 @@
 """The synchronization of one cluster as a state machine in tables.
 
-A state has one action, whose result is an event; ``TRANSITIONS`` maps a role, a state and an event
-to the next state. Only the table of an owner has SENDING.
+A state has one action, which returns the next state; ``TRANSITIONS`` has those that a role permits,
+and when each follows. Only the table of an owner has SENDING.
 """
 
 from __future__ import annotations
@@ -33,61 +33,46 @@ class State(Enum):
     CLOSED = "has ended"
 
 
-class Event(Enum):
-    """The result of an action."""
+Table = dict[State, dict[State, str]]
+"""The next states of each state, and when they follow."""
 
-    WOKEN = "there is news, or the pause is over"
-    NO_TARGET = "nothing is to be compared yet"
-    OTHER_HOLDER = "another node has the lease"
-    UNREAD = "a reading is due, or too little is known"
-    LOGGED = "the metadata log has a few changes"
-    CURRENT = "what is known is recent enough"
-    NEEDED = "a receipt is waited for"
-    NOT_NEEDED = "no receipt is waited for"
-    COMPARED = "the difference is known"
-    SENDABLE = "changes may be sent"
-    NOTHING = "no change may be sent, or none is needed"
-    SENT = "all changes were sent"
-    REFUSED = "the cluster refused some"
-    OVERTAKEN = "other ACLs are desired meanwhile"
-    ANSWERED = "the brokers have answered"
-    FAILED = "the cluster cannot be read or changed"
-    CLOSED = "the task is cancelled"
-
-
-Table = dict[State, dict[Event, State]]
+_NOTHING: Final = "no change may be sent, or none is needed"
+_NO_LEASE: Final = "another node has the lease"
 
 _OWNER: Final[Table] = {
-    State.RESTING: {Event.WOKEN: State.CLAIMING},
+    State.RESTING: {State.CLAIMING: "there is news, or the pause is over"},
     State.CLAIMING: {
-        Event.NO_TARGET: State.RESTING,
-        Event.OTHER_HOLDER: State.STANDBY,
-        Event.UNREAD: State.READING,
-        Event.LOGGED: State.LOOKING_UP,
-        Event.CURRENT: State.JUDGING,
+        State.RESTING: "nothing is to be compared yet",
+        State.STANDBY: _NO_LEASE,
+        State.READING: "a reading is due, or too little is known",
+        State.LOOKING_UP: "the metadata log has a few changes",
+        State.JUDGING: "what is known is recent enough",
     },
-    State.STANDBY: {Event.NEEDED: State.CONFIRMING, Event.NOT_NEEDED: State.RESTING},
-    State.READING: {Event.COMPARED: State.JUDGING},
-    State.LOOKING_UP: {Event.COMPARED: State.JUDGING},
-    State.JUDGING: {Event.SENDABLE: State.SENDING, Event.NOTHING: State.CONFIRMING},
+    State.STANDBY: {
+        State.CONFIRMING: "a receipt is waited for",
+        State.RESTING: "no receipt is waited for",
+    },
+    State.READING: {State.JUDGING: "the difference is known"},
+    State.LOOKING_UP: {State.JUDGING: "the difference is known"},
+    State.JUDGING: {State.SENDING: "changes may be sent", State.CONFIRMING: _NOTHING},
     State.SENDING: {
-        Event.SENT: State.CONFIRMING,
-        Event.REFUSED: State.JUDGING,
-        Event.OVERTAKEN: State.CLAIMING,
-        Event.OTHER_HOLDER: State.STANDBY,
+        State.CONFIRMING: "all changes were sent",
+        State.JUDGING: "the cluster refused some",
+        State.CLAIMING: "other ACLs are desired meanwhile",
+        State.STANDBY: _NO_LEASE,
     },
-    State.CONFIRMING: {Event.ANSWERED: State.RESTING},
-    State.FAILED: {Event.WOKEN: State.CLAIMING},
+    State.CONFIRMING: {State.RESTING: "the brokers have answered"},
+    State.FAILED: {State.CLAIMING: "the pause is over"},
     State.CLOSED: {},
 }
 _STRANGER: Final[Table] = {
     **{state: row for state, row in _OWNER.items() if state is not State.SENDING},
-    State.JUDGING: {Event.NOTHING: State.CONFIRMING},
+    State.JUDGING: {State.CONFIRMING: _NOTHING},
 }
 _OBSERVER: Final[Table] = {
     **{state: row for state, row in _STRANGER.items() if state is not State.CONFIRMING},
-    State.STANDBY: {Event.NOT_NEEDED: State.RESTING},
-    State.JUDGING: {Event.NOTHING: State.RESTING},
+    State.STANDBY: {State.RESTING: "no receipt is waited for"},
+    State.JUDGING: {State.RESTING: _NOTHING},
 }
 
 TRANSITIONS: Final[dict[Role, Table]] = {
@@ -95,15 +80,15 @@ TRANSITIONS: Final[dict[Role, Table]] = {
     Role.STRANGER: _STRANGER,
     Role.OWNER: _OWNER,
 }
-"""FAILED and CLOSED are events of every state but CLOSED, and lead to the states of these names."""
+"""Every state but CLOSED is followed by FAILED where the cluster cannot be read or changed, and by
+CLOSED where the task is cancelled."""
 
 
-def next_state(role: Role, state: State, event: Event) -> State:
-    """Return the next state.
+def check(role: Role, before: State, after: State) -> None:
+    """Check that a role permits a transition.
 
     Raises:
-        KeyError: the action of this state has no such result in this role.
+        RuntimeError: it does not, which is a fault of this server.
     """
-    if event is Event.FAILED:
-        return State.FAILED
-    return State.CLOSED if event is Event.CLOSED else TRANSITIONS[role][state][event]
+    if after not in TRANSITIONS[role][before] and after not in (State.FAILED, State.CLOSED):
+        raise RuntimeError(f"{before.name} to {after.name} is not permitted: {role.name}")

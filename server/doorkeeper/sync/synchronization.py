@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -34,17 +34,15 @@ from doorkeeper.sync.enforcement import Enforcement
 from doorkeeper.sync.following import LogFollower, OwnTask
 from doorkeeper.sync.receipts import ReceiptBook
 from doorkeeper.sync.remote import FAILURES, FEW, RemoteCluster, common_drift, look_ups
-from doorkeeper.sync.states import Event, Role, State, next_state
+from doorkeeper.sync.states import Role, State, check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State as StoreState
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
+    from doorkeeper.sync.fleet import ClusterFleet
     from doorkeeper.sync.remote import Answers
 
 
@@ -63,34 +61,10 @@ _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses after failures, at most the interval; the last one repeats."""
 
 
-class Fleet(Protocol):
-    """What one cluster needs of all clusters of its server."""
-
-    @property
-    def log(self) -> StateLog: ...
-
-    @property
-    def now_ms(self) -> Callable[[], int]: ...
-
-    def target_of(self, config: ClusterConfig) -> StoreState | None:
-        """Return the state that a cluster should have; None for none yet."""
-        ...
-
-    def is_canary(self, config: ClusterConfig) -> bool:
-        """Return whether clusters of a higher order wait for the receipts of one."""
-        ...
-
-    def wake_followers(self) -> None:
-        """Wake clusters whose target is another one than that of their last receipt."""
-        ...
-
-    def tell(self, event: ClusterEvent) -> None: ...
-
-
 class ClusterSynchronization(OwnTask):
     """Synchronizes one cluster while it is started. For the event loop's thread."""
 
-    def __init__(self, config: ClusterConfig, fleet: Fleet) -> None:
+    def __init__(self, config: ClusterConfig, fleet: ClusterFleet) -> None:
         super().__init__(f"cluster {config.name}")
         self.config = config
         self.state = State.CLAIMING
@@ -157,22 +131,25 @@ class ClusterSynchronization(OwnTask):
         try:
             while True:
                 try:
-                    event = await self._actions[self.state]()
-                    self.state = next_state(self.role, self.state, event)
+                    self._enter(await self._actions[self.state]())
                 except FAILURES as error:
                     await self._fail(str(error))
                 except Exception as error:  # the cluster would be left alone for ever
                     await self._fail(f"a fault of this server: {error!r}")
         finally:
-            self.state = next_state(self.role, self.state, Event.CLOSED)
+            self._enter(State.CLOSED)
             await self.follower.stop()
             await self.remote.close()
             await self._fleet.log.store.release(self.name)
 
+    def _enter(self, state: State) -> None:
+        check(self.role, self.state, state)
+        self.state = state
+
     async def _fail(self, reason: str) -> None:
         # What the cluster has is not known any more: the next attempt begins with a reading.
         self._drift = None
-        self.state = next_state(self.role, self.state, Event.FAILED)
+        self._enter(State.FAILED)
         if not self.failure:
             self._tell(EventKind.FAILED, detail=reason)
         self.failure = reason
@@ -180,7 +157,7 @@ class ClusterSynchronization(OwnTask):
 
     # --- when
 
-    async def _rest(self) -> Event:
+    async def _rest(self) -> State:
         self._failures = 0
         # A node that does not hold the cluster does not read it at the intervals.
         since_s = self._clock() - self.read_s if self.is_holder else 0
@@ -192,52 +169,50 @@ class ClusterSynchronization(OwnTask):
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
                 await self._news.wait()
-        return Event.WOKEN
+        return State.CLAIMING
 
-    async def _recover(self) -> Event:
+    async def _recover(self) -> State:
         # News would end the pause at once.
         pause_s = _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
         await asyncio.sleep(min(pause_s, self.config.interval_s))
         self._failures += 1
-        return Event.WOKEN
+        return State.CLAIMING
 
-    async def _claim(self) -> Event:
+    async def _claim(self) -> State:
         # Taken once: a change that is committed meanwhile sets the event for another round.
         self._news.clear()
         self.is_holder = await self._fleet.log.store.claim(self.name)
         goal = self._fleet.target_of(self.config)
+        if self.unread:
+            self.unread = _WAITS if goal is None else _UNREAD
         if goal is None:
             self.read_s = self._clock()
-            if self.unread:
-                self.unread = _WAITS
-            return Event.NO_TARGET
-        if self.unread:
-            self.unread = _UNREAD
+            return State.RESTING
         await self._follow(goal)
         if not self.is_holder:
-            return Event.OTHER_HOLDER
+            return State.STANDBY
         if self.config.controllers:
             self.follower.start()
         if self._drift is None or (self.follower.is_following and self.follower.is_new):
-            return Event.UNREAD
+            return State.READING
         changed = await self._changes_of_log()
         now_s, is_different = self._clock(), self.differences.drift or self.holds or self.failure
         if now_s - self.read_s >= self.config.interval_s:
             is_old = now_s - self._whole_s >= _WHOLE_S
             if changed or is_different or is_old or not self.follower.is_following:
-                return Event.UNREAD
+                return State.READING
             # All is as it should be, and a change would be in the log: if brokers are there.
             await self.remote.brokers()
             self.read_s = now_s
-        return self._event_of(changed) if changed else Event.CURRENT
+        return self._after_news(changed) if changed else State.JUDGING
 
-    def _event_of(self, changed: Bindings) -> Event:
+    def _after_news(self, changed: Bindings) -> State:
         if look_ups(changed):
-            return Event.LOGGED
+            return State.LOOKING_UP
         if not self.receipts.pending:
             # A reading has most of them; the rest is compared at the next interval.
             self._attempts = len(_PENDING_S)
-        return Event.UNREAD
+        return State.READING
 
     async def _follow(self, goal: StoreState) -> None:
         change = await self._desired.follow(goal)
@@ -250,17 +225,17 @@ class ClusterSynchronization(OwnTask):
         if self._drift is not None:
             self._drift = self._drift.after_goal(change)
 
-    async def _stand_by(self) -> Event:
+    async def _stand_by(self) -> State:
         # The holder changes the cluster meanwhile.
         self._drift = None
         self.enforcement.forget()
         await self.follower.stop()
         is_needed = self.receipts.waiters or self._fleet.is_canary(self.config)
-        return Event.NEEDED if is_needed else Event.NOT_NEEDED
+        return State.CONFIRMING if is_needed else State.RESTING
 
     # --- reading
 
-    async def _read(self) -> Event:
+    async def _read(self) -> State:
         self.follower.is_new &= not self.follower.is_following
         drift = common_drift(await self.remote.read())
         if self.failure:
@@ -271,7 +246,7 @@ class ClusterSynchronization(OwnTask):
         self._drift = drift
         return await self._compared()
 
-    async def _look_up(self) -> Event:
+    async def _look_up(self) -> State:
         """Look up the changes of the log on all brokers.
 
         The log is ahead of the brokers, and behind this server's own changes: what all brokers that
@@ -283,10 +258,10 @@ class ClusterSynchronization(OwnTask):
         self._drift = self._known.after(changed, part)
         return await self._compared()
 
-    async def _compared(self) -> Event:
+    async def _compared(self) -> State:
         await self._changes_of_log()
         await self._conclude()
-        return Event.COMPARED
+        return State.JUDGING
 
     async def _changes_of_log(self) -> Bindings:
         """Return the changes of the log that the known ACLs lack; drop all others."""
@@ -334,7 +309,7 @@ class ClusterSynchronization(OwnTask):
 
     # --- changing
 
-    async def _judge(self) -> Event:
+    async def _judge(self) -> State:
         """Plan the changes that may be made; what the cluster refuses, the next plan knows."""
         drift, change = self._known, LiveChange()
         if self.role is not Role.OWNER:
@@ -349,34 +324,34 @@ class ClusterSynchronization(OwnTask):
             change = await call_sized(size, plan, drift, desired, cluster, now_s)
         self._change = change
         if change:
-            return Event.SENDABLE
+            return State.SENDING
         self._hold(change.held, drift)
-        return Event.NOTHING
+        return State.RESTING if self.role is Role.OBSERVER else State.CONFIRMING
 
-    async def _send(self) -> Event:
-        drift, change, event = self._known, self._change, Event.SENT
+    async def _send(self) -> State:
+        drift, change, after = self._known, self._change, State.CONFIRMING
         done: dict[bool, set[AclBinding]] = {True: set(), False: set()}
         try:
             for batch in self.remote.batches(change.stages):
-                event = await self._send_batch(batch, done)
-                if event is not Event.SENT:
+                after = await self._send_batch(batch, done)
+                if after is not State.CONFIRMING:
                     break
         finally:
             # Also of a part, where the cluster fails or the server stops.
             if sent := AclDrift(frozenset(done[True]), frozenset(done[False])):
                 self._tell(EventKind.CHANGED, sent, detail="; ".join(change.warnings))
-        if event is Event.SENT:
+        if after is State.CONFIRMING:
             self._hold(change.held, drift)
-        return event
+        return after
 
-    async def _send_batch(self, batch: Stage, done: dict[bool, set[AclBinding]]) -> Event:
-        """Send one batch; return whether others follow, or why not."""
+    async def _send_batch(self, batch: Stage, done: dict[bool, set[AclBinding]]) -> State:
+        """Send one batch; return the next state if it is the last one."""
         await self.remote.wait_for_rate(self._is_overtaken)
         if self._is_overtaken():
-            return Event.OVERTAKEN
+            return State.CLAIMING
         self.enforcement.send((batch,), self._clock())
         sent = await self.remote.send(batch, self._change.stages)
-        done[sent.adds] |= sent.taken
+        done[batch.adds] |= sent.taken
         self._drift = self._known.after(sent.taken, NO_DRIFT)
         self.enforcement.record(sent.taken)
         if sent.refused:
@@ -385,8 +360,8 @@ class ClusterSynchronization(OwnTask):
         # Batches that were sent already are part of the next reading of the other node.
         if not await self._fleet.log.store.claim(self.name):
             self.is_holder = False
-            return Event.OTHER_HOLDER
-        return Event.REFUSED if sent.refused else Event.SENT
+            return State.STANDBY
+        return State.JUDGING if sent.refused else State.CONFIRMING
 
     def _is_overtaken(self) -> bool:
         """Return whether other ACLs are desired by now: at a low rate a change takes hours.
@@ -407,7 +382,7 @@ class ClusterSynchronization(OwnTask):
 
     # --- receipts
 
-    async def _confirm(self) -> Event:
+    async def _confirm(self) -> State:
         """Ask all brokers whether they enforce the target, unless that is known."""
         book, read_s, brokers = self.receipts, self._clock(), self.remote.listed
         is_needed = any(book.waiters) or self.differences.drift
@@ -417,7 +392,7 @@ class ClusterSynchronization(OwnTask):
             brokers = await self.remote.brokers()
             book.pending = await self._pending(brokers)
             if book.pending:
-                return Event.ANSWERED
+                return State.RESTING
             if self._drift is not None and self.differences.drift:
                 # The differences that were known are part of what all brokers were asked for.
                 self._drift = replace(NO_DRIFT, outside=self._drift.outside)
@@ -428,7 +403,7 @@ class ClusterSynchronization(OwnTask):
         self._fleet.wake_followers()
         if is_news:
             self._tell(EventKind.IN_FORCE, brokers=brokers)
-        return Event.ANSWERED
+        return State.RESTING
 
     async def _pending(self, brokers: tuple[int, ...]) -> dict[int, str]:
         """Return the brokers that do not enforce the target, and the reason of each."""

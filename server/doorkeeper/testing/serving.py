@@ -44,7 +44,6 @@ from doorkeeper.testing.remote_faults import serve_faults
 
 _FAILED: Final = 1
 _END_S: Final = 3.0
-_NS_PER_MS: Final = 1_000_000
 _ORIGIN: Final = Origin(Author("", "", "", "doorkeeper.testing"))
 
 
@@ -105,7 +104,6 @@ async def _store(data: Path, change: Change, initial: Change) -> None:
     log = StateLog(
         SqliteStore.open(
             data,
-            now_ms=lambda: time.time_ns() // _NS_PER_MS,
             random_bytes=os.urandom,
             initial=initial,
         )

@@ -29,6 +29,24 @@ def test_help_of_each_command_has_examples_and_exit_statuses() -> None:
         assert "Exit statuses: 0" in result.output, words
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("store", "check", "store:{}"),
+        ("store", "backup", "store:{}", "x"),
+        ("history", "list", "store:{}"),
+    ],
+)
+def test_path_that_cannot_be_looked_at_is_named(words: tuple[str, ...], tmp_path: Path) -> None:
+    """As with a folder that is closed to this user: the question whether it exists fails."""
+    path = tmp_path / ("a" * 300)
+
+    result = CliRunner().invoke(doorkeeper, [word.format(path) for word in words])
+
+    assert result.exit_code == 1
+    assert re.search(rf"^doorkeeper: {path}\S*: File name too long$", result.output, re.MULTILINE)
+
+
 def test_closed_standard_descriptors_are_replaced() -> None:
     code = (
         "import os\n"

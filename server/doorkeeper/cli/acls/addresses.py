@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +34,7 @@ from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say, say_once
 from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def moment(text: str) -> Moment:
     Raises:
         click.BadParameter: it is none.
     """
-    return _moment_at(text, time.time_ns() // 1_000_000)
+    return _moment_at(text, utc_ms())
 
 
 def past_moment(text: str) -> Moment:
@@ -207,7 +207,7 @@ def past_moment(text: str) -> Moment:
     Raises:
         click.BadParameter: it is none, or in the future, whose state is not known.
     """
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = utc_ms()
     moment = _moment_at(text, now_ms)
     if moment.time_ms is not None and moment.time_ms > now_ms:
         raise click.BadParameter(

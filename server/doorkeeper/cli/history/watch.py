@@ -25,7 +25,8 @@ from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter
-from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.history.verification import RecordedHash
+from doorkeeper.server.state.history.watching import next_revisions, parse_last
 from doorkeeper.server.state.store import StorageError
 
 POLL_S: Final = 0.2
@@ -35,11 +36,12 @@ AWAY_S: Final = 1.0
 """Interval of attempts to reach a store that cannot be read."""
 
 
-def _revision(text: str) -> int:
+def _last(text: str) -> RecordedHash:
     """Return the revision that a word is: a watcher goes on after the one that it printed."""
-    if not text.isdecimal():
-        raise click.BadParameter(f"found {text!r}; expected: a revision")
-    return int(text)
+    try:
+        return parse_last(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command(
@@ -47,7 +49,8 @@ def _revision(text: str) -> int:
     name="watch",
     epilog=f"""
 Changes are printed in order, each once. To resume after a stop, give --since with the last
-revision printed. While the store is unavailable, the command waits.
+revision printed. With its hash, as REVISION:HASH, the command also fails if an older store was
+restored meanwhile; the JSON has it. While the store is unavailable, the command waits.
 {ADDRESSES}
 \b
 Exit statuses: 0 done, with --limit; 1 failed, with the reason on stderr; 2 wrong usage;
@@ -60,15 +63,13 @@ Examples:
 """,
 )
 @history_argument
-@named_option(
-    "--since", text="Only changes after this revision.", type=_revision, default_text="now"
-)
+@named_option("--since", text="Only changes after this revision.", type=_last, default_text="now")
 @named_option("--principal", "principals", multiple=True, type=principal)
 @named_option("--limit", type=click.IntRange(1), default_text="no limit")
 @json_output(RevisionRecord)
 def command(
     store: Address,
-    since: int | None,
+    since: RecordedHash | None,
     principals: tuple[str, ...],
     limit: int | None,
     output: str,
@@ -96,7 +97,7 @@ def command(
         raise SystemExit(INTERRUPTED) from None
 
 
-async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
+async def _watch(store: Address, last: RecordedHash | None) -> AsyncIterator[Revision]:
     """Yield the revisions behind one, or behind the newest.
 
     While the store is away, wait.
@@ -108,7 +109,8 @@ async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
     is_known = False
     while True:
         try:
-            after, changes = await _read(store, after)
+            async with open_history(store) as portable:
+                last, changes = await next_revisions(portable, last)
         except StorageError as error:
             # The first look shows a wrong address; later ones an outage.
             if not is_known or isinstance(error, BeforeHistory):
@@ -121,15 +123,6 @@ async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
             yield revision
         if not changes:
             await asyncio.sleep(POLL_S)
-
-
-async def _read(store: Address, after: int | None) -> tuple[int, list[Revision]]:
-    """Return the next revisions and the last one; with None begin behind the newest."""
-    async with open_history(store) as portable:
-        if after is None:
-            return (await portable.position()).revision, []
-        revisions = await next_revisions(portable, after)
-    return (revisions[-1].revision if revisions else after), revisions
 
 
 def _print_json(revision: Revision) -> None:

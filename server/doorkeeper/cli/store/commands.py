@@ -33,9 +33,10 @@ from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
-from doorkeeper.server.app.stores import identity_file_of, utc_ms
+from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.state.history.revisions import RowChange
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back
@@ -215,7 +216,7 @@ Examples:
 def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
-    accepted = asyncio.run(moves.accept(settings, now_ms=utc_ms))
+    accepted = asyncio.run(moves.accept(settings))
     record = AcceptedStore(
         store=_store_name(settings),
         clusterId=accepted.cluster_id,

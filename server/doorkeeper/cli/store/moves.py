@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.cli.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.server.app.stores import identity_file_of, initial_rows
-from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.state.history.verification import verify
 from doorkeeper.server.state.storage import checking
 from doorkeeper.server.state.storage.identity import (
@@ -29,19 +28,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.storage.portable import Header
     from doorkeeper.server.state.storage.transfer import Progress
-
-
-def _open(folder: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
-    """Open and close an embedded store, which creates it if needed."""
-    from doorkeeper.server.state.storage.sqlite import SqliteStore
-
-    SqliteStore.open(
-        folder.path,
-        now_ms=now_ms,
-        random_bytes=os.urandom,
-        identity_file=folder.identity_file,
-        initial=initial,
-    ).close()
 
 
 async def check(location: Place) -> tuple[Header, list[str]]:
@@ -137,9 +123,16 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
         replace_identity_file(identity_file, None)
         return None
     from doorkeeper.server.state.storage.backup import set_store_aside
+    from doorkeeper.server.state.storage.sqlite import SqliteStore
 
     aside = set_store_aside(*location, now_ms=now_ms()) if new else None
-    _open(location, now_ms, initial_rows(settings))
+    SqliteStore.open(
+        location.path,
+        now_ms=now_ms,
+        random_bytes=os.urandom,
+        identity_file=location.identity_file,
+        initial=initial_rows(settings),
+    ).close()
     return aside
 
 
@@ -165,7 +158,7 @@ def _is_there(location: DataFolder) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
-async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedStore:
+async def accept(settings: Settings) -> ExpectedStore:
     """Write the identity file for the current store; return its content.
 
     Raises:
@@ -175,23 +168,17 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     if isinstance(location, DataFolder):
         if not _is_there(location):
             raise StorageError(f"{location.display_name}: found no store")
-        from doorkeeper.server.state.storage.backup import (
-            accept_rows,
-            remove_identity_file,
-        )
+        from doorkeeper.server.state.storage.backup import accept_store
 
-        remove_identity_file(*location)
-        _open(location, now_ms)  # writes the file
-        accept_rows(location.path)
+        return accept_store(*location)
+    from doorkeeper.server.state.postgres import digest
+    from doorkeeper.server.state.postgres.connecting import connection_to
+
     async with open_for_reading(location, alone=False) as store:
         header = await store.header()
     expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)
-    if not isinstance(location, DataFolder):
-        from doorkeeper.server.state.postgres import digest
-        from doorkeeper.server.state.postgres.connecting import connection_to
-
-        # The rows last: a node that could not write its file has accepted nothing.
-        replace_identity_file(identity_file, expected)
-        async with connection_to(location) as connection:
-            await digest.write_anew(connection)
+    # The rows last: a node that could not write its file has accepted nothing.
+    replace_identity_file(identity_file, expected)
+    async with connection_to(location) as connection:
+        await digest.write_anew(connection)
     return expected

@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from doorkeeper.console.login.sessions import Role
 from doorkeeper.server.config.http import is_loopback
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import json_object
 
@@ -197,7 +198,7 @@ class Oidc:
             raise Refused(f"{keys_url}: {error}") from error
         rules = ClaimRules(audiences=frozenset({self._client.id}), issuer=self._client.issuer)
         try:
-            valid = SignedTokens(_Fetched(keys), rules, lambda: time.time_ns() // 1_000_000)(token)
+            valid = SignedTokens(_Fetched(keys), rules, utc_ms)(token)
         except TokenRefused as error:
             raise Refused(f"the ID token is refused: {error}") from error
         assert isinstance(valid, ValidatedToken), "there are no newer keys to wait for"

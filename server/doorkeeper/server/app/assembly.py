@@ -54,7 +54,7 @@ from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.app.reconfiguration import Reconfiguration
 from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
-from doorkeeper.server.app.stores import check_release, log_credentials, open_store, utc_ms
+from doorkeeper.server.app.stores import check_release, log_credentials, open_store
 from doorkeeper.server.authorizer.awaitables import are_done, forget
 from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerLog, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -82,6 +82,7 @@ from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.runtime.metrics.meters import (
     AuditMeter,
     ReloadMeter,

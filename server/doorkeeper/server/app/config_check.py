@@ -37,9 +37,9 @@ from doorkeeper.server.net.addresses import BindError, address_of
 from doorkeeper.server.operations.logs.pipeline import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
-from doorkeeper.server.state.storage.database import connect_readonly
+from doorkeeper.server.state.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.server.state.storage.files import DATABASE_NAME
-from doorkeeper.server.state.storage.schema import meta
+from doorkeeper.server.state.storage.reading import expected_store_of
 from doorkeeper.server.state.store import StorageError
 
 
@@ -245,10 +245,10 @@ def embedded_store_id(settings: Settings) -> str | None:
         StorageError: there is something else, or it cannot be read.
     """
     path = settings[DATA_DIR] / DATABASE_NAME
-    if settings.store is not None or not path.exists():
+    if settings.store is not None or not path.exists() or not path.stat().st_size:
         return None
-    with closing(connect_readonly(path)) as connection:
-        return str(meta(connection, "store_id"))
+    with sqlite_errors(path), closing(connect_readonly(path)) as connection:
+        return expected_store_of(connection, path).store_id
 
 
 def with_further_problems(error: ConfigError) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
+from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange, AuthorizerReads
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 OPERATOR_ADDRESS = ("localhost", 1)
 """The advertised address inside the process; nothing listens there."""
-
-# The value of - in URL-safe base64.
-_HYPHEN = 62
 
 
 class _OneState(NamedTuple):
@@ -178,17 +176,7 @@ class LiveNode:
         return self.apis.ranges(controller=controller)
 
     def new_topic_id(self) -> bytes:
-        """Return a random UUID whose text, as Kafka prints it, does not begin with a hyphen.
-
-        Source: ``Uuid.randomUuid``.
-        """
-        while True:
-            drawn = bytearray(self._random_bytes(16))
-            if drawn[0] >> 2 != _HYPHEN:
-                # Version 4 and the variant of RFC 9562.
-                drawn[6] = drawn[6] & 0x0F | 0x40
-                drawn[8] = drawn[8] & 0x3F | 0x80
-                return bytes(drawn)
+        return random_octets(self._random_bytes)
 
     def new_producer_id(self) -> int:
         """Return a random number of 63 bits: Java's long is not negative then."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.metrics.meters import StoreMeter
     from doorkeeper.server.state.log import StateLog
 
-NS_PER_MS: Final = 1_000_000
-
 # A change fails this long before its request times out, so that the response can tell the reason.
 EARLIER_MS: Final = 1_000
 
@@ -39,10 +36,6 @@ _IF_EXPECTED: Final = (
     "if a store was expected here, stop the server and put the store back or restore a backup; to"
     " prevent this, set doorkeeper.store.create=false"
 )
-
-
-def utc_ms() -> int:
-    return time.time_ns() // NS_PER_MS
 
 
 def identity_file_of(settings: Settings) -> Path:

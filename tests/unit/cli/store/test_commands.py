@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
+import apsw
 from click.testing import CliRunner
 from msgspec.structs import replace
 
@@ -124,6 +125,22 @@ def test_accept_allows_an_older_store(tmp_path: Path) -> None:
     assert result.output.startswith(f"{data}: accepted: store ")
     assert result.output.endswith(" at revision 1\n")
     assert numbers_in(data) == [1]
+
+
+def test_accept_that_fails_leaves_the_identity(tmp_path: Path) -> None:
+    """Without it, the next start would accept whatever store is there."""
+    data = tmp_path / "data"
+    asyncio.run(fill(data, adding(1)))
+    identity = (data / "doorkeeper.identity").read_text()
+    newer = apsw.Connection(str(data / "doorkeeper.db"))
+    newer.execute("UPDATE meta SET value = 7 WHERE key = 'schema_version'")
+    newer.close()
+
+    result = run("store", "accept", f"store:{data}")
+
+    assert result.exit_code == 1
+    assert "made by a newer Doorkeeper" in result.stderr
+    assert (data / "doorkeeper.identity").read_text() == identity
 
 
 def test_accept_requires_an_unused_store(tmp_path: Path) -> None:

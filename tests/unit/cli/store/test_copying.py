@@ -90,7 +90,7 @@ async def test_accept_that_fails_has_accepted_nothing(database: Database, tmp_pa
     overrides = [f"doorkeeper.data.dir={tmp_path / 'missing' / 'data'}"]
     settings = settings_at(parse_address(database.url()), overrides)
     with pytest.raises(StorageError, match="found no store in this database"):
-        await accept(settings, now_ms=lambda: NOW_MS)
+        await accept(settings)
     await fill(tmp_path / "source", adding(1, 2))
     await copied(folder(tmp_path / "source"), place_of(settings))
     database.execute(
@@ -98,7 +98,7 @@ async def test_accept_that_fails_has_accepted_nothing(database: Database, tmp_pa
     )
 
     with pytest.raises(StorageError, match="cannot open"):
-        await accept(settings, now_ms=lambda: NOW_MS)
+        await accept(settings)
 
     _, findings = await check(place_of(settings))
     assert "digest: the rows do not match" in str(findings)

@@ -8,7 +8,9 @@ import pytest
 
 from doorkeeper.server.app.config_check import check_configuration, problems_of
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER
+from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.testing import DoorkeeperProcess
 from testkit.settings import settings_of
 from testkit.synchronized import store_id_of
@@ -253,6 +255,22 @@ def test_cluster_of_another_store_is_reported(tmp_path: Path) -> None:
         f" nothing is changed until its entry has store: {ours} (see doorkeeper clusters adopt)"
     )
     assert warnings() == [told]
+
+
+def test_store_that_is_none_is_no_traceback(tmp_path: Path) -> None:
+    """A start creates a store in an empty file, and refuses another database."""
+    file, data = tmp_path / "clusters.yaml", tmp_path / "data"
+    entry = "{name: a, bootstrap: 'a:1', mode: enforce, scope: everything}"
+    file.write_text(f"clusters:\n  - {entry}\n")
+    properties = tmp_path / "server.properties"
+    keys = f"{STANDARD}doorkeeper.clusters.file={file}\ndoorkeeper.data.dir={data}\n"
+    data.mkdir()
+
+    (data / DATABASE_NAME).touch()
+    properties.write_text(keys)
+    assert check_configuration(properties, ()).settings[CLUSTERS_FILE] == file
+    (data / DATABASE_NAME).write_text("no database " * 100)
+    assert problems(properties, keys) == [f"{data / DATABASE_NAME}: file is not a database"]
 
 
 def test_acknowledgement_by_clusters_requires_clusters(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from doorkeeper.base.key import Key
-from doorkeeper.server.app.config_rules.node import Node
+from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
 from doorkeeper.server.config.kafka_keys import rows, without_effect
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
@@ -19,7 +19,6 @@ _SECURITY: Final = (
 )
 _SECRET: Final = re.compile(r"password|secret|jaas|keystore\.key|credential|\.key$")
 _LIKE_A_KEY: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)+")
-_REFERENCE: Final = re.compile(r"\$\{([^}:]*):[^}]*\}")
 
 
 def is_security_key(name: str) -> bool:
@@ -65,5 +64,5 @@ def key_of(name: str, node: Node) -> Key[object] | None:
 
 def has_provider(value: str) -> str:
     """Return the provider of the first reference in a value; empty without one."""
-    match = _REFERENCE.search(value)
+    match = CONFIG_PROVIDER.search(value)
     return "" if match is None else match[1]

@@ -24,7 +24,7 @@ from doorkeeper.server.config.listeners import PROTOCOLS, ListenerAddress, addre
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 
 JAAS_CONFIG: Final = "sasl.jaas.config"
-CONFIG_PROVIDER: Final = re.compile(r"\$\{[^}:]*:[^}]*\}")
+CONFIG_PROVIDER: Final = re.compile(r"\$\{([^}:]*):[^}]*\}")
 
 _PLACEHOLDER: Final = re.compile(
     r"\$\{|\$\(|\{\{|\{[A-Za-z_]+\}|\$[A-Z_]{2,}|<[A-Za-z_. -]+>|@[A-Z_]+@|%[a-z_]+%"

@@ -384,9 +384,14 @@ class Connection:
             action = session.admit(header.api_key, now_s)
             if action is _SERVE:
                 return self._serve(header, Body(frame, offset))
-            result = authenticate(self, action, header, Body(frame, offset), now_s)
+            result = self._authenticate(action, header, Body(frame, offset), now_s)
         self._client_changed()
         return result
+
+    def _authenticate(
+        self, action: SessionAction, header: RequestHeader, body: Body, now_s: float
+    ) -> Advance:
+        return authenticate(self, action, header, body, now_s)
 
     @property
     def _frame_bytes_max(self) -> int:

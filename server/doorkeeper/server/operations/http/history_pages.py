@@ -22,10 +22,12 @@ from aiohttp import web
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.server.operations.http.answers import JSON, Answer, Stream
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.state.history.moments import parse_moment
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter, read_page
-from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.history.verification import RecordedHash
+from doorkeeper.server.state.history.watching import next_revisions, parse_last
 from doorkeeper.server.state.storage.portable import Portable
 from doorkeeper.server.state.store import StorageError
 
@@ -91,34 +93,35 @@ class HistoryPages:
         try:
             query = _Query(request)
             first = query.number("from", None)
-            after = self._head() if first is None else first - 1
+            last = None if first is None else RecordedHash(first - 1, "")
             if last_id := request.headers.get("Last-Event-ID"):
-                after = _number("Last-Event-ID", last_id, 0, _NUMBER_MAX)
+                last = _last_of(last_id)
             filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
         try:
             # Before the stream, so that a revision that was pruned is an error page.
-            await self._read(partial(next_revisions, after=after))
+            begin, revisions = await self._read(partial(next_revisions, last=last))
         except BeforeHistory as error:
             return _refusal(HTTPStatus.GONE, str(error))
         except StorageError as error:
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-        return Stream(EVENTS, self._events(after, filter))
+        # The revisions are read again: the stream may begin much later.
+        return Stream(EVENTS, self._events(last if revisions and last else begin, filter))
 
-    async def _events(self, after: int, filter: RevisionFilter) -> AsyncIterator[bytes]:
+    async def _events(self, last: RecordedHash, filter: RevisionFilter) -> AsyncIterator[bytes]:
         # An id without data is no event, and the place where a reader resumes.
-        yield f"id: {after}\nretry: 1000\n\n".encode()
+        yield f"id: {last}\nretry: 1000\n\n".encode()
         heard_s = time.monotonic()
         while True:
-            if self._head() <= after:
+            if self._head() <= last.revision:
                 await asyncio.sleep(LOOK_S)
                 if time.monotonic() - heard_s >= HEARTBEAT_S:
                     heard_s = time.monotonic()
                     yield b": no changes\n\n"
                 continue
             try:
-                after, events = await self._read(partial(_next_events, after=after, filter=filter))
+                last, events = await self._read(partial(_next_events, last=last, filter=filter))
             except StorageError:
                 return  # the reader connects again, and gets the reason
             for event in events:
@@ -127,17 +130,24 @@ class HistoryPages:
 
 
 async def _next_events(
-    store: Portable, after: int, filter: RevisionFilter
-) -> tuple[int, list[bytes]]:
+    store: Portable, last: RecordedHash | None, filter: RevisionFilter
+) -> tuple[RecordedHash, list[bytes]]:
     """Return the newest revision of the next part of the log, and the events in it."""
-    revisions = await next_revisions(store, after)
-    newest = revisions[-1].revision if revisions else after
+    newest, revisions = await next_revisions(store, last)
     return newest, [_event(revision) for revision in revisions if filter.matches(revision)]
 
 
 def _event(revision: Revision) -> bytes:
     text = json.dumps(revision.record())
-    return f"id: {revision.revision}\nevent: change\ndata: {text}\n\n".encode()
+    last = RecordedHash(revision.revision, revision.hash)
+    return f"id: {last}\nevent: change\ndata: {text}\n\n".encode()
+
+
+def _last_of(last_event_id: str) -> RecordedHash:
+    try:
+        return parse_last(last_event_id)
+    except ValueError as error:
+        raise ValueError(f"Last-Event-ID: {error}") from None
 
 
 def _number(name: str, text: str, least: int, most: int) -> int:
@@ -178,7 +188,7 @@ class _Query:
         text = self._text(name)
         if not text:
             return None
-        moment = parse_moment(text, time.time_ns() // 1_000_000)
+        moment = parse_moment(text, utc_ms())
         if moment.time_ms is None:
             raise ValueError(f"{name}: found {text!r}; allowed: a time")
         return moment.time_ms

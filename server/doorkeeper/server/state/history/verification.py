@@ -20,13 +20,16 @@ FINDINGS_MAX: Final = 20
 
 
 class RecordedHash(NamedTuple):
-    """The hash of a revision, kept outside the store. Its text is ``REVISION:HASH``."""
+    """The hash of a revision, kept outside the store. Its text is ``REVISION:HASH``.
+
+    The hash is empty of revision 0, and where only the number was kept.
+    """
 
     revision: int
     hash: str
 
     def __str__(self) -> str:
-        return f"{self.revision}:{self.hash}"
+        return f"{self.revision}:{self.hash}" if self.hash else str(self.revision)
 
 
 _RECORDED = re.compile(r"(?<![0-9A-Za-z])([0-9]{1,18}):([0-9a-f]{64})(?![0-9A-Za-z])")
@@ -40,11 +43,17 @@ def recorded_hashes(text: str) -> list[RecordedHash]:
 async def newest_hash(store: Portable) -> RecordedHash | None:
     """Return the newest revision with its hash; None without one."""
     newest = (await store.position()).revision
-    async for rows in store.rows(LOG, ("hash",), after=newest - 1, until=newest):
+    hash_ = await hash_at(store, newest)
+    return RecordedHash(newest, hash_) if hash_ else None
+
+
+async def hash_at(store: Portable, revision: int) -> str:
+    """Return the hash of a revision; empty where the log does not have it."""
+    async for rows in store.rows(LOG, ("hash",), after=revision - 1, until=revision):
         for (hash_,) in rows:
             if hash_ is not None:
-                return RecordedHash(newest, str(hash_))
-    return None
+                return str(hash_)
+    return ""
 
 
 class Verification(Struct, frozen=True):

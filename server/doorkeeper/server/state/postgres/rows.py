@@ -90,7 +90,7 @@ WHERE revision <= (SELECT max(revision) FROM oldest)
   AND revision < (SELECT revision FROM doorkeeper.head)
   AND revision < coalesce(
       (SELECT min(revision) FROM oldest
-       WHERE time_ms >= extract(epoch FROM now()) * 1000 - $1::bigint),
+       WHERE time_ms >= least(extract(epoch FROM now()) * 1000, $3::bigint) - $1::bigint),
       9223372036854775807
   )
 """
@@ -226,10 +226,13 @@ def _decode_row(kind: Kind, key: str, value: str, secret: str | None) -> object:
     return kind.decode(Item(decode(key), value, secret))
 
 
-async def prune(connection: asyncpg.Connection, *, older_than_ms: int, rows_max: int) -> bool:
+async def prune(
+    connection: asyncpg.Connection, *, older_than_ms: int, rows_max: int, now_ms: int
+) -> bool:
     """Delete the oldest revisions, about ``rows_max`` rows; return whether any were deleted.
 
-    Stop at the first revision that is not older, by the database's clock. The newest one is kept.
+    Stop at the first revision that is not older, by the clocks of the database and of the node: one
+    that is far ahead by mistake must not delete the history. The newest revision is kept.
     """
-    status: str = await connection.execute(_PRUNE, older_than_ms, rows_max)
+    status: str = await connection.execute(_PRUNE, older_than_ms, rows_max, now_ms)
     return status != "DELETE 0"

@@ -27,6 +27,7 @@ from uuid import UUID
 
 import asyncpg
 
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import StoreMeter
@@ -464,7 +465,10 @@ class PostgresStore(Store):
                     more = True
                     while more:
                         more = await rows.prune(
-                            connection, older_than_ms=older_than_ms, rows_max=PRUNE_ROWS
+                            connection,
+                            older_than_ms=older_than_ms,
+                            rows_max=PRUNE_ROWS,
+                            now_ms=utc_ms(),
                         )
                 finally:
                     connection.terminate()

@@ -19,15 +19,21 @@ from doorkeeper.server.state.storage.database import (
 )
 from doorkeeper.server.state.storage.files import (
     DATABASE_NAME,
+    LOCK_NAME,
     companions,
     free_name,
     open_private,
+    partial_of,
     prepare_folder,
     remove_database,
     sync_file,
     sync_folder,
 )
-from doorkeeper.server.state.storage.identity import IDENTITY_NAME, replace_identity_file
+from doorkeeper.server.state.storage.identity import (
+    IDENTITY_NAME,
+    ExpectedStore,
+    replace_identity_file,
+)
 from doorkeeper.server.state.storage.lock import DataLock
 from doorkeeper.server.state.storage.reading import expected_store_of
 from doorkeeper.server.state.store import StorageError
@@ -51,7 +57,7 @@ def backup(
     if not path.is_file():
         raise StorageError(f"{data_dir}: found no store ({DATABASE_NAME}) in this folder")
     _check_target(path, target, overwrite=overwrite)
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    partial = partial_of(target)
     with closing(connect_readonly(path)) as source:
         with sqlite_errors(path):
             schema.check_readable(source, path)
@@ -77,8 +83,9 @@ def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
     # The rename would replace a device such as /dev/null by a file.
     if not target.is_file():
         raise StorageError(f"{target}: found a device or a pipe; expected: a file name")
-    # Its WAL has commits that the database lacks.
-    is_beside = target.parent.samefile(path.parent) and target.name.startswith(path.name)
+    # The WAL has commits that the database lacks; without its lock, a store has two writers.
+    names = (path.name, LOCK_NAME, IDENTITY_NAME)
+    is_beside = target.parent.samefile(path.parent) and target.name.startswith(names)
     if target.samefile(path) or is_beside:
         raise StorageError(f"{target}: this is the store itself")
     if not overwrite:
@@ -120,10 +127,10 @@ def _swap(
     source: apsw.Connection, path: Path, store_id: str, now_ms: int, progress: Progress | None
 ) -> Path | None:
     """Replace the store by a copy of ``source``; it stays in place until the last rename."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = partial_of(path)
     copy_database(source, partial, progress)
     try:
-        with closing(connect(partial)) as copy:
+        with sqlite_errors(partial), closing(connect(partial)) as copy:
             schema.set_meta(copy, "store_id", store_id)
         aside = _set_aside(path, now_ms) if path.exists() else None
         partial.replace(path)
@@ -157,22 +164,18 @@ def _fold_wal(path: Path) -> None:
         return
 
 
-def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
-    """Remove the identity file, so that the next start accepts the store as it is."""
-    with DataLock.acquire(data_dir):
-        replace_identity_file(identity_file, None)
+def accept_store(data_dir: Path, identity_file: Path) -> ExpectedStore:
+    """Write the identity and the digest of the store as it is; return its identity.
 
-
-def accept_rows(data_dir: Path) -> None:
-    """Write the digest of the rows as they are."""
+    One that cannot be used leaves both as they were: the next start refuses it as before.
+    """
     path = data_dir / DATABASE_NAME
-    with (
-        DataLock.acquire(data_dir),
-        sqlite_errors(path),
-        closing(connect(path)) as connection,
-        connection,
-    ):
-        digest.write_anew(connection)
+    with DataLock.acquire(data_dir), sqlite_errors(path), closing(connect(path)) as connection:
+        actual = expected_store_of(connection, path)
+        replace_identity_file(identity_file, actual)
+        with connection:
+            digest.write_anew(connection)
+    return actual
 
 
 def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
@@ -180,14 +183,16 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
     path = data_dir / DATABASE_NAME
     prepare_folder(data_dir)
     with DataLock.acquire(data_dir):
-        replace_identity_file(identity_file, None)
-        if not path.exists():
+        aside = None
+        if path.exists():
+            aside = _set_aside(path, now_ms, "before-create")
+            path.unlink(missing_ok=True)
+        else:
             for beside in companions(path):  # of a database that was removed
                 beside.replace(free_name(beside, "without-database", now_ms))
-            return None
-        aside = _set_aside(path, now_ms, "before-create")
-        path.unlink(missing_ok=True)
         sync_folder(data_dir)
+        # Last: without it, the next start would accept a store that could not be moved.
+        replace_identity_file(identity_file, None)
         return aside
 
 

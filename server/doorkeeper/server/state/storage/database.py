@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from doorkeeper.server.state.storage.files import companions, create_private, narrow
+from doorkeeper.server.state.storage.files import LINKED, companions, create_private, narrow
 from doorkeeper.server.state.storage.schema import check_ours
 from doorkeeper.server.state.store import StorageError
 
@@ -44,6 +44,9 @@ _SETTINGS = f"""
 
 def connect(path: Path) -> apsw.Connection:
     """Open a database for writing, created if missing; it and its companions get mode 0600."""
+    # SQLite keeps the WAL beside the target, where another folder's lock counts.
+    if path.is_symlink():
+        raise StorageError(f"{path}: cannot open: {LINKED}")
     create_private(path)
     for companion in companions(path):
         narrow(companion)
@@ -94,13 +97,16 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 def reason(error: Exception) -> str:
     """Return SQLite's message, without the exception class that apsw may prepend.
 
-    For an I/O error return its code: SQLite's message may be "not an error".
+    For an I/O error return its code: its message, and that of a backup to a full disk, may be "not
+    an error".
     """
     if isinstance(error, apsw.IOError):
         code = getattr(error, "extendedresult", apsw.SQLITE_IOERR)
         return f"disk I/O error ({apsw.mapping_extended_result_codes.get(code, code)})"
-    text = " ".join(str(error).split())
-    return text.removeprefix(f"{type(error).__name__}: ") or type(error).__name__
+    text = " ".join(str(error).split()).removeprefix(f"{type(error).__name__}: ")
+    if isinstance(error, apsw.FullError):
+        return "database or disk is full"
+    return text or type(error).__name__
 
 
 def check_integrity(connection: apsw.Connection, path: Path) -> None:

@@ -23,6 +23,8 @@ LOCK_NAME = "doorkeeper.lock"
 COMPANIONS = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite creates beside a database."""
 
+LINKED = "this is a symbolic link, and must be a file"
+
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 
@@ -74,7 +76,7 @@ def open_private(path: Path, flags: int) -> int:
         descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
     except OSError as error:
         is_link = error.errno == errno.ELOOP and path.is_symlink()
-        why = "this is a symbolic link, and must be a file" if is_link else error.strerror
+        why = LINKED if is_link else error.strerror
         raise StorageError(f"{path}: cannot open: {why}") from error
     narrow(path)
     return descriptor
@@ -139,6 +141,14 @@ def free_name(path: Path, label: str, now_ms: int) -> Path:
     """Return an unused path beside ``path``: ``doorkeeper.db.<label>-20261121T194500Z``."""
     time = datetime.fromtimestamp(now_ms / 1000, tz=UTC).strftime("%Y%m%dT%H%M%SZ")
     return unused_path(path.with_name(f"{path.name}.{label}-{time}"))
+
+
+def partial_of(path: Path) -> Path:
+    """Return a path beside ``path`` for a file that is renamed to it when it is complete.
+
+    Not by the process id, which in a container is mostly that of the process that was killed.
+    """
+    return path.with_name(f".{path.name}.partial-{os.urandom(8).hex()}")
 
 
 def unused_path(path: Path) -> Path:

@@ -70,6 +70,8 @@ class IdentityFile:
             os.fsync(descriptor)
         except OSError as error:
             os.close(descriptor)
+            if is_new:  # half of a file is not valid at the next start
+                path.unlink()
             raise StorageError(f"{path}: cannot write: {error.strerror}") from error
         sync_folder(path.parent)
         file = cls(path, descriptor, expected)

@@ -19,7 +19,12 @@ from doorkeeper.server.state.storage.database import (
     connect_readonly,
     sqlite_errors,
 )
-from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder, remove_database
+from doorkeeper.server.state.storage.files import (
+    DATABASE_NAME,
+    partial_of,
+    prepare_folder,
+    remove_database,
+)
 from doorkeeper.server.state.storage.lock import DataLock
 from doorkeeper.server.state.storage.portable import (
     COLUMNS,
@@ -140,7 +145,7 @@ async def write(
                 )
     prepare_folder(data_dir)
     DataLock.acquire(data_dir).release()  # fail early if a server uses the folder
-    partial = path.with_name(f".{path.name}.copied-{os.getpid()}")
+    partial = partial_of(path)
     try:
         with sqlite_errors(partial):
             await _fill(partial, header, rows, now_ms)

@@ -23,6 +23,7 @@ import apsw
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.slices import Slices
 from doorkeeper.base.uuids import random_uuid
+from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import StoreMeter
@@ -61,17 +62,15 @@ from doorkeeper.server.state.store import (
 
 Job = tuple[LogWrite, asyncio.Future[None]]
 
-NS_PER_MS: Final = 1_000_000
-
 IDLE_S: Final = 1.0
 """Interval between checks of the files, and for pruning, while nothing is written."""
 
 QUIET_S: Final = 0.1
 """Time after the last commit at which the times of the files are read."""
 
-
-def utc_ms() -> int:
-    return time.time_ns() // NS_PER_MS
+_UNSYNCED: Final = (apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC)
+"""Errors after which a change is in the WAL, although SQLite has rolled it back: the next start may
+find it. What the disk has of the pages before is not known either."""
 
 
 class SqliteStore(Store, Lease):
@@ -382,6 +381,9 @@ class SqliteStore(Store, Lease):
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
             self._meter.failed.add()
+            if getattr(error, "extendedresult", 0) in _UNSYNCED:
+                self._lose(f"{self._path}: {reason(error)}")
+                return OutcomeUnknown(self._problem)
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error
@@ -416,6 +418,12 @@ class SqliteStore(Store, Lease):
                 self._identity_file.expected_store,
                 actual,
             )
+            if actual.revision != self._identity_file.revision:
+                # A lock file that was removed, or a file system without locks between machines.
+                raise StoreReplaced(
+                    f"{self._path}: another process wrote revision {actual.revision}, but this one"
+                    f" has written {self._identity_file.revision}"
+                )
         except (StorageError, apsw.Error) as error:
             self._lose(reason(error))
             if fresh is not None:

@@ -38,6 +38,10 @@ PRUNE_ROWS = 1_000
 
 PRUNE_INTERVAL_MS = 3_600_000
 
+# A clock that was set far ahead by mistake, for a while, would delete the whole history. After a
+# suspension the hour is waited for again.
+_JUMP_MS = 2 * PRUNE_INTERVAL_MS
+
 _DAY_MS = 86_400_000
 
 _PRUNED = """
@@ -123,8 +127,13 @@ class Upkeep:
         if self._retention_days < 0 or not is_idle:
             return None
         now_ms = self._now_ms()
-        if self._pruned_ms is not None and abs(now_ms - self._pruned_ms) < PRUNE_INTERVAL_MS:
-            return None
+        if self._pruned_ms is not None:
+            passed_ms = abs(now_ms - self._pruned_ms)
+            if passed_ms < PRUNE_INTERVAL_MS:
+                return None
+            if passed_ms > _JUMP_MS:
+                self._pruned_ms = now_ms
+                return None
         return self._prune
 
     def _checkpoint(self) -> bool:

@@ -123,8 +123,9 @@ async def events(page: Answer | Stream, count: int) -> list[int]:
     async for part in page.parts:
         if b"event: change" in part:
             lines = part.decode().split("\n")
-            assert json.loads(lines[2].removeprefix("data: "))["revision"] == int(lines[0][4:])
-            found.append(int(lines[0][4:]))
+            change = json.loads(lines[2].removeprefix("data: "))
+            assert lines[0] == f"id: {change['revision']}:{change['hash']}"
+            found.append(change["revision"])
         if len(found) == count:
             break
     return found
@@ -146,10 +147,10 @@ async def test_idle_stream_sends_comments(world: World, monkeypatch: pytest.Monk
     stream = await world.pages.watch(request())
     assert isinstance(stream, Stream)
 
-    assert [await anext(stream.parts), await anext(stream.parts)] == [
-        b"id: 4\nretry: 1000\n\n",
-        b": no changes\n\n",
-    ]
+    begin = await anext(stream.parts)
+    assert begin.startswith(b"id: 4:")
+    assert begin.endswith(b"\nretry: 1000\n\n")
+    assert await anext(stream.parts) == b": no changes\n\n"
 
 
 async def test_events_are_made_beside_the_loop(
@@ -185,7 +186,16 @@ async def test_pruned_revisions_return_410(world: World) -> None:
     for text in ("x", "-5", "1_0", "9" * 5000):
         page = await world.pages.watch(request(last_event_id=text))
         assert page.status == 400
-        assert body_of(page).endswith(b"allowed: 0 to 9223372036854775807\n")
+        assert body_of(page).startswith(b"Last-Event-ID: found ")
+        assert body_of(page).endswith(b"expected: a revision, or REVISION:HASH\n")
+
+
+async def test_last_event_of_another_history_returns_410(world: World) -> None:
+    """After the restore of an older store its number is that of another revision."""
+    page = await world.pages.watch(request(last_event_id=f"3:{'0' * 64}"))
+
+    assert page.status == 410
+    assert b"revision 3 is not the one that was watched" in body_of(page)
 
 
 @asynccontextmanager
@@ -209,9 +219,9 @@ async def test_stream_over_a_socket(world: World) -> None:
         writer.write(b"GET /history/watch?from=4 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
         assert b"id: 3\n" in await reader.readuntil(b"\n\n")
-        assert b"id: 4\n" in await reader.readuntil(b'"hash"')
+        assert b"id: 4:" in await reader.readuntil(b'"hash"')
         world.add(adding(100))
-        assert b"id: 5\n" in await reader.readuntil(b'event: change\ndata: {"revision": 5')
+        assert b"id: 5:" in await reader.readuntil(b'event: change\ndata: {"revision": 5')
         writer.close()
         await writer.wait_closed()
 

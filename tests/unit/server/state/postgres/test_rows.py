@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -245,11 +246,19 @@ async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
         "UPDATE doorkeeper.log SET time_ms = time_ms - $1 WHERE revision IN (1, 2, 3, 5)", hour_ms
     )
 
-    went = [await rows.prune(connection, older_than_ms=hour_ms // 2, rows_max=4) for _ in range(4)]
+    async def prune(older_than_ms: int, *, rows_max: int, behind_ms: int = -10 * hour_ms) -> bool:
+        """Prune with a node's clock that is so far behind the database's."""
+        now_ms = time.time_ns() // 1_000_000 - behind_ms
+        return await rows.prune(
+            connection, older_than_ms=older_than_ms, rows_max=rows_max, now_ms=now_ms
+        )
+
+    assert not await prune(hour_ms // 2, rows_max=100, behind_ms=hour_ms)
+    went = [await prune(hour_ms // 2, rows_max=4) for _ in range(4)]
 
     assert went == [True, True, False, False]
     assert [each.revision for each in await rows.read_log(connection, 0, 100)] == [4, 5, 6]
-    assert await rows.prune(connection, older_than_ms=-hour_ms, rows_max=100)
+    assert await prune(-hour_ms, rows_max=100)
     assert [each.revision for each in await rows.read_log(connection, 0, 100)] == [6]
     assert (await read_state(connection)).revision == 6
 

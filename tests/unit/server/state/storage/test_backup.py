@@ -11,7 +11,8 @@ import pytest
 
 from doorkeeper.server.state.storage.backup import backup, restore
 from doorkeeper.server.state.storage.database import connect_readonly
-from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.files import DATABASE_NAME, LOCK_NAME
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 from doorkeeper.server.state.store import StorageError
 from testkit.stores import (
     NOW_MS,
@@ -74,6 +75,10 @@ async def test_backup_overwrites_only_on_request(data_dir: Path, target: Path) -
     store = open_store(data_dir)
     with pytest.raises(StorageError, match="this is the store itself"):
         backup(data_dir, data_dir / f"{DATABASE_NAME}-wal", overwrite=True)
+    # Without its lock, a running store has a second writer.
+    for name in (LOCK_NAME, IDENTITY_NAME):
+        with pytest.raises(StorageError, match="this is the store itself"):
+            backup(data_dir, data_dir / name, overwrite=True)
     store.close()
 
     backup(data_dir, target, overwrite=True)
@@ -111,6 +116,21 @@ async def test_restore_keeps_the_previous_store(data_dir: Path, target: Path) ->
     store = open_store(data_dir)
     assert store.revision == 1
     store.close()
+
+
+async def test_remains_of_a_killed_process_of_the_same_id_are_no_obstacle(
+    data_dir: Path, target: Path
+) -> None:
+    """In a container the process id is mostly the same."""
+    await fill(data_dir, adding(1))
+    for path in (target, data_dir / DATABASE_NAME):
+        for label in ("partial", "copied"):
+            path.with_name(f".{path.name}.{label}-{os.getpid()}").touch()
+
+    backup(data_dir, target)
+    restore(target, data_dir, now_ms=now_ms)
+
+    assert numbers_in(data_dir) == [1]
 
 
 async def test_wal_of_a_killed_store_is_not_restored(data_dir: Path, target: Path) -> None:

@@ -92,6 +92,7 @@ def test_errors_name_the_file_and_reason() -> None:
     ):
         raise apsw.FullError("database or disk is full")
 
+    assert reason(apsw.FullError("not an error")) == "database or disk is full"
     assert reason(apsw.BusyError("BusyError: database is locked")) == "database is locked"
     assert reason(MemoryError()) == "MemoryError"
 

@@ -11,8 +11,9 @@ import pytest
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL
 from doorkeeper.server.state.storage import digest
-from doorkeeper.server.state.storage.backup import accept_rows, backup, restore
+from doorkeeper.server.state.storage.backup import accept_store, backup, restore
 from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 from doorkeeper.server.state.storage.portable_embedded import reading
 from doorkeeper.server.state.storage.reading import read_acls
 from doorkeeper.server.state.store import StateDiffers, StorageError
@@ -80,7 +81,7 @@ async def test_modified_rows_are_not_served(data_dir: Path, case: str) -> None:
     for words in ("expected ", "doorkeeper store check", "doorkeeper store accept"):
         assert words in str(caught.value)
 
-    accept_rows(data_dir)
+    accept_store(data_dir, data_dir / IDENTITY_NAME)
     numbers_in(data_dir)
     await fill(data_dir, adding(10))
     assert 10 in numbers_in(data_dir)

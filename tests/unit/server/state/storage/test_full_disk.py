@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
+from doorkeeper.server.state.storage.backup import backup, restore
 from doorkeeper.server.state.storage.database import check_integrity, connect_readonly
 from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.identity import (
+    IDENTITY_NAME,
+    ExpectedStore,
+    replace_identity_file,
+)
 from doorkeeper.server.state.store import StorageError
-from testkit.stores import adding, commit, numbers_in, open_store, started_store
+from testkit.stores import NOW_MS, adding, commit, fill, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +93,45 @@ async def test_full_disk_fails_changes_without_loss(small_disk: Path) -> None:
     reader = connect_readonly(data_dir / DATABASE_NAME)
     check_integrity(reader, data_dir / DATABASE_NAME)
     reader.close()
+
+
+async def test_full_disk_fails_a_restore_with_its_reason(small_disk: Path, tmp_path: Path) -> None:
+    """At each page at which the space may end, also behind the copy."""
+    data_dir, target = small_disk / "data", tmp_path / "backup"
+    await fill(data_dir, adding(*range(500)))
+    backup(data_dir, target)
+    failures: list[str] = []
+
+    for left_kib in range(0, 400, 12):
+        status = os.statvfs(small_disk)
+        with (small_disk / "ballast").open("wb") as ballast:
+            ballast.write(bytes(status.f_bavail * status.f_bsize - left_kib * 1024))
+        try:
+            previous = restore(target, data_dir, now_ms=lambda: NOW_MS)
+            assert previous is not None
+            previous.unlink()
+        except StorageError as error:
+            failures.append(str(error))
+        (small_disk / "ballast").unlink()
+        assert numbers_in(data_dir) == list(range(500))
+
+    assert failures
+    assert not [text for text in failures if "not an error" in text]
+
+
+async def test_full_disk_leaves_no_half_identity_file(small_disk: Path) -> None:
+    """The next start would ask for a decision of the operator."""
+    data_dir = small_disk / "data"
+    await fill(data_dir, adding(1))
+    (data_dir / IDENTITY_NAME).unlink()
+    status = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(status.f_bavail * status.f_bsize))
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.identity: cannot write: No space"):
+        replace_identity_file(data_dir / IDENTITY_NAME, ExpectedStore("c", "s", 1))
+
+    (small_disk / "ballast").unlink()
+    assert numbers_in(data_dir) == [1]
 
 
 async def test_full_disk_fails_creation(

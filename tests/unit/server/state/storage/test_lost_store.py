@@ -14,20 +14,23 @@ from structlog.testing import capture_logs
 
 from doorkeeper.server.schema.change import SERVER
 from doorkeeper.server.state.log import StateLog
-from doorkeeper.server.state.storage import sqlite
+from doorkeeper.server.state.storage import digest, schema, sqlite
 from doorkeeper.server.state.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.server.state.storage.files import remove_database as remove
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME, read_expected_store
 from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreReplaced
-from testkit.stores import adding, commit, fill, numbers_in, open_store, started_store
+from testkit.stores import adding, append, commit, fill, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from doorkeeper.server.state.storage.sqlite import SqliteStore
 
 WAL_NAME = f"{DATABASE_NAME}-wal"
+
+UNIX = apsw.vfs_names()[0]
+"""SQLite's default interface to files."""
 
 
 async def killed(data_dir: Path, *numbers: int) -> None:
@@ -144,6 +147,19 @@ async def test_damaged_database_is_rejected(data_dir: Path, case: str) -> None:
     assert path.stat().st_size == size
 
 
+async def test_linked_database_is_rejected(data_dir: Path) -> None:
+    """The lock of the other folder would not be seen."""
+    await fill(data_dir, adding(1))
+    other = data_dir.with_name("other")
+    other.mkdir()
+    (other / DATABASE_NAME).symlink_to(data_dir / DATABASE_NAME)
+
+    with pytest.raises(StorageError, match="db: cannot open: this is a symbolic link, and must"):
+        open_store(other)
+
+    assert numbers_in(data_dir) == [1]
+
+
 def test_wal_without_database_is_rejected(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / WAL_NAME).write_bytes(b"x" * 4096)
@@ -202,6 +218,14 @@ def overwrite_database(data_dir: Path) -> None:
     shutil.copy(other / DATABASE_NAME, data_dir / DATABASE_NAME)
 
 
+def other_revision(data_dir: Path) -> None:
+    """Change the store as a process does that has not seen the lock."""
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    append(connection, adding(5000), schema.last_revision(connection) + 1)
+    digest.write_anew(connection)
+    connection.close()
+
+
 LOST_WHILE_RUNNING: dict[str, Callable[[Path], object]] = {
     "folder removed": remove_folder,
     "folder renamed": rename_folder,
@@ -218,6 +242,7 @@ LOST_WHILE_RUNNING: dict[str, Callable[[Path], object]] = {
     ),
     "WAL emptied": lambda at: os.truncate(at / WAL_NAME, 0),
     "WAL truncated": lambda at: os.truncate(at / WAL_NAME, 5000),
+    "revision of another process": other_revision,
     "WAL corrupted": lambda at: overwrite(at / WAL_NAME, 32, b"x" * 30_000),
 }
 
@@ -279,6 +304,60 @@ async def test_loss_during_a_commit_leaves_its_outcome_unknown(
     with capture_logs(), pytest.raises(StoreReplaced):
         await log.submit(lambda _: (behind, None), SERVER)
     await log.aclose()
+
+
+class SyncingFile(apsw.VFSFile):
+    """A file of the file system below, whose syncs may fail."""
+
+    fails = False
+
+    def xSync(self, flags: int) -> None:  # noqa: N802 - the name of SQLite
+        if SyncingFile.fails:
+            error = apsw.IOError("disk I/O error")
+            error.extendedresult = apsw.SQLITE_IOERR_FSYNC  # type: ignore[attr-defined]
+            raise error
+        super().xSync(flags)
+
+
+class SyncingVfs(apsw.VFS):
+    """The file system below, with such files."""
+
+    def __init__(self) -> None:
+        super().__init__("syncing", UNIX, makedefault=True)
+
+    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> SyncingFile:  # noqa: N802
+        return SyncingFile(UNIX, name, flags)
+
+
+@pytest.fixture
+def syncing_vfs() -> Iterator[None]:
+    """Let syncs fail while ``SyncingFile.fails`` is set."""
+    vfs = SyncingVfs()
+    yield
+    SyncingFile.fails = False
+    vfs.unregister()
+    apsw.set_default_vfs(UNIX)
+
+
+@pytest.mark.usefixtures("syncing_vfs")
+async def test_failed_sync_leaves_the_outcome_unknown(data_dir: Path) -> None:
+    """The change is in the WAL, where the next start may find it: nobody is told that it is not."""
+    log = StateLog(open_store(data_dir))
+    await log.start()
+    before, change, behind = adding(1), adding(2), adding(3)
+    await log.submit(lambda _: (before, None), SERVER)
+
+    SyncingFile.fails = True
+    with capture_logs() as lines, pytest.raises(OutcomeUnknown):
+        await log.submit(lambda _: (change, None), SERVER)
+    shutil.copytree(data_dir, data_dir.with_name("killed"))
+    SyncingFile.fails = False
+    with capture_logs(), pytest.raises(StoreReplaced, match="SQLITE_IOERR_FSYNC"):
+        await log.submit(lambda _: (behind, None), SERVER)
+    await log.aclose()
+
+    assert "the store was replaced" in [line["event"] for line in lines]
+    assert numbers_in(data_dir.with_name("killed")) == [1, 2]
 
 
 @pytest.mark.parametrize("case", ["folder removed", "database corrupted", "WAL emptied"])

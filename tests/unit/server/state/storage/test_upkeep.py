@@ -132,6 +132,25 @@ def test_pruning_runs_hourly(connection: apsw.Connection) -> None:
     assert revisions(connection) == [3]
 
 
+@pytest.mark.parametrize("jump_ms", [3 * PRUNE_INTERVAL_MS, 3650 * DAY_MS, -DAY_MS])
+def test_clock_that_jumps_prunes_nothing_for_an_hour(
+    connection: apsw.Connection, jump_ms: int
+) -> None:
+    """It may be set back soon; what was pruned is lost."""
+    clock = Clock()
+    upkeep = Upkeep(connection, now_ms=clock, retention_days=5)
+    log(connection, NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS, NOW_MS)
+    assert not work(upkeep)
+
+    clock.ms += jump_ms
+    assert upkeep.due(is_idle=True) is None
+    clock.ms -= jump_ms
+    assert upkeep.due(is_idle=True) is None
+    assert revisions(connection) == [1, 2, 3]
+    clock.ms += PRUNE_INTERVAL_MS
+    assert upkeep.due(is_idle=True) is not None
+
+
 def test_failed_pruning_is_logged(
     connection: apsw.Connection,
 ) -> None:
