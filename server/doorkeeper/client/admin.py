@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -158,8 +159,10 @@ class AdminClient(NodesClient):
         ``ask`` takes the id of a node; None is any, which must answer. The controller, which has
         the metadata itself, is asked alone.
         """
-        brokers = [] if self._is_of_controllers else [*(await self.cluster()).nodes]
+        nodes = {} if self._is_of_controllers else (await self.cluster()).nodes
         first = await ask(None)
+        unreached = self._nodes.unreached(nodes.values())
+        following = [*nodes][unreached + 1 :]
 
         async def other(broker: int) -> list[T]:
             try:
@@ -168,9 +171,9 @@ class AdminClient(NodesClient):
             except (ClientError, OSError, TimeoutError):
                 return []
 
-        # The client asks the first broker that it reaches.
-        others = await asyncio.gather(*map(other, brokers[1:_FEW]))
-        return [first, *(answer for answers in others for answer in answers)], others.count([])
+        others = await asyncio.gather(*map(other, following[: _FEW - 1]))
+        answers = [first, *(answer for answered in others for answer in answered)]
+        return answers, unreached + others.count([])
 
     # --- ACLs
 
@@ -225,8 +228,6 @@ class AdminClient(NodesClient):
 
         ``url`` is that of a node's operations port: the Kafka protocol has no such request.
         """
-        # Few clients watch.
-
         tls = self._tls
         return watch(url, from_revision=from_revision, principals=principals, token=token, tls=tls)
 
@@ -272,8 +273,6 @@ class AdminClient(NodesClient):
 
         Unknown mechanisms are left out. ``node_id`` asks a certain broker.
         """
-        # Imported here: few clients use it.
-
         answer = await self.call(
             DescribeUserScramCredentialsRequest(),
             DescribeUserScramCredentialsResponse,
@@ -300,11 +299,17 @@ class AdminClient(NodesClient):
 
     # --- topics, users and quotas
 
-    async def describe_entities(self, desired: EntitySet) -> list[Entity]:
-        """Return the present entities of the kinds that are wanted or owned."""
-        present = await entities.describe_entities(self.call, desired)
+    async def describe_entities(
+        self, desired: EntitySet, *, node_id: int | None = None
+    ) -> list[Entity]:
+        """Return the present entities of the kinds that are wanted or owned.
+
+        ``node_id`` asks a certain broker.
+        """
+        present = await entities.describe_entities(partial(self.call, node_id=node_id), desired)
         if desired.concerns(Credential):
-            present += entities.credentials_of(await self.scram_credentials())
+            credentials = await self.scram_credentials(node_id=node_id)
+            present += entities.credentials_of(credentials)
         return present
 
     async def alter_entities(

@@ -194,7 +194,10 @@ async def alter(nodes: Nodes, changes: Sequence[EntityChange]) -> list[Altered]:
         for key, error in _results(response):
             # The settings of a topic are tried also where its partitions could not be changed.
             errors[key] = errors.get(key) or error
-    return [Altered(errors.get(_key(change))) for change in changes]
+    unanswered = [change.entity for change in changes if _key(change) not in errors]
+    if unanswered:
+        raise ClientError(f"the responses lack {len(unanswered)} of {len(changes)} changes")
+    return [Altered(errors[_key(change)]) for change in changes]
 
 
 def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[Message]]]:
