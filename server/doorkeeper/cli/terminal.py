@@ -75,6 +75,11 @@ def printable(text: str) -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def show(lines: Iterable[str]) -> None:
     """Print lines on stdout; characters that its encoding lacks are escaped."""
     if (output := collected_output()) is not None:

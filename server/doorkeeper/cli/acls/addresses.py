@@ -38,10 +38,11 @@ from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.repositories.repository import AclRepository
 
@@ -426,6 +427,9 @@ def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents
             contents = asyncio.run(location.repository(is_wanted=True).read())
     else:
         contents = read_at(location).contents
+    # A policy that a history lacks is of no account here.
+    if contents.note is not None and location.address.kind is AddressKind.FILE:
+        say(f"note: {contents.note}")
     report_unknown(contents)
     return contents
 
@@ -434,8 +438,13 @@ def report_unknown(contents: AclContents) -> None:
     """Say on stderr how many ACLs are unknown here and left out, and how many are in doubt."""
     if contents.unknown:
         say(unknown_note(contents.unknown))
-    if contents.doubtful:
-        say(f"note: {doubt_note(len(contents.doubtful))}")
+    report_doubt(contents.doubtful)
+
+
+def report_doubt(doubtful: Collection[AclBinding]) -> None:
+    """Say on stderr how many ACLs only some brokers list."""
+    if doubtful:
+        say(f"note: {doubt_note(len(doubtful))}")
 
 
 def doubt_note(count: int) -> str:

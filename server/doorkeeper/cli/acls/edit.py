@@ -19,7 +19,6 @@ from doorkeeper.acls.formats.listing import resource_text
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.live_changes import OVERRIDES, LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
-from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.plan_application import apply
 from doorkeeper.base.errors import ErrorCode
@@ -29,10 +28,17 @@ from doorkeeper.cli.acls.addresses import (
     location_options,
     reading_progress,
     refuse_file,
+    report_doubt,
     take_location,
     unknown_note,
 )
-from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, judge, missing_authorizer
+from doorkeeper.cli.acls.change_rules import (
+    MISSING_AUTHORIZER,
+    Acceptance,
+    accept_option,
+    is_disabled,
+    judge,
+)
 from doorkeeper.cli.acls.options import (
     FAILED,
     KafkaCommand,
@@ -84,6 +90,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Rules
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
     Request = TypeVar("Request")
@@ -191,9 +198,12 @@ def add(
     # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
         async with location.repository().change(create=True) as session:
-            present = frozenset(await session.find([ANY_BINDING]))
+            listing = await session.listing()
+            # Those that some brokers list, and others do not, may be there or not.
+            existing = frozenset(listing.bindings).difference(listing.doubtful)
             added = dict.fromkeys(binding for some in by_resource.values() for binding in some)
-            plan = Plan(tuple(binding for binding in added if binding not in present), (), 0, 0)
+            plan = Plan(tuple(binding for binding in added if binding not in existing), (), 0, 0)
+            present = frozenset(listing.bindings).difference(plan.added)
             rules = await _permitted(session, present, plan, accepted)
             sent, without = plan, present
             if location.address.is_live:
@@ -204,13 +214,12 @@ def add(
             for misleading in misleading_in(plan.added):
                 say(f"note: {printable(misleading.reason)}; {printable(misleading.advice)}")
             if output != "json":
-                _show_additions(by_resource, present)
+                _show_additions(by_resource, existing)
             await _apply(sent, session, without, rules, location, _ADDING)
             if output == "json":
-                existing = [binding for binding in added if binding in present]
                 record: Added = {
                     "added": list(records(plan.added)),
-                    "existing": list(records(existing)),
+                    "existing": list(records(binding for binding in added if binding in existing)),
                 }
                 show_json(record)
 
@@ -218,13 +227,13 @@ def add(
 
 
 def _show_additions(
-    by_resource: Mapping[ResourcePattern, Sequence[AclBinding]], present: frozenset[AclBinding]
+    by_resource: Mapping[ResourcePattern, Sequence[AclBinding]], existing: frozenset[AclBinding]
 ) -> None:
     for resource, bindings in by_resource.items():
         for binding in bindings:
-            if binding in present:
+            if binding in existing:
                 click.echo(f"Acl {binding_text(binding)} already exists.")
-        missing = [binding for binding in bindings if binding not in present]
+        missing = [binding for binding in bindings if binding not in existing]
         if missing:
             entries = entries_text(binding.entry for binding in missing)
             click.echo(f"Adding ACLs for resource `{resource_text(resource)}`: \n {entries}\n")
@@ -371,16 +380,13 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     """Print all ACLs at ADDRESS, or those of some resources or principals."""
     location, request = _take_request(context, options, listing)
 
-    async def find() -> tuple[list[AclBinding], int | None]:
-        repository = location.repository()
-        if not location.has_history:
-            with reading_progress(location):
-                return await repository.find(request.filters), None
+    async def find() -> AclContents:
         with reading_progress(location):
-            contents = await repository.read()
-        return matching(contents.bindings, request.filters), contents.revision
+            return await location.repository().find(request.filters)
 
-    bindings, revision = _run(find(), location, _LISTING)
+    contents = _run(find(), location, _LISTING)
+    report_doubt(contents.doubtful)
+    bindings, revision = contents.bindings, contents.revision
     # The tool prints a block for each principal, also for one without ACLs.
     if output == "text":
         _print_as_kafka(bindings, request.principals)
@@ -482,6 +488,6 @@ def _fail_on_errors(location: Location, errors: Sequence[ApiError], needs: str) 
     if location.address.is_live:
         # As in the tool, which stops at the first exception.
         first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
-        fault = missing_authorizer(errors)
-        fail([first, *_permission_lines(errors[0].code, needs), *([fault] if fault else [])])
+        faults = [MISSING_AUTHORIZER] if any(map(is_disabled, errors)) else []
+        fail([first, *_permission_lines(errors[0].code, needs), *faults])
     fail(dict.fromkeys(f"{error.code.name}: {error}" for error in errors))

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.json_records.sets import Plan as PlanRecord
     from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.cli.repositories.repository import AclContents
 
 
 class SavedPlan(Struct, frozen=True):
@@ -189,19 +190,22 @@ def changed_since(saved: SavedPlan, location: Location) -> frozenset[AclBinding]
 
 
 def rest_of(
-    saved: SavedPlan, changed: frozenset[AclBinding], present: Iterable[AclBinding]
+    saved: SavedPlan, changed: frozenset[AclBinding], contents: AclContents, *, is_live: bool
 ) -> Plan:
     """Return the changes of a plan that are still to make, after a note if some are not.
 
-    ``changed`` are the ACLs that a history has changes of since.
+    ``changed`` are the ACLs that a history has changes of since. Of a live cluster all removals are
+    still to make: the brokers that were asked may lag, and not list what is there.
 
     Raises:
         RepositoryError: somebody took back changes of the plan, or made and took back others.
     """
     # Others may have made some of the changes since, or an earlier apply was interrupted.
-    plan, there = saved.plan, set(present)
-    added = tuple(binding for binding in plan.added if binding not in there)
-    removed = tuple(binding for binding in plan.removed if binding in there)
+    plan, present = saved.plan, frozenset(contents.bindings)
+    existing = present.difference(contents.doubtful)
+    added = tuple(binding for binding in plan.added if binding not in existing)
+    listed = tuple(binding for binding in plan.removed if binding in present)
+    removed = plan.removed if is_live else listed
     stale = sorted(changed.intersection((*added, *removed)))
     if stale:
         more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
@@ -210,11 +214,11 @@ def rest_of(
             f" {row(stale[0])}{more}; make a new plan",
             NOTHING_CHANGED,
         )
-    existing, gone = len(plan.added) - len(added), len(plan.removed) - len(removed)
-    if existing or gone:
+    unchanged, absent = len(plan.added) - len(added), len(plan.removed) - len(listed)
+    if unchanged or absent:
         say(
             "note: the ACLs are not as the plan found them: of those to add,"
-            f" {existing} of {len(plan.added)} exist, and of those to remove, {gone} of"
-            f" {len(plan.removed)} do not"
+            f" {unchanged} of {len(plan.added)} exist, and of those to remove, {absent} of"
+            f" {len(plan.removed)} {'are not listed' if is_live else 'do not'}"
         )
-    return replace(plan, added=added, removed=removed, unchanged=existing)
+    return replace(plan, added=added, removed=removed, unchanged=unchanged)

@@ -19,7 +19,13 @@ from doorkeeper.acls.plan import Plan, PlanError
 from doorkeeper.acls.plan_application import Rules, apply
 from doorkeeper.acls.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
-from doorkeeper.cli.acls.change_rules import Acceptance, Verdict, judge, missing_authorizer
+from doorkeeper.cli.acls.change_rules import (
+    MISSING_AUTHORIZER,
+    Acceptance,
+    Verdict,
+    is_disabled,
+    judge,
+)
 from doorkeeper.cli.acls.entities import (
     NO_PLANNER,
     EntityPlanner,
@@ -183,7 +189,7 @@ def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
 
 def apply_plan(
     repository: AclRepository,
-    make_plan: Callable[[list[AclBinding]], Plan],
+    make_plan: Callable[[AclContents], Plan],
     acceptance: Acceptance,
     *,
     dry_run: bool,
@@ -228,14 +234,14 @@ def apply_plan(
             plan = _new_plan(make_plan, contents, entities, shows=shows)
             if not plan and not entities:
                 return plan, entities, None
-            verdict = await _verdict_in(session, contents.bindings, plan, entities, acceptance)
+            verdict = await _verdict_in(session, contents, plan, entities, acceptance)
             verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
             if asks:
                 require_yes("Apply this plan?")
-            there = set(contents.bindings).difference(plan.added)
-            work = _Work(plan, entities, there, verdict.rules)
+            present = _present(contents, plan)
+            work = _Work(plan, entities, present, verdict.rules)
             with progress("applying") as shown:
                 progress_.start(plan, entities, shown)
                 return plan, entities, await _apply_all(work, session, passwords, progress_)
@@ -285,11 +291,10 @@ def record_of(
     dry_run: bool,
 ) -> Applied:
     """Return for JSON what was planned, and what was made of it."""
-    count = 0 if outcome is None else outcome.acls.added + outcome.acls.removed + outcome.entities
     return {
         **record(plan, entities),
         "dryRun": dry_run,
-        "made": count,
+        "made": 0 if outcome is None else outcome.acls.added + outcome.removed + outcome.entities,
         "failed": [] if outcome is None else [*_failures(outcome)],
     }
 
@@ -307,10 +312,12 @@ def _failures(outcome: _Outcome) -> Iterator[Failure]:
 class _Outcome(Struct, frozen=True):
     """The outcome of ACLs, the number of changed entities, and the refused changes.
 
+    ``removed`` counts the ACLs that the target said it deleted: others were not there.
     ``held_back`` are the removals of entities that were not tried.
     """
 
     acls: Outcome
+    removed: int
     entities: int
     failed: tuple[RefusedChange, ...]
     held_back: tuple[EntityChange, ...] = ()
@@ -318,7 +325,9 @@ class _Outcome(Struct, frozen=True):
 
 def _report(outcome: _Outcome) -> None:
     acls = outcome.acls
-    text = f"{acls.added} added, {acls.removed} removed"
+    text = f"{acls.added} added, {outcome.removed} removed"
+    if absent := acls.removed - outcome.removed:
+        text += f"; to remove, but not there: {absent}"
     if outcome.entities:
         text += f"; {outcome.entities} topics, users and quotas created, changed or removed"
     say(text)
@@ -333,12 +342,13 @@ def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) ->
     """Return the changes that the target refused, a line each."""
     problems = [f"{line_of(change)}: {error}" for change, error in entities]
     # One fault of the cluster, not one of each row.
-    fault = missing_authorizer(failure.error for failure in acls)
-    if fault is not None:
-        return [*problems, f"{acls[0].error} ({len(acls)} ACLs): {fault}"]
+    disabled = [failure for failure in acls if is_disabled(failure.error)]
+    if disabled:
+        problems.append(f"{disabled[0].error} ({len(disabled)} ACLs): {MISSING_AUTHORIZER}")
     return problems + [
         f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
         for failure in acls
+        if not is_disabled(failure.error)
     ]
 
 
@@ -347,7 +357,7 @@ class _Work(Struct, frozen=True):
 
     plan: Plan
     entities: EntityPlan
-    present: set[AclBinding]
+    present: frozenset[AclBinding]
     rules: Rules
 
 
@@ -376,7 +386,8 @@ async def _apply_all(
     if not held_back:
         await change(phases.removals)
     changed = len(work.entities.changes) - len(failed) - len(held_back)
-    return _Outcome(outcome, changed, tuple(failed), held_back)
+    removed = len(session.deleted.intersection(work.plan.removed))
+    return _Outcome(outcome, removed, changed, tuple(failed), held_back)
 
 
 async def verdict_of(
@@ -393,7 +404,7 @@ async def verdict_of(
     """
     if repository.address.is_live:
         async with repository.change() as session:
-            return await _verdict_in(session, contents.bindings, plan, entities, acceptance)
+            return await _verdict_in(session, contents, plan, entities, acceptance)
     if not repository.address.is_store:
         return Verdict(Rules())
     policy = contents.policy if contents.authorizer is None else None
@@ -404,26 +415,31 @@ async def verdict_of(
 
 async def _verdict_in(
     session: ClusterSession,
-    bindings: Sequence[AclBinding],
+    contents: AclContents,
     plan: Plan,
     entities: EntityPlan,
     acceptance: Acceptance,
 ) -> Verdict:
-    present = frozenset(bindings).difference(plan.added)
+    present = _present(contents, plan)
     cluster = await session.live_cluster(present, plan) if plan else LiveCluster()
     scram = await session.own_credential() if entities.removals else None
     say_host_notes(plan, networks=cluster.matches_networks)
     return judge(acceptance, cluster, present, plan, entities, scram)
 
 
+def _present(contents: AclContents, plan: Plan) -> frozenset[AclBinding]:
+    """Return the ACLs before a plan: brokers may list what is added, and not what is removed."""
+    return frozenset(contents.bindings).union(plan.removed).difference(plan.added)
+
+
 def _new_plan(
-    make_plan: Callable[[list[AclBinding]], Plan],
+    make_plan: Callable[[AclContents], Plan],
     contents: AclContents,
     entities: EntityPlan,
     *,
     shows: bool,
 ) -> Plan:
-    plan = contents.plan(make_plan)
+    plan = make_plan(contents)
     if shows:
         show_plan(plan, entities)
     say_staying(entities, (*set(contents.bindings).difference(plan.removed), *plan.added))

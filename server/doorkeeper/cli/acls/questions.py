@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import click
@@ -191,24 +191,30 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
         allow_everyone=allow_everyone,
         source=contents.policy_from,
     )
-    note = contents.note
-    if contents.authorizer is not None:
-        note = (
-            f"the server's authorizer is {contents.authorizer}; this is the answer of"
-            " StandardAuthorizer for the same ACLs"
-        )
-    elif contents.unknown:
-        note = unknown_note(contents.unknown)
-    elif contents.doubtful:
-        note = doubt_note(len(contents.doubtful))
     networks = contents.networks is not False
     if release is not None:
         networks = has_networks(LEVELS[release])
     snapshot = reading.snapshot.with_network_matching(enabled=networks)
+    notes = list(_notes_on(contents))
     if policy.super_users is None and contents.login is not None:
-        notes = (note, login_note(contents.login, snapshot))
-        note = "; ".join(filter(None, notes)) or None
+        notes += filter(None, [login_note(contents.login, snapshot)])
+    note = "; ".join(notes) or None
     return AclState(location, reading.description, contents, note, policy, snapshot)
+
+
+def _notes_on(contents: AclContents) -> Iterator[str]:
+    """Yield what an answer from contents leaves out or does not know."""
+    if contents.note is not None:
+        yield contents.note
+    if contents.authorizer is not None:
+        yield (
+            f"the server's authorizer is {contents.authorizer}; this is the answer of"
+            " StandardAuthorizer for the same ACLs"
+        )
+    if contents.unknown:
+        yield unknown_note(contents.unknown)
+    if contents.doubtful:
+        yield doubt_note(len(contents.doubtful))
 
 
 def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
@@ -250,10 +256,10 @@ def login_note(login: str, snapshot: Snapshot) -> str | None:
         binding.pattern.resource_type is ResourceType.CLUSTER
         for binding in find(snapshot, ANY_BINDING)
     )
-    other = "" if is_decided else f", or {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
+    other = "" if is_decided else f", {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
     return (
         f"{printable(login)} may describe the ACLs although no ACL allows it, so it is a super"
-        f" user{other}"
+        f" user{other}, or the authorizer does not decide by ACLs alone"
     )
 
 

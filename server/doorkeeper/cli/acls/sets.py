@@ -286,7 +286,7 @@ def plan(
         owned = ownership_of(selector, goal.owned, whole=whole)
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
-        changes = present.plan(partial(owned.plan, desired=goal.bindings))
+        changes = owned.plan_of(present, goal.bindings)
         entities = asyncio.run(planner.plan_at(location.repository()))
     except PlanError as error:
         fail_without_plan(error)
@@ -403,7 +403,8 @@ def apply(
         saved = load_plan(sources[0], None if other_address else location.canonical())
         if other_address:
             saved = replace(saved, revision=None, cluster_id=None)
-        make_plan = partial(rest_of, saved, changed_since(saved, location))
+        changed = changed_since(saved, location)
+        make_plan = partial(rest_of, saved, changed, is_live=location.address.is_live)
         planner = planner_of_rest(saved.entities, removals_max)
         owned_acls = saved.plan.unchanged + len(saved.plan.removed)
         acceptance = Acceptance(accepted, removals_max, owned=owned_acls, refused=saved.refused)
@@ -411,7 +412,7 @@ def apply(
     else:
         goal = read_contents(_location_of(sources, location), is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
-        make_plan = partial(owned.plan, desired=goal.bindings)
+        make_plan = partial(owned.plan_of, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
         acceptance = Acceptance(accepted, removals_max)
         cluster_id = None
@@ -449,12 +450,12 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
     location = take_location(options, *sources)
     refuse_file(location.address)
     goal = read_contents(_location_of(sources, location), is_wanted=True)
-    make_plan = partial(plan_additions, desired=goal.bindings)
+    additions = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(replace(goal.entities, owned=()), 0, {})
     apply_plan(
         location.repository(),
-        make_plan,
+        lambda contents: contents.plan(additions),
         Acceptance(accepted),
         planner=planner,
         dry_run=dry_run,

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import click
+from msgspec import structs
 
 from doorkeeper.acls.live_changes import Rule
 from doorkeeper.acls.plan import Plan
@@ -26,6 +27,7 @@ from doorkeeper.cli.history.commands import history_address, line_of, read_histo
 from doorkeeper.cli.interrupts import require_no_question
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -151,9 +153,16 @@ def undo(
         say(f"note: changes of kind {kind} are not undone")
     for revision in changes.overlaps:
         say(f"note: a later change overlaps: {line_of(revision)}")
+    # A broker that lags may not list what a revision has added.
+    unlisted = changes.added if location.address.is_live else ()
+
+    def make_plan(contents: AclContents) -> Plan:
+        bindings = [*dict.fromkeys([*contents.bindings, *unlisted])]
+        return structs.replace(contents, bindings=bindings).plan(changes.plan)
+
     apply_plan(
         location.repository(),
-        changes.plan,
+        make_plan,
         Acceptance(accepted),
         dry_run=dry_run,
         asks=not yes,

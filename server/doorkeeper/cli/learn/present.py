@@ -13,7 +13,7 @@ from doorkeeper.acls.effective_changes import DecisionState, new_access
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.words import region_words
 from doorkeeper.base.properties import PropertiesFile
-from doorkeeper.cli.acls.addresses import Location, read_at
+from doorkeeper.cli.acls.addresses import Location, read_contents
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, printable
 
@@ -46,7 +46,7 @@ class PresentAcls(Struct, frozen=True):
 def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
     """Return the ACLs at an address; the process ends if they cannot be read."""
     location = Location(address, command_config)
-    contents = read_at(location).contents
+    contents = read_contents(location)
     return PresentAcls(
         location.name,
         contents.bindings,

@@ -117,7 +117,7 @@ class StoreRepository(AclRepository):
             # One that is attached to the store may write from its start on.
             changes = issubclass(implementation, KeepsInStore)
             async with self._session(settings, changes=changes) as session:
-                bindings = await session.find([ANY_BINDING])
+                bindings, _ = await session.listing()
                 cluster_id = await session.cluster_id()
                 policy = policy_of(settings)
                 return AclContents(bindings, policy, authorizer=name, cluster_id=cluster_id)

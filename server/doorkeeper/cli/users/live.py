@@ -8,7 +8,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanag
 from typing import Final
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.cli.repositories.sessions import answers_of_few
+from doorkeeper.cli.terminal import say_once
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
@@ -64,9 +65,9 @@ class LiveUsers:
         """
         describe = self._client.scram_credentials
         users: dict[str, dict[str, int]] = {}
-        listings, silent = self._runner.run(self._client.ask_few(lambda id_: describe(node_id=id_)))
-        if silent:
-            say(f"note: {silent} brokers did not answer: what only they list is missing")
+        listings = self._runner.run(
+            answers_of_few(self._client, lambda node_id: describe(node_id=node_id))
+        )
         for listed in listings:
             for user, has in listed.items():
                 users[user] = has | users.get(user, {})

@@ -88,11 +88,12 @@ class FakeRepository(AclRepository, ClusterSession):
         self.created: list[bool] = []
         self._portions, self._then = portions, then
         self._present, self._refused = list(present), refused
+        self.deleted = set()
 
     async def read(self) -> AclContents:
         return AclContents(self._present)
 
-    async def listing(self) -> Listing:
+    async def listing(self, filters: Sequence[AclBindingFilter] = ()) -> Listing:
         return Listing(self._present, frozenset())
 
     @asynccontextmanager
@@ -247,8 +248,8 @@ def test_acls_with_unknown_codes_are_not_planned(capsys: pytest.CaptureFixture[s
     unknown = B._replace(entry=B.entry._replace(operation=AclOperation(0)))
     planned: list[list[AclBinding]] = []
 
-    def make_plan(present: list[AclBinding]) -> Plan:
-        planned.append(present)
+    def make_plan(contents: AclContents) -> Plan:
+        planned.append(contents.bindings)
         return Plan((), (), 0, 0)
 
     target = FakeRepository(present=[A, unknown])
