@@ -24,11 +24,7 @@ from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import (
-    JAAS_FILE_KEY,
-    PROPERTIES_FILE,
-    override_option,
-)
+from doorkeeper.cli.options import command_config_option, has_overrides, override_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
@@ -252,10 +248,7 @@ def location_options(
             type=address,
             shell_complete=complete_address,
         )
-    options = [
-        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
-        override_option,
-    ]
+    options = [command_config_option, override_option]
     if is_kafkas:
         options = [
             named_option("--bootstrap-server"),
@@ -304,11 +297,9 @@ def take_location(
     command_config: PropertiesFile | None = options.pop("command_config")
     file: Path | None = options.pop("file", None)
     overrides: tuple[str, ...] = options.pop("overrides")
-    # DOORKEEPER_JAAS_FILE may be in the environment for a server.
-    is_overridden = any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides)
-    _check_command_config(command_config, (chosen, *others))
+    check_command_config(command_config, (chosen, *others))
     # A configuration is no property of a client: for a live cluster it would be ignored.
-    if not chosen.is_store and (is_overridden or file is not None):
+    if not chosen.is_store and (has_overrides(overrides) or file is not None):
         if has_policy:
             return Location(chosen, command_config, (), file, overrides, at)
         raise click.UsageError(
@@ -340,9 +331,10 @@ def _take_address(options: dict[str, Any]) -> Address:
     return addresses[0]
 
 
-def _check_command_config(
+def check_command_config(
     command_config: PropertiesFile | None, addresses: Sequence[Address]
 ) -> None:
+    """Refuse --command-config where none of the addresses needs it, or both are standard input."""
     if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
         raise click.UsageError(
             "standard input (-) can be given only once: ACLs or --command-config"

@@ -65,7 +65,7 @@ from doorkeeper.cli.acls.printing import (
     table,
 )
 from doorkeeper.cli.acls.removal_notes import removal_notes
-from doorkeeper.cli.interrupts import fail_without_yes
+from doorkeeper.cli.interrupts import fail_without_yes, require_no_question
 from doorkeeper.cli.json_records.questions import AclSet
 from doorkeeper.cli.json_records.sets import Added, Removed
 from doorkeeper.cli.lazy import LazyGroup, Member
@@ -269,8 +269,7 @@ def remove(
 ) -> None:
     """Remove ACLs at ADDRESS; asks for confirmation for each resource."""
     location, by_resource = _take_request(context, options, removals, changes=True)
-    if output == "json" and not options["force"]:
-        raise click.UsageError("--output json asks no question: give --force")
+    require_no_question(output, asks=not options["force"], option="--force")
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
     confirmed = {

@@ -21,10 +21,10 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
 )
 from doorkeeper.cli.acls.ownership import selector_of, selectors
-from doorkeeper.cli.acls.plan_options import STATUSES
 from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_text
 from doorkeeper.cli.json_records.questions import AclSet
+from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say
@@ -44,9 +44,7 @@ _format = named_option(
 
 @click.command(
     cls=Command,
-    epilog=f"""{ADDRESSES}
-{STATUSES}
-
+    epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper acls export kafka://localhost:9092 > acls.yaml
@@ -81,9 +79,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     cls=Command,
     epilog=f"""
 The built-in roles: {", ".join(BUILT_IN)}.
-
 {STATUSES}
-
 \b
 Examples:
   doorkeeper acls render teams/payments.yaml

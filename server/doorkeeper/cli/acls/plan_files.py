@@ -33,7 +33,7 @@ from doorkeeper.cli.acls.plans import Side, examined, record
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.files import read_text
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
+from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at
@@ -181,8 +181,7 @@ def changed_since(saved: SavedPlan, location: Location) -> frozenset[AclBinding]
         return frozenset()
 
     async def read() -> frozenset[AclBinding]:
-        settings = settings_at(location.address, location.overrides)
-        async with open_for_reading(place_of(settings), alone=False) as store:
+        async with open_history(location.address, location.overrides) as store:
             await revision_at(store, Moment(revision, None))
             return await changed_acls(store, revision)
 

@@ -46,16 +46,17 @@ if TYPE_CHECKING:
 CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
 
-STATUSES = """\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C."""
-PLAN_STATUSES: Final = """\b
+PLAN_STATUSES: Final = """
+\b
 Exit statuses: 0 no changes; 1 failed, nothing to compare, a condition of --fail-on is met,
 apply would refuse the plan, or a rule of --assert is broken, with the reason on stderr;
-2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
-DIFF_STATUSES: Final = """\b
+2 wrong usage; 3 changes; 130 ended by Ctrl-C.
+"""
+DIFF_STATUSES: Final = """
+\b
 Exit statuses: 0 no changes; 1 failed, nothing to compare, or a condition of --fail-on is met,
-with the reason on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
+with the reason on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C.
+"""
 
 _FAILURES: Final = {
     "removal": "ACLs, topics, users or quotas are removed",

@@ -90,6 +90,7 @@ from doorkeeper.cli.json_records.questions import (
     TaskPowers,
 )
 from doorkeeper.cli.json_records.questions import Power as PowerRecord
+from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
@@ -105,11 +106,6 @@ from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networ
 DENIED: Final = 3
 """The status of ``explain --exit-status`` for a denied request."""
 
-_STATUSES = """
-\b
-Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-"""
 POLICY_HELP: Final = f"""
 A store can be read while its server is running. It also holds super.users and
 allow.everyone.if.no.acl.found. For files and live clusters, give them with --config FILE, or
@@ -407,7 +403,7 @@ def bindings_of(text: str) -> list[AclBinding]:
     name="who-can",
     epilog=f"""
 User:* stands for all principals that no ACL names.
-{POLICY_HELP}{_STATUSES}
+{POLICY_HELP}{STATUSES}
 \b
 Examples:
   doorkeeper acls who-can store:data --operation Write --topic orders
@@ -512,7 +508,7 @@ _TYPES = [kind.name.lower().replace("_", "-") for kind in ResourceType if kind >
     epilog=f"""
 The operations of a row apply to names that its pattern matches, except names that a narrower row
 matches.
-{POLICY_HELP}{_STATUSES}
+{POLICY_HELP}{STATUSES}
 \b
 Examples:
   doorkeeper acls what-can store:data --principal User:alice

@@ -56,7 +56,6 @@ from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of, te
 from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
-    STATUSES,
     PlanReport,
     assert_option,
     exit_with_status,
@@ -72,7 +71,7 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
-from doorkeeper.cli.options import PROPERTIES_FILE, utf8
+from doorkeeper.cli.options import CHANGE_STATUSES, PROPERTIES_FILE, STATUSES, utf8
 from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -92,18 +91,12 @@ if TYPE_CHECKING:
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
 
-_APPLY_STATUSES = """\b
-Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
-stderr; 2 wrong usage; 130 ended by Ctrl-C."""
-
 _dry_run = named_option("--dry-run", is_flag=True)
 
 
 @click.command(
     cls=Command,
-    epilog=f"""{ADDRESSES}
-{DIFF_STATUSES}
-
+    epilog=f"""{ADDRESSES}{DIFF_STATUSES}
 \b
 Examples:
   doorkeeper acls diff kafka://staging:9092 kafka://production:9092
@@ -235,9 +228,7 @@ def _differing_entities(
 
 @click.command(
     cls=Command,
-    epilog=f"""{ADDRESSES}
-{PLAN_STATUSES}
-
+    epilog=f"""{ADDRESSES}{PLAN_STATUSES}
 \b
 Examples:
   doorkeeper acls plan acls.yaml kafka://localhost:9092 --whole
@@ -346,9 +337,7 @@ With --plan, WANTED is a plan file. Exactly its changes are made, and only at th
 cluster that it was made for. It needs the same --accept as without --plan. After an interruption
 the same command makes the remaining changes. The plan of a store is refused if its ACLs were
 changed by others since; a Kafka cluster has no history to tell.
-{ADDRESSES}
-{_APPLY_STATUSES}
-
+{ADDRESSES}{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper acls apply acls.yaml kafka://localhost:9092 --dry-run
@@ -431,9 +420,7 @@ def apply(
 @click.command(
     cls=Command,
     name="import",
-    epilog=f"""{ADDRESSES}
-{STATUSES}
-
+    epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper acls import acls.csv kafka://localhost:9092

@@ -26,6 +26,7 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.interrupts import require_no_question
 from doorkeeper.cli.json_records.sets import Applied
+from doorkeeper.cli.options import CHANGE_STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say, show_json
@@ -92,11 +93,7 @@ its own in the history.
 
 A live cluster does not expose its history: for a Doorkeeper server, give its store with --history.
 Kafka clusters keep no history: apply earlier ACLs with doorkeeper acls apply.
-{ADDRESSES}
-\b
-Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
-stderr; 2 wrong usage; 130 ended by Ctrl-C.
-
+{ADDRESSES}{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper acls undo 1042 config:server.properties --dry-run

@@ -23,11 +23,11 @@ from doorkeeper.cli.json_records.stores import (
     StoreCheck,
     StoreCopy,
 )
-from doorkeeper.cli.options import STATUSES
+from doorkeeper.cli.options import CHANGE_STATUSES, STATUSES
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
+from doorkeeper.cli.stores import STORE_ADDRESSES, location_of, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, printable, say, show, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -90,13 +90,10 @@ command.add_command(release)
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 The server may be running. The copy is one file, readable by its owner only.
-
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STATUSES}
 \b
 Examples:
   doorkeeper store backup store:data acls.backup
@@ -117,16 +114,13 @@ def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> Non
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 The server must be stopped. The previous store is kept next to the new one. ACLs, users and other
 rows that were changed since the backup are listed, and the command asks for confirmation: from its
 next start, the server accepts the passwords of the backup, and applies its ACLs, also to the
 clusters of doorkeeper.clusters.file.
-
-\b
-Exit statuses: 0 done; 1 failed, or the answer was no, with the reason on stderr; 2 wrong usage.
-
+{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper store restore store:/var/lib/doorkeeper acls.backup
@@ -141,11 +135,14 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
     """Replace the store with the backup FILE."""
     settings = settings_at(store)
     require_no_question(output, asks=not yes)
-    restored = _difference(_embedded(settings, "pg_restore restores it"), source)
+    database = _embedded(settings, "pg_restore restores it") / DATABASE_NAME
+    replaces = database.exists() and source.exists()
+    restored = _difference(database, source) if replaces else None
     if restored and output != "json":
         show(lines_of(restored))
-        if not yes:
-            require_yes("Restore this backup?")
+    # What a store that cannot be read loses is not known.
+    if replaces and not yes and (restored is None or restored):
+        require_yes("Restore this backup?")
     with progress("restore") as shown:
         aside = put_back(
             source,
@@ -167,15 +164,12 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 The first start of a server creates its store too, unless doorkeeper.store.create=false.
 --overwrite replaces a lost store with a new one with a new cluster id. The files of an embedded
 store are kept next to it; a shared database must be empty.
-
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STATUSES}
 \b
 Examples:
   doorkeeper store create config:/etc/doorkeeper/server.properties
@@ -195,15 +189,12 @@ def create(store: Address, output: str, *, overwrite: bool) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 A server rejects a store that is not the one in its identity file, or that lacks changes the server
 has acknowledged. This command writes the identity of the present store to the file; the missing
 changes are lost. With a shared store, run it for each node.
-
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STATUSES}
 \b
 Examples:
   doorkeeper store accept config:/etc/doorkeeper/server.properties
@@ -244,7 +235,7 @@ Examples:
 @json_output(StoreCheck)
 def check(store: Address, output: str) -> None:
     """Check that a store is sound."""
-    location = place_of(settings_at(store))
+    location = location_of(settings_at(store))
     with progress(f"checking {location.display_name}"):
         header, findings = asyncio.run(moves.check(location))
     record = StoreCheck(
@@ -272,10 +263,7 @@ All servers of both stores must be stopped. The cluster id, the change log and t
 copied too. The copy is read back and compared. In PostgreSQL the role must own the tables. The
 copy has a store id of its own: a node that knows another store there refuses to start until
 doorkeeper store accept is run.
-{STORE_ADDRESSES}
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STORE_ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper store copy store:/var/lib/doorkeeper postgresql://owner@db1/acls
@@ -288,21 +276,21 @@ Examples:
 @json_output(StoreCopy)
 def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> None:
     """Copy everything from the store SOURCE to the store TARGET, which are addresses."""
-    places = place_of(settings_at(source)), place_of(settings_at(target))
+    locations = location_of(settings_at(source)), location_of(settings_at(target))
     with progress("copy") as shown:
         header, aside = asyncio.run(
-            moves.copy(*places, overwrite=overwrite, now_ms=utc_ms(), progress=shown.counter)
+            moves.copy(*locations, overwrite=overwrite, now_ms=utc_ms(), progress=shown.counter)
         )
     record = StoreCopy(
-        source=places[0].display_name,
-        target=places[1].display_name,
+        source=locations[0].display_name,
+        target=locations[1].display_name,
         revision=header.revision,
         rows=dict(header.rows),
         previous=_text_of(aside),
     )
     text = (
-        f"{places[1].display_name}: copied and verified {sum(header.rows.values())} rows of"
-        f" {places[0].display_name}, revision {header.revision}{_previous(aside)}"
+        f"{locations[1].display_name}: copied and verified {sum(header.rows.values())} rows of"
+        f" {locations[0].display_name}, revision {header.revision}{_previous(aside)}"
     )
     show_result(output, record, [text])
 
@@ -322,18 +310,15 @@ def _embedded(settings: Settings, instead: str) -> Path:
     return settings[DATA_DIR]
 
 
-def _difference(data_dir: Path, source: Path) -> RestoredRows | None:
+def _difference(database: Path, source: Path) -> RestoredRows | None:
     """Return the rows that a restore changes; None if they cannot be compared.
 
     A store that cannot be read is the usual reason for a restore, and a backup that cannot be read
     is reported by the restore.
     """
-    path = data_dir / DATABASE_NAME
-    if not path.exists() or not source.exists():
-        return None
     try:
-        stored, backed_up = read_acls(path), read_acls(source)
-        now, then = read_items(path), read_items(source)
+        stored, backed_up = read_acls(database), read_acls(source)
+        now, then = read_items(database), read_items(source)
     except StorageError as error:
         say(f"warning: cannot determine what changes: {error}")
         return None

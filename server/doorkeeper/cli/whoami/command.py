@@ -10,9 +10,15 @@ import click
 
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, read_at, take_location
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    check_command_config,
+    location_options,
+    read_at,
+    take_location,
+)
 from doorkeeper.cli.json_records.questions import WhoAmI
-from doorkeeper.cli.options import JAAS_FILE_KEY, utf8
+from doorkeeper.cli.options import has_overrides, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
@@ -125,8 +131,7 @@ def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str |
         return
     if listener is not None:
         raise click.UsageError("--listener requires --config, the server.properties of the broker")
-    # DOORKEEPER_JAAS_FILE may be in the environment.
-    if any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides):
+    if has_overrides(overrides):
         raise click.UsageError("--override requires --config, the server.properties to override")
 
 
@@ -153,8 +158,7 @@ def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None
             raise click.UsageError(
                 f"give {_CREDENTIALS}, or the address of a cluster to log in to: kafka://HOST:PORT"
             )
-        if options["command_config"] is not None:
-            raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
+        check_command_config(options["command_config"], ())
         return None
     location = take_location(options | {"overrides": ()})
     if is_live and not location.address.is_live:
