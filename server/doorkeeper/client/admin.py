@@ -291,10 +291,7 @@ class AdminClient(NodesClient):
         """
         results = [Altered()] * len(changes)
         for round_ in scram.rounds(changes):
-            chosen = [changes[at] for at in round_]
-            answered = await self._each(chosen, lambda rest: scram.alter(self._nodes, rest))
-            for at, result in zip(round_, answered, strict=True):
-                results[at] = result
+            await self._send(changes, round_, results, lambda rest: scram.alter(self._nodes, rest))
         return results
 
     # --- topics, users and quotas
@@ -322,10 +319,9 @@ class AdminClient(NodesClient):
         answered = await self.alter_scram_credentials(
             [entities.scram_change(changes[at], passwords) for at in users]
         )
-        chosen = [changes[at] for at in others]
-        answered += await self._each(chosen, lambda rest: entities.alter(self._nodes, rest))
-        for at, result in zip([*users, *others], answered, strict=True):
+        for at, result in zip(users, answered, strict=True):
             results[at] = result
+        await self._send(changes, others, results, lambda rest: entities.alter(self._nodes, rest))
         return results
 
     async def _rest(
@@ -337,24 +333,26 @@ class AdminClient(NodesClient):
         """Send the items without an error; return the results of all."""
         sent = [at for at, result in enumerate(results) if result.error is None]
         if sent:
-            answered = await self._each([items[at] for at in sent], ask)
-            for at, result in zip(sent, answered, strict=True):
-                results[at] = result
+            await self._send(items, sent, results, ask)
         return results
 
-    async def _each(
-        self, items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]]
-    ) -> list[R]:
-        """Send items, and retry those whose results are retriable."""
-        results: dict[int, R] = {}
-        waiting = list(range(len(items)))
+    async def _send(
+        self,
+        items: Sequence[Item],
+        positions: Sequence[int],
+        results: list[R],
+        ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]],
+    ) -> None:
+        """Send the items at some positions and set their results; retry those that may be."""
+        waiting = positions
 
         async def once() -> None:
             nonlocal waiting
             answers = await ask([items[at] for at in waiting])
             if len(answers) != len(waiting):
                 raise ClientError(f"received {len(answers)} results for {len(waiting)} items")
-            results.update(zip(waiting, answers, strict=True))
+            for at, result in zip(waiting, answers, strict=True):
+                results[at] = result
             waiting = [at for at in waiting if _is_retriable(results[at])]
             if waiting:
                 raise RetryNeeded(str(results[waiting[0]].error))
@@ -362,7 +360,6 @@ class AdminClient(NodesClient):
         # Without time for another try, the errors of the items are the result.
         with contextlib.suppress(RetryNeeded):
             await self._nodes.retry(once)
-        return [results[at] for at in range(len(items))]
 
 
 def _is_retriable(result: _Result) -> bool:

@@ -42,10 +42,10 @@ async def is_open_by_default(client: AdminClient) -> bool | None:
 
 
 async def _of_broker(client: AdminClient, node_id: int) -> bool | None:
-    asked = DescribeConfigsResource(
+    resource = DescribeConfigsResource(
         resource_type=_BROKER, resource_name=str(node_id), configuration_keys=(KEY,)
     )
-    request = DescribeConfigsRequest(resources=(asked,))
+    request = DescribeConfigsRequest(resources=(resource,))
     try:
         answer = await client.call(request, DescribeConfigsResponse, node_id=node_id)
     except ClientError:

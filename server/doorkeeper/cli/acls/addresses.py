@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Struct
 
-from doorkeeper.acls.bulk import load
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import address, complete_address
@@ -79,7 +79,8 @@ class Location(Struct, frozen=True):
 
     ``policy_config`` and ``policy_overrides`` are a configuration beside a file or a live cluster,
     which have no policy of their own. ``at`` is a moment in the past of a store; None is now.
-    ``others`` are further files, whose ACLs belong to the same set.
+    ``others`` are further files, whose ACLs belong to the same set. ``is_wanted`` says that the
+    ACLs of files will be written somewhere, see ``FileRepository``.
     """
 
     address: Address
@@ -89,6 +90,7 @@ class Location(Struct, frozen=True):
     policy_overrides: tuple[str, ...] = ()
     at: Moment | None = None
     others: tuple[Address, ...] = ()
+    is_wanted: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -122,8 +124,8 @@ class Location(Struct, frozen=True):
         addresses = [address.canonical() for address in (self.address, *self.others)]
         return " ".join([*addresses, *sorted(self.overrides)])
 
-    def repository(self, *, is_wanted: bool = False) -> AclRepository:
-        """Return the repository; ``is_wanted`` is for files, see ``FileRepository``.
+    def repository(self) -> AclRepository:
+        """Return the repository.
 
         Raises:
             RepositoryError: the configuration of a store is wrong.
@@ -155,7 +157,9 @@ class Location(Struct, frozen=True):
             return BackupRepository(self.address, self.at)
         from doorkeeper.cli.repositories.files import FileRepository
 
-        return FileRepository(self.address, _load_bytes, others=self.others, is_wanted=is_wanted)
+        return FileRepository(
+            self.address, _load_bytes, others=self.others, is_wanted=self.is_wanted
+        )
 
     def configured_policy(self) -> Policy | None:
         """Return the policy of the configuration beside the address; None without one.
@@ -374,7 +378,7 @@ class Reading(Struct, frozen=True, dict=True):
     @cached_property
     def snapshot(self) -> Snapshot:
         """Return the index of the ACLs, with empty ids."""
-        return load(("", binding) for binding in self.contents.bindings)
+        return snapshot_of(self.contents.bindings)
 
 
 def read_at(location: Location) -> Reading:
@@ -406,19 +410,13 @@ def reading_progress(location: Location) -> AbstractContextManager[Progress]:
     return progress(f"reading {location.name}", quiet=location.address.is_stdin)
 
 
-def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents:
-    """Return the ACLs at a location; those with unknown codes are reported on stderr.
-
-    ``is_wanted`` says that they will be written somewhere, see ``FileRepository``.
+def read_contents(location: Location) -> AclContents:
+    """Return the ACLs at a location; what they lack is reported on stderr.
 
     Raises:
         RepositoryError: they cannot be read.
     """
-    if is_wanted:
-        with reading_progress(location):
-            contents = asyncio.run(location.repository(is_wanted=True).read())
-    else:
-        contents = read_at(location).contents
+    contents = read_at(location).contents
     # A policy that a history lacks is of no account here.
     if contents.note is not None and location.address.kind is AddressKind.FILE:
         say(f"note: {contents.note}")

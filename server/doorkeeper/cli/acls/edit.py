@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,7 +76,7 @@ from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
 from doorkeeper.client.errors import NotServed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from typing import TypeVar
 
     from doorkeeper.acls.live_changes import Rule
@@ -88,7 +87,6 @@ if TYPE_CHECKING:
         ResourcePatternFilter,
     )
     from doorkeeper.acls.plan_application import Rules
-    from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.cli.repositories.sessions import ClusterSession
@@ -334,8 +332,17 @@ async def _apply(
     location: Location,
     needs: str,
 ) -> None:
+    """Apply a plan; the errors of the cluster end the process."""
     outcome = await apply(plan, session, present, rules)
-    _fail_on_errors(location, [failure.error for failure in outcome.failed], needs)
+    errors = [failure.error for failure in outcome.failed]
+    if not errors:
+        return
+    if location.address.is_live:
+        # As in the tool, which stops at the first exception.
+        first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
+        faults = [MISSING_AUTHORIZER] if any(map(is_disabled, errors)) else []
+        fail([first, *_permission_lines(errors[0].code, needs), *faults])
+    fail(dict.fromkeys(f"{error.code.name}: {error}" for error in errors))
 
 
 def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
@@ -377,23 +384,21 @@ Examples:
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     """Print all ACLs at ADDRESS, or those of some resources or principals."""
-    location, request = _take_request(context, options, listing)
+    location, (filters, principals) = _take_request(context, options, listing)
 
     async def find() -> AclContents:
         with reading_progress(location):
-            return await location.repository().find(request.filters)
+            return await location.repository().find(filters)
 
     contents = _run(find(), location, _LISTING)
     report_doubt(contents.doubtful)
     bindings, revision = contents.bindings, contents.revision
     # The tool prints a block for each principal, also for one without ACLs.
     if output == "text":
-        _print_as_kafka(bindings, request.principals)
+        _print_as_kafka(bindings, principals)
         return
-    if request.principals:
-        bindings = [
-            binding for binding in bindings if binding.entry.principal in request.principals
-        ]
+    if principals:
+        bindings = [binding for binding in bindings if binding.entry.principal in principals]
     if output == "json":
         click.echo(as_json(bindings, location.canonical(), revision))
         return
@@ -454,14 +459,9 @@ def _check_servers(options: dict[str, Any]) -> None:
 
 
 def _run(work: Coroutine[Any, Any, Result], location: Location, needs: str) -> Result:
-    with _fail_as_kafka(location, needs):
-        return asyncio.run(work)
-
-
-@contextmanager
-def _fail_as_kafka(location: Location, needs: str) -> Iterator[None]:
+    """Return the result of work; an error ends the process with the tool's text."""
     try:
-        yield
+        return asyncio.run(work)
     except RepositoryError as error:
         cause = error.__cause__
         # Errors of a configuration file have no Java exception: they are printed as they are.
@@ -479,14 +479,3 @@ def _permission_lines(code: object, needs: str) -> list[str]:
     # refused request may need less than the whole command does.
     refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return [f"{needs}; your principal does not have it"] if code == refused else []
-
-
-def _fail_on_errors(location: Location, errors: Sequence[ApiError], needs: str) -> None:
-    if not errors:
-        return
-    if location.address.is_live:
-        # As in the tool, which stops at the first exception.
-        first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
-        faults = [MISSING_AUTHORIZER] if any(map(is_disabled, errors)) else []
-        fail([first, *_permission_lines(errors[0].code, needs), *faults])
-    fail(dict.fromkeys(f"{error.code.name}: {error}" for error in errors))

@@ -107,19 +107,19 @@ def render(names: tuple[str, ...], format_name: str) -> None:
     _write_stdout(text)
 
 
-def _render(contents: AclContents, how: Format) -> str:
+def _render(contents: AclContents, written_as: Format) -> str:
     bindings, entities = sorted(contents.bindings), contents.entities.entities
     sections = records_of_entities(entities)
-    if how is Format.YAML:
+    if written_as is Format.YAML:
         return write_yaml(bindings, sections)
-    if how is Format.JSON:
+    if written_as is Format.JSON:
         return write_json(bindings, sections=sections)
     if entities:
         say(
-            f"note: the format {how.value} cannot represent the {len(entities)} topics, users and"
-            " quotas, which are omitted"
+            f"note: the format {written_as.value} cannot represent the {len(entities)} topics,"
+            " users and quotas, which are omitted"
         )
-    return write(bindings, how)
+    return write(bindings, written_as)
 
 
 def _write_stdout(text: str) -> None:

@@ -19,7 +19,7 @@ from doorkeeper.acls.model import ANY_BINDING, AclBinding
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.cli.acls.command_lines import commands_of
+from doorkeeper.cli.acls.command_lines import commands_of, record_of_commands
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import several_of
@@ -158,8 +158,8 @@ def lint(
         _write(fix_file, state.snapshot, findings)
     for position, past in contents.accepted:
         if past.until < today:
-            what = f"the acceptance of {past.code} expired on {past.until}"
-            say(f"note: {position}: {what}: {past.reason}")
+            expiry = f"the acceptance of {past.code} expired on {past.until}"
+            say(f"note: {position}: {expiry}: {past.reason}")
     certain = sum(finding.severity is Severity.ERROR for finding in findings)
     state.examined.fail_if_nothing(FAILED)
     say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")
@@ -191,7 +191,6 @@ def _lines(finding: Finding, location: Location) -> list[str]:
 
 def _record(finding: Finding, location: Location) -> FindingRecord:
     fix = finding.fix
-    kafkas, ours = commands_of(fix.added, fix.removed, location)
     return {
         "code": finding.code,
         "page": f"{PAGE}#{finding.code.lower()}",
@@ -201,10 +200,7 @@ def _record(finding: Finding, location: Location) -> FindingRecord:
         "bindings": list(records(finding.bindings)),
         "fix": {
             "words": fix.words,
-            "add": list(records(fix.added)),
-            "remove": list(records(fix.removed)),
-            "kafkaAcls": kafkas,
-            "doorkeeper": ours,
+            **record_of_commands(fix.added, fix.removed, location),
         },
     }
 

@@ -12,7 +12,6 @@ ACLs since, as far as that is known: a store has a history, a cluster of Kafka h
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from types import NoneType
@@ -63,18 +62,6 @@ class SavedPlan(Struct, frozen=True):
     refused: tuple[Held, ...] = ()
 
 
-def text_of(
-    plan: Plan,
-    present: Side,
-    goal: Side,
-    entities: EntityPlan = NO_ENTITIES,
-    refused: Iterable[Held] = (),
-) -> str:
-    """Return the file of a plan, which makes the present side equal to the wanted one."""
-    document = document_of_plan(plan, present, goal, entities, refused)
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
 def document_of_plan(
     plan: Plan,
     present: Side,
@@ -82,6 +69,7 @@ def document_of_plan(
     entities: EntityPlan = NO_ENTITIES,
     refused: Iterable[Held] = (),
 ) -> PlanRecord:
+    """Return the file of a plan, which makes the present side equal to the wanted one."""
     document = {
         **present.record(),
         "cluster": present.cluster_id,

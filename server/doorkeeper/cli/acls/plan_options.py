@@ -22,9 +22,10 @@ from doorkeeper.cli.acls.effective import (
 )
 from doorkeeper.cli.acls.plan_files import document_of_plan
 from doorkeeper.cli.acls.printing import code_block
+from doorkeeper.cli.files import write_text
 from doorkeeper.cli.json_records.sets import EffectiveDifference as EffectiveDifferenceRecord
 from doorkeeper.cli.json_records.sets import Plan as PlanRecord
-from doorkeeper.cli.terminal import fail, printable, show, show_json
+from doorkeeper.cli.terminal import counted, fail, json_text, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
@@ -108,6 +109,11 @@ class PlanReport(Struct, frozen=True):
         else:
             show(self._lines())
 
+    def write(self, file: Path) -> None:
+        """Write it to a file that ``apply --plan`` takes."""
+        write_text(file, f"{json_text(self._record(), indent=1)}\n")
+        say(f"wrote the plan to {file}")
+
     def changes(self) -> list[str]:
         """Return the lines of changes, and of ACLs that nobody owns."""
         return acl_plans.change_lines(self.plan, self.entities, self.unowned or ())
@@ -190,7 +196,7 @@ def exit_with_status(
             f"--fail-on removal: {len(entities.removals)} topics, users and quotas are removed"
         )
     if report.widening:
-        regions = f"{len(report.widening)} region{'' if len(report.widening) == 1 else 's'}"
+        regions = counted(len(report.widening), "region")
         reasons.append(f"--fail-on widening: {regions} of requests would become allowed")
         reasons += [f"  {printable(region_words(region))}" for region in report.widening]
     if report.unowned:

@@ -77,14 +77,14 @@ def table(bindings: Sequence[AclBinding]) -> Iterator[str]:
 
 
 def _cells(binding: AclBinding) -> tuple[str, ...]:
-    (kind, name, how), (principal, host, operation, permission) = binding
+    (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
     return (
         printable(principal),
         printable(host),
         operation.name,
         permission.name,
-        kind.name,
-        how.name,
+        resource_type.name,
+        pattern_type.name,
         printable(name),
     )
 
@@ -102,6 +102,11 @@ def code_block(lines: Sequence[str], language: str) -> list[str]:
     longest = max((len(fence) for fence in re.findall("`+", "\n".join(lines))), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *lines, fence]
+
+
+def rest_lines(number: int, shown: int) -> list[str]:
+    """Return the line on what is not shown; none where all is."""
+    return [f"  and {number - shown} more; --output json has all"] if number > shown else []
 
 
 # --- as rows

@@ -52,7 +52,7 @@ from doorkeeper.cli.acls.ownership import (
     selectors,
     whole_option,
 )
-from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of, text_of
+from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of
 from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
@@ -65,14 +65,12 @@ from doorkeeper.cli.acls.plan_options import (
     widening_of,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
-from doorkeeper.cli.acls.questions import absent_line, bindings_of
+from doorkeeper.cli.acls.questions import take_changes
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import CHANGE_STATUSES, PROPERTIES_FILE, STATUSES, utf8
-from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -83,10 +81,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
     from doorkeeper.acls.live_changes import Rule
-    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.change_rules import Verdict
-    from doorkeeper.cli.acls.plans import Side
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
@@ -167,7 +162,7 @@ def diff(
         left_contents,
         right_contents,
         (present, desired),
-        asked=effective or "widening" in failures,
+        is_needed=effective or "widening" in failures,
     )
     sides = side_of(other, left_contents), side_of(location, right_contents)
     decisions = None if states is None else states.difference()
@@ -189,11 +184,9 @@ def diff(
 
 def _changed(contents: AclContents, added: Sequence[str], removed: Sequence[str]) -> AclContents:
     """Return contents without some ACLs and with others, which are rows or files."""
-    old = {binding for text in removed for binding in bindings_of(text)}
-    new = [binding for text in added for binding in bindings_of(text)]
-    for binding in sorted(old.difference(contents.bindings)):
-        say(absent_line(binding, contents.bindings))
-    rest = [binding for binding in contents.bindings if binding not in old]
+    new, old = take_changes(added, removed, contents.bindings)
+    removed_acls = set(old)
+    rest = [binding for binding in contents.bindings if binding not in removed_acls]
     return replace(contents, bindings=list(dict.fromkeys([*rest, *new])))
 
 
@@ -266,15 +259,14 @@ def plan(
     WANTED are files and folders, or one other address. Without ownership (owns: in a file,
     --own-..., --whole) ACLs are only added.
     """
-    selector, whole = selector_of(options), options["whole"]
     asserted = None if rules is None else read_rules(rules)
     sources = take_wanted(options)
     location = take_location(options, *sources)
     _refuse_stdin_twice(*sources, location.address)
     try:
-        source = _location_of(sources, location)
-        goal = read_contents(source, is_wanted=True)
-        owned = ownership_of(selector, goal.owned, whole=whole)
+        source = _wanted(sources, location)
+        goal = read_contents(source)
+        owned = ownership_of(selector_of(options), goal.owned, whole=options["whole"])
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
         changes = owned.plan_of(present, goal.bindings)
@@ -286,8 +278,6 @@ def plan(
     verdict = asyncio.run(
         acl_plans.verdict_of(location.repository(), present, changes, entities, acceptance)
     )
-    # Before it is shown: a reader of the output may close the pipe, and the file must exist.
-    _write_plan(out_file, changes, sides, entities, verdict)
     rest = set(present.bindings).difference(changes.removed)
     failures = options["failures"]
     compares = effective or "widening" in failures
@@ -297,7 +287,7 @@ def plan(
         present,
         goal,
         (present.bindings, rest.union(changes.added)),
-        asked=compares or asserted is not None,
+        is_needed=compares or asserted is not None,
     )
     decisions = states.difference() if states and compares else None
     report = PlanReport(
@@ -313,21 +303,12 @@ def plan(
         policy=states.policies[1] if states is not None else None,
         refused=verdict.held,
     )
+    if out_file is not None:
+        # Before it is shown: a reader of the output may close the pipe, and the file must exist.
+        report.write(out_file)
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
     exit_with_status(report, failures, refusals=verdict.refusals)
-
-
-def _write_plan(
-    out_file: Path | None,
-    changes: Plan,
-    sides: tuple[Side, Side],
-    entities: EntityPlan,
-    verdict: Verdict,
-) -> None:
-    if out_file is not None:
-        write_text(out_file, text_of(changes, *sides, entities, verdict.held))
-        say(f"wrote the plan to {out_file}")
 
 
 @click.command(
@@ -399,7 +380,7 @@ def apply(
         acceptance = Acceptance(accepted, removals_max, owned=owned_acls, refused=saved.refused)
         cluster_id = saved.cluster_id
     else:
-        goal = read_contents(_location_of(sources, location), is_wanted=True)
+        goal = read_contents(_wanted(sources, location))
         owned = ownership_of(selector, goal.owned, whole=whole)
         make_plan = partial(owned.plan_of, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
@@ -436,7 +417,7 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
     sources = take_wanted(options)
     location = take_location(options, *sources)
     refuse_file(location.address)
-    goal = read_contents(_location_of(sources, location), is_wanted=True)
+    goal = read_contents(_wanted(sources, location))
     additions = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(replace(goal.entities, owned=()), 0, {})
@@ -451,8 +432,9 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
     )
 
 
-def _location_of(sources: Sequence[Address], location: Location) -> Location:
-    return Location(sources[0], location.command_config, others=tuple(sources[1:]))
+def _wanted(sources: Sequence[Address], location: Location) -> Location:
+    first, *others = sources
+    return Location(first, location.command_config, others=tuple(others), is_wanted=True)
 
 
 def _refuse_stdin_twice(*addresses: Address) -> None:

@@ -321,15 +321,15 @@ def _nothing_learned(
 ) -> str:
     """Return the sentence for logs without an allowed request of a principal, or of any."""
     of_principal = "" if principal is None else f" of {printable(principal)}"
-    where = f"in {lines} lines"
+    nothing = f"no request{of_principal} in {lines} lines"
     if refused:
         return (
-            f"no allowed request{of_principal} {where}; {refused} were denied. Kafka logs allowed"
-            " requests at level DEBUG"
+            f"no allowed request{of_principal} in {lines} lines; {refused} were denied. Kafka logs"
+            " allowed requests at level DEBUG"
         )
     if principal is not None and accesses:
-        return f"no request{of_principal} {where}; there are {_numbers_by_principal(accesses)}"
-    return f"no request{of_principal} {where}"
+        return f"{nothing}; there are {_numbers_by_principal(accesses)}"
+    return nothing
 
 
 def _observe(

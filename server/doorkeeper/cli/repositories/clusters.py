@@ -84,20 +84,17 @@ class ClusterRepository(AclRepository):
         Raises:
             ConfigError: the file of properties cannot be read.
             ValueError: one of them is wrong.
-
         """
-        config = self._own_config()
-        return replace(config, client_id=name) if (name := author()) else config
-
-    def _own_config(self) -> ClientConfig:
         if self._command_config is None:
-            return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
-        # The reader of Java's properties imports what most commands do not need.
-        from doorkeeper.client.properties import client_config
+            config = ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
+        else:
+            # The reader of Java's properties imports what most commands do not need.
+            from doorkeeper.client.properties import client_config
 
-        return client_config(
-            self.address.target, self._command_config, controllers=self._is_controllers
-        )
+            config = client_config(
+                self.address.target, self._command_config, controllers=self._is_controllers
+            )
+        return replace(config, client_id=name) if (name := author()) else config
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:

@@ -50,23 +50,23 @@ class RestoredRows(Struct, frozen=True):
     ``others`` has a line for each changed user, token, quota, topic or setting.
     """
 
-    back: tuple[AclBinding, ...]
-    gone: tuple[AclBinding, ...]
+    added: tuple[AclBinding, ...]
+    removed: tuple[AclBinding, ...]
     others: tuple[str, ...]
 
     def __bool__(self) -> bool:
         """Say whether anything changes."""
-        return bool(self.back or self.gone or self.others)
+        return bool(self.added or self.removed or self.others)
 
 
 def lines_of(restored: RestoredRows) -> list[str]:
     """Return a line for each row that a restore brings back or removes, and their numbers."""
     others = f"; other changes: {len(restored.others)}" if restored.others else ""
     return [
-        *(f"+ {row(binding)}" for binding in restored.back),
-        *(f"- {row(binding)}" for binding in restored.gone),
+        *(f"+ {row(binding)}" for binding in restored.added),
+        *(f"- {row(binding)}" for binding in restored.removed),
         *map(printable, restored.others),
-        f"The restore adds {len(restored.back)} ACLs and removes {len(restored.gone)}{others}.",
+        f"The restore adds {len(restored.added)} ACLs and removes {len(restored.removed)}{others}.",
     ]
 
 
@@ -155,8 +155,8 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
         store=str(settings[DATA_DIR]),
         backup=str(source),
         previous=_text_of(aside),
-        comesBack=None if restored is None else list(records(restored.back)),
-        goes=None if restored is None else list(records(restored.gone)),
+        comesBack=None if restored is None else list(records(restored.added)),
+        goes=None if restored is None else list(records(restored.removed)),
         others=None if restored is None else list(restored.others),
     )
     text = f"{settings[DATA_DIR]}: restored from {source}{_previous(aside)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import (
@@ -273,7 +274,7 @@ def _of_login(
     Raises:
         RepositoryError: the cluster does not answer.
     """
-    from doorkeeper.cli.acls.questions import login_note, snapshot_of
+    from doorkeeper.cli.acls.questions import login_note
     from doorkeeper.cli.whoami.live import ask
 
     repository = location.repository()
@@ -316,6 +317,6 @@ def _from_client(identity: Identity) -> Answer:
     if identity.doubt:
         doubts.insert(0, identity.doubt.removeprefix("assuming that "))
     is_anonymous = identity.principal == str(ANONYMOUS)
-    what = "neither a login nor a certificate" if is_anonymous else "the name"
-    reason = f"{what} in the client's properties"
+    source = "neither a login nor a certificate" if is_anonymous else "the name"
+    reason = f"{source} in the client's properties"
     return Answer(Outcome.PRINCIPAL, identity.principal, reason, doubts=tuple(doubts))

@@ -610,3 +610,14 @@ def test_files_that_a_plan_passes_over_are_told(cluster: Cluster, tmp_path: Path
     found = cluster.run("plan", str(folder), "--whole")
 
     assert "note: files of other tools without ACLs: 1" in found.stderr
+
+
+def test_json_of_apply_has_what_was_held_back(cluster: Cluster) -> None:
+    """The ALLOW of everyone is not sent where the DENY that limits it is refused."""
+    cluster.acls, cluster.refused = {OPS}, {NOT_A: ApiError(ErrorCode.POLICY_VIOLATION, "no")}
+
+    found = cluster.run("import", cluster.file(NOT_A, EVERYONE), "--output", "json")
+
+    failures = {row["change"]: row["error"] for row in json.loads(found.stdout)["failed"]}
+    assert failures.pop("+ User:a,TOPIC,LITERAL,t,READ,DENY,*") == "no"
+    assert [*failures] == ["+ User:*,TOPIC,LITERAL,t,READ,ALLOW,*"]

@@ -325,7 +325,7 @@ def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Cre
     if not files:
         return None
     try:
-        found = ReloadedFiles(
+        credentials = ReloadedFiles(
             lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
         )
     except ValueError as error:
@@ -334,7 +334,7 @@ def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Cre
         logger.warning(
             "a file with clear-text credentials is accessible to other users", file=str(file)
         )
-    return found
+    return credentials
 
 
 def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext] | None:
