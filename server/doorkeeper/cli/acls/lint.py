@@ -24,7 +24,7 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import several_of
 from doorkeeper.cli.files import read_text, write_text
-from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
 from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
@@ -169,8 +169,14 @@ def lint(
 
 
 def _names_in(path: Path) -> frozenset[str]:
+    """Return the names in a file; none end the process.
+
+    A list that failed leaves an empty file: every ACL would seem to be for something that is gone.
+    """
     lines = read_text(path, FAILED).splitlines()
-    return frozenset(line.strip() for line in lines if line.strip())
+    names = frozenset(line.strip() for line in lines if line.strip())
+    Examined(len(names), f"{path}: found no name; expected: one per line").fail_if_nothing(FAILED)
+    return names
 
 
 def _lines(finding: Finding, location: Location) -> list[str]:

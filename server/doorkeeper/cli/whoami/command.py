@@ -15,7 +15,7 @@ from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     check_command_config,
     location_options,
-    read_at,
+    read_contents,
     take_location,
 )
 from doorkeeper.cli.json_records.questions import WhoAmI
@@ -243,12 +243,11 @@ def _acls_at(location: Location | None, settings: Settings) -> Acls | None:
     """
     if location is None:
         return None
-    reading = read_at(location)
-    contents = reading.contents
+    contents = read_contents(location)
     users, source = _super_users(settings)
     if contents.policy is not None:
         users, source = contents.policy.super_users, contents.policy_from
-    return Acls(contents.bindings, reading.description, users, source)
+    return Acls(contents.bindings, location.repository().description, users, source)
 
 
 def _super_users(settings: Settings | None) -> tuple[frozenset[str] | None, str]:

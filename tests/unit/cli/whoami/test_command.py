@@ -348,3 +348,15 @@ def test_login_that_was_not_sent_is_not_rejected_by_the_cluster(folder: Path) ->
 
     assert (code, text) == (1, "")
     assert "the extension auth has an invalid name or value" in errors
+
+
+def test_files_that_are_passed_over_are_told(folder: Path) -> None:
+    acls = folder / "acls"
+    acls.mkdir()
+    (acls / "a.csv").write_text(ACLS)
+    (acls / "b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    login = ("--config", "broker.properties", "--listener", "CLIENTS", "--cert", "alice.pem")
+
+    code, _, errors = run("acls", *login)
+
+    assert (code, errors) == (0, "doorkeeper: note: files of other tools without ACLs: 1\n")
