@@ -47,7 +47,7 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from doorkeeper.acls.entities.model import Entity, EntitySet
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 _FEW = 3
 """How many brokers are asked where one may lag: it is unlikely that all of them do."""
 
-_OTHERS_S = 5.0
-"""How long the others may take after the first one."""
+_ANSWER_S = 5.0
+"""How long one of several nodes may take, of which not all must answer."""
 
 _MANY = 1_000
 """Resources of a description that take a millisecond."""
@@ -164,16 +164,23 @@ class AdminClient(NodesClient):
         unreached = self._nodes.unreached(nodes.values())
         following = [*nodes][unreached + 1 :]
 
-        async def other(broker: int) -> list[T]:
-            try:
-                async with asyncio.timeout(_OTHERS_S):
-                    return [await ask(broker)]
-            except (ClientError, OSError, TimeoutError):
-                return []
+        others = await self.ask_each(following[: _FEW - 1], ask)
+        answers = [first, *(answer for answer in others if answer is not None)]
+        return answers, unreached + others.count(None)
 
-        others = await asyncio.gather(*map(other, following[: _FEW - 1]))
-        answers = [first, *(answer for answered in others for answer in answered)]
-        return answers, unreached + others.count([])
+    async def ask_each(
+        self, nodes: Iterable[int], ask: Callable[[int], Awaitable[T]]
+    ) -> list[T | None]:
+        """Return what nodes answer, each within seconds; None for one that does not."""
+
+        async def answer(node_id: int) -> T | None:
+            try:
+                async with asyncio.timeout(_ANSWER_S):
+                    return await ask(node_id)
+            except (ClientError, OSError, TimeoutError):
+                return None
+
+        return await asyncio.gather(*map(answer, nodes))
 
     # --- ACLs
 
