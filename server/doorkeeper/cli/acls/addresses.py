@@ -28,7 +28,7 @@ from doorkeeper.cli.options import command_config_option, has_overrides, overrid
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
-from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.cli.terminal import retry_reporter, say
 from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
@@ -142,8 +142,7 @@ class Location(Struct, frozen=True):
         if self.address.is_live:
             from doorkeeper.cli.repositories.clusters import ClusterRepository
 
-            retry = say_once(lambda error: f"{error}; trying again")
-            return ClusterRepository(self.address, self.command_config, retry)
+            return ClusterRepository(self.address, self.command_config, retry_reporter())
         if self.address.is_store:
             from doorkeeper.cli.repositories.stores import StoreRepository
             from doorkeeper.cli.stores import settings_at

@@ -13,7 +13,8 @@ Each region has an example::
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from functools import cached_property
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -46,43 +47,35 @@ SHOWN_MAX: Final = 100
 effective_options = with_options(
     named_option("--effective", is_flag=True), policy_options, release_option
 )
-"""--effective and the settings that decisions depend on; ``take_states`` reads them."""
+"""--effective and the settings that decisions depend on; ``take_difference`` reads them."""
 
 
-class States(NamedTuple):
-    """Two states of ACLs, and their policies with sources."""
+class EffectiveDifference(Struct, frozen=True, dict=True):
+    """Two states of ACLs and their policies, with sources; they are compared when that is used."""
 
     before: DecisionState
     after: DecisionState
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
-    def difference(self) -> EffectiveDifference:
+    @cached_property
+    def changes(self) -> Sequence[EffectiveChange]:
+        """Return the regions of changed decisions."""
         with progress("comparing decisions"):
-            changes = effective_changes(self.before, self.after)
-        return EffectiveDifference(changes, *self)
-
-
-class EffectiveDifference(Struct, frozen=True):
-    """The regions of changed decisions, and the states that were compared."""
-
-    changes: Sequence[EffectiveChange]
-    before: DecisionState
-    after: DecisionState
-    policies: tuple[EffectivePolicy, EffectivePolicy]
+            return effective_changes(self.before, self.after)
 
     def decisions(self, example: Question) -> tuple[Decision, Decision]:
         return explain(*self.before, example), explain(*self.after, example)
 
 
-def take_states(
+def take_difference(
     options: dict[str, Any],
     before: AclContents,
     after: AclContents,
     sets: tuple[Iterable[AclBinding], Iterable[AclBinding]],
     *,
     is_needed: bool,
-) -> States | None:
-    """Return the states of two sets, if they are wanted.
+) -> EffectiveDifference | None:
+    """Return the difference between two sets, if it is wanted.
 
     Takes the options of the policy. What a side does not tell, as a file its super users, is as at
     the other side.
@@ -103,7 +96,7 @@ def take_states(
             networks = has_networks(LEVELS[release])
         policies.append(policy)
         states.append(DecisionState(policy.policy, snapshot_of(bindings, networks=networks)))
-    return States(states[0], states[1], (policies[0], policies[1]))
+    return EffectiveDifference(states[0], states[1], (policies[0], policies[1]))
 
 
 def summary(changes: Collection[EffectiveChange]) -> str:

@@ -184,10 +184,6 @@ def side_of(location: Location, contents: AclContents) -> Side:
     return Side(location.canonical(), contents.revision, location.name, contents.cluster_id)
 
 
-def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
-    show(lines(change_lines(plan, entities), summary(plan, entities)))
-
-
 def apply_plan(
     repository: AclRepository,
     make_plan: Callable[[AclContents], Plan],
@@ -227,7 +223,8 @@ def apply_plan(
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
         async with repository.change(create=True) as session:
-            await _require_cluster_of(session, repository, cluster_id)
+            if cluster_id is not None:
+                _require_cluster(repository, cluster_id, await session.cluster_id())
             with progress(f"reading {repository.address}"):
                 contents = contents_of(await session.listing())
             report_unknown(contents)
@@ -256,16 +253,8 @@ def apply_plan(
     except KeyboardInterrupt:
         application.end_interrupted()
     if not shows:
-        made, failures = application.made, [*application.failures()]
-        show_json(record_of(plan, entities, made, failures, dry_run=dry_run))
+        show_json(record_of(plan, entities, application, dry_run=dry_run))
     application.report()
-
-
-async def _require_cluster_of(
-    session: ClusterSession, repository: AclRepository, expected: str | None
-) -> None:
-    if expected is not None:
-        _require_cluster(repository, expected, await session.cluster_id())
 
 
 def _require_cluster(repository: AclRepository, expected: str | None, actual: str | None) -> None:
@@ -287,8 +276,7 @@ def _require_cluster(repository: AclRepository, expected: str | None, actual: st
 def record_of(
     plan: Plan,
     entities: EntityPlan = NO_ENTITIES,
-    made: int = 0,
-    failures: Sequence[Failure] = (),
+    application: _Application | None = None,
     *,
     dry_run: bool,
 ) -> Applied:
@@ -296,8 +284,8 @@ def record_of(
     return {
         **record(plan, entities),
         "dryRun": dry_run,
-        "made": made,
-        "failed": [*failures],
+        "made": 0 if application is None else application.made,
+        "failed": [] if application is None else [*application.failures()],
     }
 
 
@@ -366,7 +354,7 @@ def _new_plan(
 ) -> Plan:
     plan = make_plan(contents)
     if shows:
-        show_plan(plan, entities)
+        show(lines(change_lines(plan, entities), summary(plan, entities)))
     say_staying(entities, (*set(contents.bindings).difference(plan.removed), *plan.added))
     return plan
 

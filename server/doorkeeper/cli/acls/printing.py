@@ -16,7 +16,7 @@ from typing import Final
 from doorkeeper.acls.formats import csv
 from doorkeeper.acls.formats.listing import entry_text, resource_text
 from doorkeeper.acls.model import AccessControlEntry, AclBinding
-from doorkeeper.cli.terminal import printable
+from doorkeeper.cli.terminal import columns, printable
 
 OUTPUTS: Final = ("text", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
@@ -68,24 +68,21 @@ def java_text(code: int, message: object) -> str:
 # --- as a table, and as JSON
 
 
-def table(bindings: Sequence[AclBinding]) -> Iterator[str]:
-    """Yield a heading and a line for each binding, in columns; control characters are escaped."""
-    rows = [_HEADING, *map(_cells, bindings)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for cells in rows:
-        yield "  ".join(map(str.ljust, cells, widths)).rstrip()
+def table(bindings: Sequence[AclBinding]) -> list[str]:
+    """Return a heading and a line for each binding, in columns; control characters are escaped."""
+    return columns([_HEADING, *map(_cells, bindings)])
 
 
 def _cells(binding: AclBinding) -> tuple[str, ...]:
     (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
     return (
-        printable(principal),
-        printable(host),
+        principal,
+        host,
         operation.name,
         permission.name,
         resource_type.name,
         pattern_type.name,
-        printable(name),
+        name,
     )
 
 

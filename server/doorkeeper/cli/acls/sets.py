@@ -36,7 +36,7 @@ from doorkeeper.cli.acls.addresses import (
     take_wanted,
 )
 from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, removals_max_option
-from doorkeeper.cli.acls.effective import effective_options, take_states
+from doorkeeper.cli.acls.effective import effective_options, take_difference
 from doorkeeper.cli.acls.entities import (
     compare,
     delete_topics_option,
@@ -157,7 +157,7 @@ def diff(
         other, location, left_contents.entities or right_contents.entities, owned
     )
     failures = options["failures"]
-    states = take_states(
+    decisions = take_difference(
         options,
         left_contents,
         right_contents,
@@ -165,7 +165,6 @@ def diff(
         is_needed=effective or "widening" in failures,
     )
     sides = side_of(other, left_contents), side_of(location, right_contents)
-    decisions = None if states is None else states.difference()
     report = PlanReport(
         changes,
         sides,
@@ -282,14 +281,14 @@ def plan(
     failures = options["failures"]
     compares = effective or "widening" in failures
     unowned = tuple(sorted(rest.difference(goal.bindings))) if "unowned" in failures else None
-    states = take_states(
+    states = take_difference(
         options,
         present,
         goal,
         (present.bindings, rest.union(changes.added)),
         is_needed=compares or asserted is not None,
     )
-    decisions = states.difference() if states and compares else None
+    decisions = states if compares else None
     report = PlanReport(
         changes,
         sides,

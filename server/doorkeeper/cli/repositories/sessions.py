@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from doorkeeper.client.identity import ScramLogin
 
 Answer = TypeVar("Answer")
+
+_NAMES_MAX: Final = 5
+"""The number of names in a note."""
 
 
 class Listing(NamedTuple):
@@ -163,8 +166,10 @@ class ClusterSession:
         every = {entity for description in descriptions for entity in description}
         doubtful = every.difference(set(present.values()).intersection(*descriptions))
         if doubtful:
-            names = ", ".join(sorted({str(entity.owner_name) for entity in doubtful}))
-            say(f"note: brokers do not agree on {names}; a broker may lag: run this again")
+            names = sorted({str(entity.owner_name) for entity in doubtful})
+            more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+            shown = ", ".join(names[:_NAMES_MAX])
+            say(f"note: brokers do not agree on {shown}{more}; a broker may lag: run this again")
         return list(present.values())
 
     async def alter_entities(

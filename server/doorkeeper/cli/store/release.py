@@ -13,7 +13,7 @@ import click
 from msgspec import Struct
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.effective_changes import DecisionState, effective_changes
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.cli.acls.effective import (
     EffectiveDifference,
     lines_of_difference,
@@ -151,5 +151,4 @@ def effect_of(state: State, release: str, policy: Policy) -> ReleaseChange:
         for followed in (before, release)
     )
     named = effective_policy(policy, (), allow_everyone=None)
-    changes = effective_changes(now, then)
-    return ReleaseChange(before, release, EffectiveDifference(changes, now, then, (named, named)))
+    return ReleaseChange(before, release, EffectiveDifference(now, then, (named, named)))

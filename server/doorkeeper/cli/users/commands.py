@@ -20,7 +20,7 @@ from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChan
 from doorkeeper.cli.options import STATUSES, command_config_option, override_option
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
-from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, printable, say, show_result
+from doorkeeper.cli.terminal import NOTHING_CHANGED, columns, fail, printable, say, show_result
 from doorkeeper.cli.users.live import alter, iterations_by_user, open_client
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
@@ -292,11 +292,9 @@ def list_users(output: str, **options: Any) -> None:
         for user, credentials in _run(list_credentials()).items()
         for mechanism, iterations in credentials.items()
     ]
-    width = max((len(printable(row["user"])) for row in rows), default=0)
-    lines = [
-        f"{printable(row['user']):{width}}  {row['mechanism']}  {row['iterations']} iterations"
-        for row in rows
-    ]
+    lines = columns(
+        [(row["user"], row["mechanism"], f"{row['iterations']} iterations") for row in rows]
+    )
     show_result(output, Credentials(users=rows), lines)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.repositories.sessions import answers_of_few
 from doorkeeper.cli.stores import settings_at
-from doorkeeper.cli.terminal import say_once
+from doorkeeper.cli.terminal import retry_reporter
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
@@ -51,8 +51,7 @@ async def open_client(
                 )
             )
             config = single_user.client_config(server, "doorkeeper users")
-        on_retry = say_once(lambda error: f"{error}; trying again")
-        client = await opened.enter_async_context(AdminClient(config, on_retry=on_retry))
+        client = await opened.enter_async_context(AdminClient(config, on_retry=retry_reporter()))
         yield client, (await identity_of(config)).scram
 
 
