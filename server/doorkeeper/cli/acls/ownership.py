@@ -89,10 +89,7 @@ class Ownership(Struct, frozen=True):
     part: Selector | SelectorUnion | None
     is_partial: bool = False
 
-    def selects(self, binding: AclBinding) -> bool:
-        return self.part is not None and self.part.selects(binding)
-
-    def plan_of(self, contents: AclContents, desired: Collection[AclBinding]) -> Plan:
+    def plan_contents(self, contents: AclContents, desired: Collection[AclBinding]) -> Plan:
         """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:

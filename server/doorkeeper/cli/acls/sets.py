@@ -268,7 +268,7 @@ def plan(
         owned = ownership_of(selector_of(options), goal.owned, whole=options["whole"])
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
-        changes = owned.plan_of(present, goal.bindings)
+        changes = owned.plan_contents(present, goal.bindings)
         entities = asyncio.run(planner.plan_at(location.repository()))
     except PlanError as error:
         fail_without_plan(error)
@@ -381,7 +381,7 @@ def apply(
     else:
         goal = read_contents(_wanted(sources, location))
         owned = ownership_of(selector, goal.owned, whole=whole)
-        make_plan = partial(owned.plan_of, desired=goal.bindings)
+        make_plan = partial(owned.plan_contents, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
         acceptance = Acceptance(accepted, removals_max)
         cluster_id = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.repositories.sessions import answers_of_few
 from doorkeeper.cli.stores import settings_at
-from doorkeeper.cli.terminal import retry_reporter
+from doorkeeper.cli.terminal import retry_reporter, say
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
@@ -62,9 +62,12 @@ async def iterations_by_user(client: AdminClient) -> dict[str, dict[str, int]]:
         ClientError: the server refuses, or there is no answer.
     """
     users: dict[str, dict[str, int]] = {}
-    for listed in await answers_of_few(
+    listings = await answers_of_few(
         client, lambda node_id: client.scram_credentials(node_id=node_id)
-    ):
+    )
+    if any(listed != listings[0] for listed in listings):
+        say("note: brokers do not list the same users; a broker may lag")
+    for listed in listings:
         for user, iterations in listed.items():
             users[user] = iterations | users.get(user, {})
     return dict(sorted(users.items()))
