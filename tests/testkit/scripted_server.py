@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.framing import RequestHeader, decode_request_header, encode_response
+from doorkeeper_wire.messages.alter_client_quotas import AlterClientQuotasRequest
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -69,6 +70,7 @@ Answer: TypeAlias = "Message | FetchSnapshotResponse | bytes | None"
 Script: TypeAlias = "Callable[[Any], Answer | asyncio.Future[Answer]]"
 
 REQUESTS: tuple[type[Any], ...] = (
+    AlterClientQuotasRequest,
     ApiVersionsRequest,
     CreateAclsRequest,
     DeleteAclsRequest,

@@ -21,6 +21,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.slices import run_to_end
+from doorkeeper.cli.stores import DataFolder
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import (
@@ -33,6 +34,7 @@ from doorkeeper.server.schema.declared import (
 )
 from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 from doorkeeper.server.state.storage.rows import fill_digests, log_statements
 from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
 from doorkeeper.server.state.store import LogEntry
@@ -50,6 +52,11 @@ AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
 
 NOW_MS = 1_792_000_000_000
 """2026-10-14, in the afternoon."""
+
+
+def data_folder(path: Path) -> DataFolder:
+    """Return a folder as the location of an embedded store with its own identity file."""
+    return DataFolder(path, path / IDENTITY_NAME)
 
 
 def binding(number: int) -> StoredBinding:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from doorkeeper.acls.bulk import load
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, new_access
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType
@@ -197,7 +197,7 @@ def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveCh
     before, after = (
         DecisionState(
             asked.policy,
-            load(("", binding) for binding in acls).with_network_matching(enabled=asked.networks),
+            snapshot_of(acls, networks=asked.networks),
         )
         for acls in (present, proposed)
     )

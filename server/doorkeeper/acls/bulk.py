@@ -43,6 +43,11 @@ class _Stage:
         return TypeIndex(patterns, Map(principals))
 
 
+def snapshot_of(bindings: Iterable[AclBinding], *, networks: bool = True) -> Snapshot:
+    """Return the snapshot of bindings without ids; ``networks`` says that hosts may be networks."""
+    return load(("", binding) for binding in bindings).with_network_matching(enabled=networks)
+
+
 def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
     """Return the snapshot of bindings with their ids; of equal bindings the first counts.
 

@@ -91,9 +91,9 @@ async def apply(
         Exception: any exception of the target; only ``on_batch`` knows of the batches before it.
     """
     counts = [0, 0]
-    there = set(present)
+    current = set(present)
     failed: dict[AclBinding, Failed] = {}
-    change = first = rules.judge(there, plan)
+    change = first = rules.judge(current, plan)
     held = first.held
     skipped = frozenset(binding for hold in held for binding in hold.bindings)
     while change:
@@ -112,7 +112,7 @@ async def apply(
                 ]
                 failed.update((failure.binding, failure) for failure in refused)
                 counts[not adds] += len(batch) - len(refused)
-                there.symmetric_difference_update(set(batch) - failed.keys())
+                current.symmetric_difference_update(set(batch) - failed.keys())
                 if on_batch is not None:
                     on_batch(len(batch) - len(refused), refused)
             if len(failed) > refusals:
@@ -121,7 +121,7 @@ async def apply(
             break
         # Without limits: the number of removals was judged for the whole plan.
         change = judge(
-            there,
+            current,
             plan.added,
             plan.removed,
             rules.cluster,

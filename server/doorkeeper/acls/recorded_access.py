@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.acls.bulk import load
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.model import (
@@ -83,7 +83,7 @@ def missing_acls(
     bindings: Iterable[AclBinding], accesses: Iterable[RecordedAccess]
 ) -> list[NeededAcl]:
     """Return the least ACLs for the accesses that a set of ACLs does not allow, sorted."""
-    snapshot = load(("", binding) for binding in bindings)
+    snapshot = snapshot_of(bindings)
     return least_acls(access for access in accesses if not _allows(snapshot, access))
 
 
@@ -92,7 +92,7 @@ def unneeded_acls(
 ) -> list[AclBinding]:
     """Return ALLOWs without which, all together, each allowed access remains allowed, sorted."""
     allowed = [access for access in accesses if access.allowed]
-    snapshot = load(("", binding) for binding in bindings)
+    snapshot = snapshot_of(bindings)
     unneeded = []
     for binding in sorted(set(bindings)):
         if binding.entry.permission_type is not AclPermissionType.ALLOW:

@@ -82,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             from doorkeeper.cli.terminal import fail
 
             text = str(error) or "MemoryError"
-            what = "raise the limit of the process (ulimit -v) or of its cgroup"
-            fail([f"not enough memory: {text}; {what}"])
+            advice = "raise the limit of the process (ulimit -v) or of its cgroup"
+            fail([f"not enough memory: {text}; {advice}"])
         if serves or not isinstance(error, OSError) or error.errno != errno.ENOSPC:
             raise
         from doorkeeper.cli.terminal import fail

@@ -58,7 +58,7 @@ def verify(folder: Path, output: str) -> None:
     except OSError as error:
         fail([f"{error.filename or folder}: {error.strerror}"])
     examined = _examined(folder, verdict)
-    record = verdict.as_json() | examined.record()
+    record = {**verdict.as_json(), "examined": examined.number}
     show_result(output, record, [*_verdict_lines(folder, verdict)])
     if not verdict.problems:
         examined.fail_if_nothing()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.version import __version__
+from doorkeeper.cli.files import read_text
 from doorkeeper.cli.json_records.stores import BrokerCheck
-from doorkeeper.cli.terminal import fail, paint, show, show_json
+from doorkeeper.cli.terminal import counted, fail, paint, show, show_json
 from doorkeeper.server.app.config_rules.checking import check, release_of
 from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
 from doorkeeper.server.app.config_rules.findings import Product, Severity
@@ -88,14 +89,10 @@ def _stores(paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
 
 def _of_environment(file: Path, jaas: JaasFile | None) -> list[ConfigFile]:
     try:
-        text = file.read_text("utf-8")
-        return [broker_file._replace(jaas=jaas) for broker_file in files_of(text, str(file))]
-    except OSError as error:
-        fail([f"{file}: cannot read: {error.strerror or error}"])
-    except UnicodeDecodeError as error:
-        fail([f"{file}: not UTF-8 (byte {error.start})"])
+        files = files_of(read_text(file), str(file))
     except NotCompose as error:
         fail([error])
+    return [broker_file._replace(jaas=jaas) for broker_file in files]
 
 
 def _text(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str) -> Iterator[str]:
@@ -108,17 +105,13 @@ def _text(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str
     for file in files:
         own = [finding for finding in findings if finding.file == file.name]
         errors = sum(finding.severity is Severity.ERROR for finding in own)
-        counts = f"{_count(errors, 'error')}, {_count(len(own) - errors, 'warning')}"
+        counts = f"{counted(errors, 'error')}, {counted(len(own) - errors, 'warning')}"
         keys = len({entry.key for entry in file.entries})
         verdict = f": Kafka {release} refuses to start with this file" if errors else ""
         yield (
             f"{file.name}: {counts} ({rules} rules about security keys of Kafka {release},"
-            f" {_count(keys, 'key')} in the file){verdict}"
+            f" {counted(keys, 'key')} in the file){verdict}"
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _line_of(finding: Finding) -> int | None:

@@ -31,7 +31,7 @@ from doorkeeper.cli.json_records.stores import (
 )
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
+from doorkeeper.cli.stores import open_history, settings_at
 from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -356,7 +356,7 @@ async def _read_store(server: Address) -> Desired:
             " because only its ACLs are sent to clusters"
         )
     try:
-        async with open_for_reading(place_of(settings_at(server)), alone=False) as store:
+        async with open_history(server) as store:
             store_id = (await store.header()).store_id
     except StorageError as error:
         raise RepositoryError(str(error)) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +27,7 @@ from doorkeeper.cli.options import (
 )
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
-from doorkeeper.cli.terminal import fail, printable, show_result
+from doorkeeper.cli.terminal import fail, printable, say, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -335,6 +336,10 @@ def reset(
         for row in forgotten
     ]
     show_result(output, record, lines or ["nothing to reset"])
+    for key in sorted(set(keys).difference(row.name for row in forgotten)):
+        similar = [] if key in KEYS else get_close_matches(key, KEYS, 1)
+        hint = f"; did you mean {similar[0]}?" if similar else ""
+        say(f"note: {key} has no dynamic value{hint}")
 
 
 async def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:

@@ -9,7 +9,7 @@ import click
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.json_records.stores import ExampleFiles, InstalledExamples
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
-from doorkeeper.cli.terminal import fail, show_result
+from doorkeeper.cli.terminal import columns, fail, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -58,8 +58,7 @@ def list_(name: str | None, output: str) -> None:
             {"name": name, "summary": example.summary} for name, example in EXAMPLES.items()
         ]
     }
-    width = max(map(len, EXAMPLES))
-    lines = [f"{name:{width}}  {example.summary}" for name, example in EXAMPLES.items()]
+    lines = columns([(name, example.summary) for name, example in EXAMPLES.items()])
     show_result(output, record, lines)
 
 

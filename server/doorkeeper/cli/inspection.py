@@ -37,9 +37,6 @@ class Examined(Struct, frozen=True):
     nothing: str
     """What is missing and where, such as ``audit: no audit log in this folder``."""
 
-    def record(self) -> dict[str, int]:
-        return {"examined": self.number}
-
     def fail_if_nothing(self, status: int = FAILED) -> None:
         """End the process if nothing was examined; call it after the output."""
         if not self.number:

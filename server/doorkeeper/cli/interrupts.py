@@ -35,41 +35,33 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def confirm(question: str) -> bool:
-    """Ask on stderr; return True if the answer is yes. The end of standard input is a no.
+def require_yes(question: str) -> None:
+    """Ask on stderr; end the process if the answer is not yes. The end of standard input is a no.
 
     Raises:
         KeyboardInterrupt: Ctrl-C is the answer.
     """
     try:
         with interruptible():
-            return click.confirm(question, err=True)
+            is_yes = click.confirm(question, err=True)
     except click.Abort as abort:
         if is_interrupt(abort):
             raise KeyboardInterrupt from None
         # Behind the question, which the input has not ended with a line break.
         sys.stderr.write("\n")
-        return False
-
-
-def require_yes(question: str) -> None:
-    """Ask on stderr; end the process if the answer is not yes.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C is the answer.
-    """
-    if not confirm(question):
+        is_yes = False
+    if not is_yes:
         fail_without_yes()
 
 
-def require_no_question(output: str, *, asks: bool) -> None:
+def require_no_question(output: str, *, asks: bool, option: str = "--yes") -> None:
     """Refuse ``--output json`` where a question would follow: it is about what is not shown.
 
     Raises:
         click.UsageError: the command would ask.
     """
     if asks and output == "json":
-        raise click.UsageError("--output json asks no question: give --yes")
+        raise click.UsageError(f"--output json asks no question: give {option}")
 
 
 def fail_without_yes() -> NoReturn:

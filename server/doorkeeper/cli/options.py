@@ -27,6 +27,13 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 """
 """The part of help texts that explains exit statuses, where a command has no others."""
 
+CHANGE_STATUSES: Final = """
+\b
+Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
+stderr; 2 wrong usage; 130 ended by Ctrl-C.
+"""
+"""That of commands that ask before a change."""
+
 config_option = named_option(
     "--config", "-c", "file", type=click.Path(path_type=Path), default_text="no file"
 )
@@ -56,6 +63,10 @@ class _PropertiesFile(click.Path):
 
 
 PROPERTIES_FILE = _PropertiesFile()
+
+command_config_option = named_option(
+    "--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"
+)
 
 _STDIN = "doorkeeper.cli.stdin"
 JAAS_FILE_KEY = "doorkeeper.jaas.file"
@@ -87,6 +98,11 @@ override_option = with_options(
     ),
 )
 """``--override``, and ``--jaas-file``, which is shorthand for one of its values."""
+
+
+def has_overrides(overrides: Sequence[str]) -> bool:
+    """Say whether --override is given: DOORKEEPER_JAAS_FILE may be in the environment alone."""
+    return any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides)
 
 
 RESOURCES: Final = {

@@ -14,7 +14,6 @@ from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.shared_store import SharedStore
 from doorkeeper.server.config.store_keys import DATA_DIR
-from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -66,11 +65,7 @@ class DataFolder(NamedTuple):
         return str(self.path)
 
 
-Place = DataFolder | SharedStore
-
-
-def folder(path: Path) -> DataFolder:
-    return DataFolder(path, path / IDENTITY_NAME)
+StoreLocation = DataFolder | SharedStore
 
 
 def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
@@ -93,23 +88,10 @@ def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
     return load(file, (*keys, *overrides)).settings
 
 
-def place_of(settings: Settings) -> Place:
+def location_of(settings: Settings) -> StoreLocation:
     if settings.store is not None:
         return settings.store
     return DataFolder(settings[DATA_DIR], identity_file_of(settings))
-
-
-@asynccontextmanager
-async def open_backup(address: Address) -> AsyncIterator[Portable]:
-    """Open a backup of an embedded store for reading.
-
-    Raises:
-        StorageError: there is none, or it cannot be read.
-    """
-    from doorkeeper.server.state.storage import portable_embedded
-
-    async with portable_embedded.reading_file(Path(address.target), address.target) as backup:
-        yield backup
 
 
 @asynccontextmanager
@@ -121,16 +103,18 @@ async def open_history(address: Address, overrides: Sequence[str] = ()) -> Async
         StorageError: there is none, or it cannot be read.
     """
     if address.kind is AddressKind.BACKUP:
-        async with open_backup(address) as backup:
+        from doorkeeper.server.state.storage import portable_embedded
+
+        async with portable_embedded.reading_file(Path(address.target), address.target) as backup:
             yield backup
         return
-    location = place_of(settings_at(address, overrides))
+    location = location_of(settings_at(address, overrides))
     async with open_for_reading(location, alone=False) as store:
         yield store
 
 
 @asynccontextmanager
-async def open_for_reading(location: Place, *, alone: bool) -> AsyncIterator[Portable]:
+async def open_for_reading(location: StoreLocation, *, alone: bool) -> AsyncIterator[Portable]:
     """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
 
     Raises:

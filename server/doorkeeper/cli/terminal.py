@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NoReturn, TextIO, TypeVar
+from typing import Final, NoReturn, TextIO
 
 import click
 from msgspec import Struct, field
@@ -22,8 +22,6 @@ FAILED: Final = 1
 
 NOTHING_CHANGED: Final = "nothing was changed"
 """The end of a command that asked, or was refused, before its first change."""
-
-T = TypeVar("T")
 
 OUTPUT: Final = "doorkeeper.cli.output"
 """The key of an ``Output`` in the ``meta`` of click's context, where a caller has set one."""
@@ -73,6 +71,18 @@ def printable(text: str) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of texts as lines with aligned columns; control characters are escaped."""
+    cells = [[printable(text) for text in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
 
 def show(lines: Iterable[str]) -> None:
@@ -125,17 +135,16 @@ def say(text: str) -> None:
     click.echo(f"doorkeeper: {printable(text)}", err=True)
 
 
-def say_once(text_of: Callable[[T], str]) -> Callable[[T], None]:
-    """Return a function that says the text of a value, each text once."""
+def retry_reporter() -> Callable[[Exception], None]:
+    """Return a function that says why something is tried again, each reason once."""
     seen: set[str] = set()
 
-    def say_new(value: T) -> None:
-        text = text_of(value)
-        if text not in seen:
-            seen.add(text)
-            say(text)
+    def report(error: Exception) -> None:
+        if (reason := str(error)) not in seen:
+            seen.add(reason)
+            say(f"{reason}; trying again")
 
-    return say_new
+    return report
 
 
 def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:

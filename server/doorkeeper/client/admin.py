@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -46,7 +47,7 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from doorkeeper.acls.entities.model import Entity, EntitySet
@@ -61,8 +62,8 @@ if TYPE_CHECKING:
 _FEW = 3
 """How many brokers are asked where one may lag: it is unlikely that all of them do."""
 
-_OTHERS_S = 5.0
-"""How long the others may take after the first one."""
+_ANSWER_S = 5.0
+"""How long one of several nodes may take, of which not all must answer."""
 
 _MANY = 1_000
 """Resources of a description that take a millisecond."""
@@ -158,19 +159,28 @@ class AdminClient(NodesClient):
         ``ask`` takes the id of a node; None is any, which must answer. The controller, which has
         the metadata itself, is asked alone.
         """
-        brokers = [] if self._is_of_controllers else [*(await self.cluster()).nodes]
+        nodes = {} if self._is_of_controllers else (await self.cluster()).nodes
         first = await ask(None)
+        unreached = self._nodes.unreached(nodes.values())
+        following = [*nodes][unreached + 1 :]
 
-        async def other(broker: int) -> list[T]:
+        others = await self.ask_each(following[: _FEW - 1], ask)
+        answers = [first, *(answer for answer in others if answer is not None)]
+        return answers, unreached + others.count(None)
+
+    async def ask_each(
+        self, nodes: Iterable[int], ask: Callable[[int], Awaitable[T]]
+    ) -> list[T | None]:
+        """Return what nodes answer, each within seconds; None for one that does not."""
+
+        async def answer(node_id: int) -> T | None:
             try:
-                async with asyncio.timeout(_OTHERS_S):
-                    return [await ask(broker)]
+                async with asyncio.timeout(_ANSWER_S):
+                    return await ask(node_id)
             except (ClientError, OSError, TimeoutError):
-                return []
+                return None
 
-        # The client asks the first broker that it reaches.
-        others = await asyncio.gather(*map(other, brokers[1:_FEW]))
-        return [first, *(answer for answers in others for answer in answers)], others.count([])
+        return await asyncio.gather(*map(answer, nodes))
 
     # --- ACLs
 
@@ -225,8 +235,6 @@ class AdminClient(NodesClient):
 
         ``url`` is that of a node's operations port: the Kafka protocol has no such request.
         """
-        # Few clients watch.
-
         tls = self._tls
         return watch(url, from_revision=from_revision, principals=principals, token=token, tls=tls)
 
@@ -272,8 +280,6 @@ class AdminClient(NodesClient):
 
         Unknown mechanisms are left out. ``node_id`` asks a certain broker.
         """
-        # Imported here: few clients use it.
-
         answer = await self.call(
             DescribeUserScramCredentialsRequest(),
             DescribeUserScramCredentialsResponse,
@@ -292,19 +298,22 @@ class AdminClient(NodesClient):
         """
         results = [Altered()] * len(changes)
         for round_ in scram.rounds(changes):
-            chosen = [changes[at] for at in round_]
-            answered = await self._each(chosen, lambda rest: scram.alter(self._nodes, rest))
-            for at, result in zip(round_, answered, strict=True):
-                results[at] = result
+            await self._send(changes, round_, results, lambda rest: scram.alter(self._nodes, rest))
         return results
 
     # --- topics, users and quotas
 
-    async def describe_entities(self, desired: EntitySet) -> list[Entity]:
-        """Return the present entities of the kinds that are wanted or owned."""
-        present = await entities.describe_entities(self.call, desired)
+    async def describe_entities(
+        self, desired: EntitySet, *, node_id: int | None = None
+    ) -> list[Entity]:
+        """Return the present entities of the kinds that are wanted or owned.
+
+        ``node_id`` asks a certain broker.
+        """
+        present = await entities.describe_entities(partial(self.call, node_id=node_id), desired)
         if desired.concerns(Credential):
-            present += entities.credentials_of(await self.scram_credentials())
+            credentials = await self.scram_credentials(node_id=node_id)
+            present += entities.credentials_of(credentials)
         return present
 
     async def alter_entities(
@@ -317,10 +326,9 @@ class AdminClient(NodesClient):
         answered = await self.alter_scram_credentials(
             [entities.scram_change(changes[at], passwords) for at in users]
         )
-        chosen = [changes[at] for at in others]
-        answered += await self._each(chosen, lambda rest: entities.alter(self._nodes, rest))
-        for at, result in zip([*users, *others], answered, strict=True):
+        for at, result in zip(users, answered, strict=True):
             results[at] = result
+        await self._send(changes, others, results, lambda rest: entities.alter(self._nodes, rest))
         return results
 
     async def _rest(
@@ -332,24 +340,26 @@ class AdminClient(NodesClient):
         """Send the items without an error; return the results of all."""
         sent = [at for at, result in enumerate(results) if result.error is None]
         if sent:
-            answered = await self._each([items[at] for at in sent], ask)
-            for at, result in zip(sent, answered, strict=True):
-                results[at] = result
+            await self._send(items, sent, results, ask)
         return results
 
-    async def _each(
-        self, items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]]
-    ) -> list[R]:
-        """Send items, and retry those whose results are retriable."""
-        results: dict[int, R] = {}
-        waiting = list(range(len(items)))
+    async def _send(
+        self,
+        items: Sequence[Item],
+        positions: Sequence[int],
+        results: list[R],
+        ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]],
+    ) -> None:
+        """Send the items at some positions and set their results; retry those that may be."""
+        waiting = positions
 
         async def once() -> None:
             nonlocal waiting
             answers = await ask([items[at] for at in waiting])
             if len(answers) != len(waiting):
                 raise ClientError(f"received {len(answers)} results for {len(waiting)} items")
-            results.update(zip(waiting, answers, strict=True))
+            for at, result in zip(waiting, answers, strict=True):
+                results[at] = result
             waiting = [at for at in waiting if _is_retriable(results[at])]
             if waiting:
                 raise RetryNeeded(str(results[waiting[0]].error))
@@ -357,7 +367,6 @@ class AdminClient(NodesClient):
         # Without time for another try, the errors of the items are the result.
         with contextlib.suppress(RetryNeeded):
             await self._nodes.retry(once)
-        return [results[at] for at in range(len(items))]
 
 
 def _is_retriable(result: _Result) -> bool:

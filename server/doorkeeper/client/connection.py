@@ -159,13 +159,7 @@ class ClientConnection:
 
     async def _ask(self, request: Message, answer: type[A], version: int) -> A:
         frame, at = await self._exchange(request, version)
-        if len(frame) <= _LARGE_BYTES:
-            return self._decode(frame, at, answer, version)
-        # The loop of a server serves others meanwhile.
-        try:
-            return (await asyncio.to_thread(answer.decode, frame, at, version))[0]
-        except Malformed as error:
-            raise self._unreadable(str(error)) from error
+        return await self._decode(frame, at, answer, version)
 
     async def _exchange(self, request: Message, version: int) -> tuple[bytes, int]:
         """Send a request; return the frame of its response, and the offset of the body."""
@@ -210,9 +204,12 @@ class ClientConnection:
         except OSError as error:
             raise self._end(self._broken(error)) from error
 
-    def _decode(self, frame: bytes, at: int, answer: type[A], version: int) -> A:
+    async def _decode(self, frame: bytes, at: int, answer: type[A], version: int) -> A:
         try:
-            return answer.decode(frame, at, version)[0]
+            if len(frame) <= _LARGE_BYTES:
+                return answer.decode(frame, at, version)[0]
+            # The loop of a server serves others meanwhile.
+            return (await asyncio.to_thread(answer.decode, frame, at, version))[0]
         except Malformed as error:
             raise self._unreadable(str(error)) from error
 
@@ -286,7 +283,7 @@ class ClientConnection:
         # KIP-511: a server that does not know the version answers in version 0. The error code is
         # the first field of every version.
         refused = frame[at : at + 2] == int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2)
-        return self._decode(frame, at, ApiVersionsResponse, 0 if refused else version)
+        return await self._decode(frame, at, ApiVersionsResponse, 0 if refused else version)
 
     async def _log_in(self, login: Login) -> None:
         # Before the handshake: fetching a token may take longer than the server waits.

@@ -103,18 +103,18 @@ def credentials_of(users: Mapping[str, Mapping[str, int]]) -> Iterator[Credentia
 
 async def _topics(call: Call, desired: EntitySet) -> list[TopicEntity]:
     names = desired.topic_names
-    asked = None if names is None else tuple(MetadataRequestTopic(name=name) for name in names)
+    requested = None if names is None else tuple(MetadataRequestTopic(name=name) for name in names)
     # An empty list means no topics, and null all of them.
-    request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
+    request = MetadataRequest(topics=requested, allow_auto_topic_creation=False)
     answer = await call(request, MetadataResponse)
-    there: dict[str, TopicEntity] = {}
+    topics: dict[str, TopicEntity] = {}
     for topic in answer.topics:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or topic.is_internal:
             continue
         _check(f"topic {topic.name}", topic.error_code)
         # While a partition has no leader yet, the topic is there.
         replicas = len(topic.partitions[0].replica_nodes) if topic.partitions else None
-        there[topic.name or ""] = TopicEntity(
+        topics[topic.name or ""] = TopicEntity(
             topic.name or "", len(topic.partitions) or None, replicas
         )
     with_configs = {
@@ -122,7 +122,7 @@ async def _topics(call: Call, desired: EntitySet) -> list[TopicEntity]:
         for entity in desired.entities
         if isinstance(entity, TopicEntity) and entity.configs is not None
     }
-    return await _with_configs(call, there, with_configs & there.keys())
+    return await _with_configs(call, topics, with_configs & topics.keys())
 
 
 async def _with_configs(
@@ -194,7 +194,10 @@ async def alter(nodes: Nodes, changes: Sequence[EntityChange]) -> list[Altered]:
         for key, error in _results(response):
             # The settings of a topic are tried also where its partitions could not be changed.
             errors[key] = errors.get(key) or error
-    return [Altered(errors.get(_key(change))) for change in changes]
+    unanswered = [change.entity for change in changes if _key(change) not in errors]
+    if unanswered:
+        raise ClientError(f"the responses lack {len(unanswered)} of {len(changes)} changes")
+    return [Altered(errors[_key(change)]) for change in changes]
 
 
 def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[Message]]]:

@@ -10,7 +10,7 @@ Source: KIP-919; ``AdminMetadataManager`` and ``KafkaAdminClient`` of kafka-clie
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Self, TypeVar
 
 from msgspec import Struct
@@ -112,6 +112,17 @@ class Nodes:
         if address is None:
             raise NoSuchNode(f"the cluster has no node {node_id} at the moment")
         return await self._to(address)
+
+    def unreached(self, addresses: Iterable[Address]) -> int:
+        """Return how many addresses come before the first one with a connection; 0 without any.
+
+        A request to any node goes to that one.
+        """
+        for number, address in enumerate(addresses):
+            connection = self._connections.get(address)
+            if connection is not None and connection.alive:
+                return number
+        return 0
 
     async def retry(self, once: Callable[[], Awaitable[T]]) -> T:
         """Repeat an operation until it succeeds, or the timeout of a call expires.

@@ -8,11 +8,9 @@ Source: ``ConfigHelper.createResponseConfig`` (4.3.1).
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from doorkeeper.client.admin import AdminClient
-from doorkeeper.client.errors import ClientError
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -34,22 +32,21 @@ async def is_open_by_default(client: AdminClient) -> bool | None:
     Raises:
         ClientError: no broker could be asked for the others.
     """
-    nodes = (await client.cluster()).nodes
-    answers = set(await asyncio.gather(*(_of_broker(client, node_id) for node_id in nodes)))
+
+    async def ask(node_id: int) -> bool | None:
+        resource = DescribeConfigsResource(
+            resource_type=_BROKER, resource_name=str(node_id), configuration_keys=(KEY,)
+        )
+        request = DescribeConfigsRequest(resources=(resource,))
+        return _is_open(await client.call(request, DescribeConfigsResponse, node_id=node_id))
+
+    answers = set(await client.ask_each((await client.cluster()).nodes, ask))
     if True in answers:
         return True
     return None if None in answers or not answers else False
 
 
-async def _of_broker(client: AdminClient, node_id: int) -> bool | None:
-    asked = DescribeConfigsResource(
-        resource_type=_BROKER, resource_name=str(node_id), configuration_keys=(KEY,)
-    )
-    request = DescribeConfigsRequest(resources=(asked,))
-    try:
-        answer = await client.call(request, DescribeConfigsResponse, node_id=node_id)
-    except ClientError:
-        return None
+def _is_open(answer: DescribeConfigsResponse) -> bool | None:
     for result in answer.results:
         if result.error_code:
             return None

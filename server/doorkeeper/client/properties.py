@@ -62,16 +62,20 @@ def client_config(
         CommandConfigError: a setting is wrong.
         ConfigError: the file cannot be read.
     """
-    values = {} if path is None else client_properties(path)
-    return _client_config(bootstrap, values, controllers=controllers)
+    entries = () if path is None else read(path)
+    values = {entry.key: entry.value.strip() for entry in entries}
+    return client_config_of(bootstrap, values, controllers=controllers)
 
 
-def client_config_of(bootstrap: str, values: Mapping[str, str]) -> ClientConfig:
-    """Return the configuration for these servers; variables in the properties are resolved now."""
-    return _client_config(bootstrap, _resolve_variables(values), controllers=False)
+def client_config_of(
+    bootstrap: str, properties: Mapping[str, str], *, controllers: bool = False
+) -> ClientConfig:
+    """Return the configuration for these servers; variables in the properties are resolved now.
 
-
-def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bool) -> ClientConfig:
+    Raises:
+        CommandConfigError: a setting is wrong.
+    """
+    values = _resolve_variables(properties)
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise CommandConfigError(
@@ -90,15 +94,9 @@ def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bo
     )
 
 
-def client_properties(path: PropertiesFile) -> dict[str, str]:
-    """Return the properties of a file, as a Java client has them after it resolved variables."""
-    return _resolve_variables({entry.key: entry.value.strip() for entry in read(path)})
-
-
-def _resolve_variables(values: Mapping[str, str]) -> dict[str, str]:
+def _resolve_variables(values: Mapping[str, str]) -> Mapping[str, str]:
     if not any("${" in value for value in values.values()):
-        return dict(values)
-
+        return values
     try:
         return resolve(values, os.environ)
     except VariableError as error:

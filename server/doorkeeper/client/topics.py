@@ -161,11 +161,11 @@ class TopicReader(NodesClient):
 
     async def _offset(self, topic: str, partition: int, timestamp: int) -> int:
         described = await self._topic(topic)
-        asked = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+        requested = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
         request = ListOffsetsRequest(
             replica_id=-1,
             isolation_level=_COMMITTED,
-            topics=(ListOffsetsTopic(name=topic, partitions=(asked,)),),
+            topics=(ListOffsetsTopic(name=topic, partitions=(requested,)),),
         )
         connection = await self._nodes.connection(described.leaders[partition])
         answer = await connection.call(request, ListOffsetsResponse)

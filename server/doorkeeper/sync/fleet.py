@@ -123,7 +123,9 @@ class ClusterFleet:
         return [_status_of(cluster) | {"drift": _drift_of(cluster)} for cluster in self.clusters]
 
     def summary(self) -> str:
-        return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
+        return "; ".join(
+            f"{cluster.config.name}: {_summary_of(cluster)}" for cluster in self.clusters
+        )
 
     def _wake(self) -> None:
         for cluster in self.clusters:

@@ -6,7 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.config import forget
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG
@@ -55,3 +57,16 @@ def test_reset_applies_to_cluster_and_brokers(tmp_path: Path, data_dir: Path) ->
     ]
     assert asyncio.run(forget(settings, None)) == [OTHER]
     assert asyncio.run(forget(settings, None)) == []
+
+
+def test_misspelt_key_is_told(data_dir: Path) -> None:
+    asyncio.run(fill(data_dir, adding(1), VALUES))
+
+    reset = ["config", "reset", f"store:{data_dir}", "super.user", "max.connections", "own.key"]
+    found = CliRunner().invoke(doorkeeper, reset)
+
+    assert found.stdout == "reset: max.connections of broker 1\n"
+    assert found.stderr == (
+        "doorkeeper: note: own.key has no dynamic value\n"
+        "doorkeeper: note: super.user has no dynamic value; did you mean super.users?\n"
+    )

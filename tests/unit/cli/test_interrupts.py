@@ -11,9 +11,9 @@ import pytest
 
 from doorkeeper.cli.interrupts import (
     INTERRUPTED,
-    confirm,
     end_interrupted,
     interruptible,
+    require_yes,
 )
 from testkit.interrupts import pythons_own_handler
 
@@ -71,10 +71,11 @@ def raising(error: type[BaseException]) -> Callable[[str], str]:
 def test_ctrl_c_and_end_of_input_at_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is told from the end of the input, which is a no; Click treats both alike."""
     monkeypatch.setattr("click.termui.visible_prompt_func", raising(EOFError))
-    assert not confirm("Apply this plan?")
+    with pytest.raises(SystemExit):
+        require_yes("Apply this plan?")
     monkeypatch.setattr("click.termui.visible_prompt_func", raising(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        confirm("Apply this plan?")
+        require_yes("Apply this plan?")
 
 
 def test_ctrl_c_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:

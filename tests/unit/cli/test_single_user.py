@@ -92,7 +92,7 @@ async def test_single_user_mode_bypasses_a_denying_authorizer(tmp_path: Path) ->
 
     async with store(configured).change(create=True) as session:
         assert await session.add(BINDINGS) == [None, None]
-        assert await session.find([ANY_BINDING]) == BINDINGS
+        assert (await session.listing()).bindings == BINDINGS
         assert await session.remove(BINDINGS[:1]) == [None]
 
     events = [each for each in lines_in(tmp_path / "audit") if each["kind"] == "change"]
@@ -160,7 +160,7 @@ async def test_plug_in_changes_acls(tmp_path: Path) -> None:
 
     async with store(settings(tmp_path, name=f"{__name__}.Watches")).change(create=True) as session:
         assert await session.add(BINDINGS) == [None, None]
-        assert await session.find([ANY_BINDING, ANY_BINDING]) == sorted(BINDINGS)
+        assert (await session.listing([ANY_BINDING, ANY_BINDING])).bindings == sorted(BINDINGS)
         assert await session.remove_matching([ANY_BINDING]) == [None]
 
     assert Watches.calls == [("create", None), ("delete", None), ("close", None)]

@@ -12,8 +12,8 @@ from doorkeeper.cli.terminal import (
     has_colours,
     paint,
     printable,
+    retry_reporter,
     say,
-    say_once,
     show,
     show_json,
 )
@@ -75,9 +75,11 @@ def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_repeated_messages_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    say_new = say_once(str)
+    report = retry_reporter()
 
-    for done in (0, 1, 300, 300):
-        say_new(done)
+    for reason in ("lost", "timed out", "lost"):
+        report(OSError(reason))
 
-    assert capsys.readouterr().err == "doorkeeper: 0\ndoorkeeper: 1\ndoorkeeper: 300\n"
+    assert capsys.readouterr().err == (
+        "doorkeeper: lost; trying again\ndoorkeeper: timed out; trying again\n"
+    )

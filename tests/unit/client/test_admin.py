@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.acls.entities.model import Quota
+from doorkeeper.acls.entities.plan import EntityChange
 from doorkeeper.acls.model import (
     ANY_BINDING,
     AccessControlEntry,
@@ -21,6 +23,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError, Unsendable
+from doorkeeper_wire.messages.alter_client_quotas import AlterClientQuotasResponse
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -190,3 +193,39 @@ async def test_unencodable_filter_is_a_client_error() -> None:
 
     assert retried == []
     assert server.connections == 1
+
+
+async def test_brokers_before_the_first_that_is_reached_are_silent() -> None:
+    """Of four brokers the first is down, so that the second is asked for any."""
+
+    def named(name: str) -> DescribeAclsResponse:
+        return DescribeAclsResponse(error_code=31, error_message=name)
+
+    async def ask(node_id: int | None) -> str:
+        with pytest.raises(ApiFailure) as refused:
+            await client.describe_acls(node_id=node_id)
+        return str(refused.value.message)
+
+    async with (
+        ScriptedServer(DescribeAcls=lambda _: named("b")) as second,
+        ScriptedServer(DescribeAcls=lambda _: named("c")) as third,
+        ScriptedServer(DescribeAcls=lambda _: named("d")) as fourth,
+        admin(second) as client,
+    ):
+        ports = (1, second.port, third.port, fourth.port)
+        second.scripts["Metadata"] = lambda _: second.metadata(*ports)
+
+        answers, silent = await client.ask_few(ask)
+
+    assert (answers, silent) == (["b", "c", "d"], 1)
+
+
+async def test_change_without_an_answer_is_not_taken_for_made() -> None:
+    quota = Quota((("user", "a"),), "producer_byte_rate", 1.0)
+    answer = AlterClientQuotasResponse(entries=())
+    async with (
+        ScriptedServer(AlterClientQuotas=lambda _: answer) as server,
+        admin(server) as client,
+    ):
+        with pytest.raises(ClientError, match="the responses lack 1 of 1 changes"):
+            await client.alter_entities([EntityChange(None, quota)], {})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from doorkeeper.client import admin
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.open_by_default import KEY, is_open_by_default
@@ -45,6 +48,19 @@ async def test_default_from_broker_configuration(
         AdminClient(ClientConfig(bootstrap=server.address, retry_ms=1)) as client,
     ):
         assert await is_open_by_default(client) is is_open
+
+
+async def test_broker_that_is_down_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as a request is tried again, a minute; whether it is open is then not known."""
+    monkeypatch.setattr(admin, "_ANSWER_S", 0.05)
+    answer = DescribeConfigsResponse(results=(listed("false"),))
+    async with (
+        asyncio.timeout(10),
+        ScriptedServer(DescribeConfigs=lambda _: answer) as server,
+        AdminClient(ClientConfig(bootstrap=server.address, retry_ms=1)) as client,
+    ):
+        server.scripts["Metadata"] = lambda _: server.metadata(1, server.port)
+        assert await is_open_by_default(client) is None
 
 
 async def test_doorkeeper_hides_the_value() -> None:

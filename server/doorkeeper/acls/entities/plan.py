@@ -93,13 +93,13 @@ def plan_entities(
     Raises:
         EntityPlanError: the partitions of a topic would decrease, or its replicas move.
     """
-    there = {(type(entity), entity.key): entity for entity in present}
+    present_by_key = {(type(entity), entity.key): entity for entity in present}
     problems: list[str] = []
     changes: list[EntityChange] = []
     foreign: list[EntityChange] = []
     unchanged = 0
     for entity in desired.entities:
-        now = there.get((type(entity), entity.key))
+        now = present_by_key.get((type(entity), entity.key))
         change = EntityChange(now, entity) if now is None else _alteration(now, entity, normalize)
         if isinstance(entity, Credential) and entity.user in new_passwords and now is not None:
             change = change or EntityChange(now, replace(entity, iterations=_iterations(now)))
@@ -123,7 +123,7 @@ def plan_entities(
     goal = {(type(entity), entity.key) for entity in desired.entities}
     surplus = [
         entity
-        for key, entity in there.items()
+        for key, entity in present_by_key.items()
         if key not in goal and desired.owns(entity.owner_name)
     ]
     staying = []
@@ -163,10 +163,10 @@ def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -
     Raises:
         EntityPlanError: an entity is neither as before the change nor as after it.
     """
-    there = {(type(entity), entity.key): entity for entity in present}
+    present_by_key = {(type(entity), entity.key): entity for entity in present}
     rest, problems = [], []
     for change in plan.changes:
-        now = there.get((type(change.entity), change.entity.key))
+        now = present_by_key.get((type(change.entity), change.entity.key))
         # Such a change leaves no trace by which it could be seen to be done.
         is_new_password = change.before is not None and change.before == now
         if _is_same(now, change.after, normalize) and not is_new_password:

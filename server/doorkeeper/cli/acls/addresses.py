@@ -18,30 +18,27 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Struct
 
-from doorkeeper.acls.bulk import load
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import (
-    JAAS_FILE_KEY,
-    PROPERTIES_FILE,
-    override_option,
-)
+from doorkeeper.cli.options import command_config_option, has_overrides, override_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
-from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.cli.terminal import retry_reporter, say
 from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.repositories.repository import AclRepository
 
@@ -82,7 +79,8 @@ class Location(Struct, frozen=True):
 
     ``policy_config`` and ``policy_overrides`` are a configuration beside a file or a live cluster,
     which have no policy of their own. ``at`` is a moment in the past of a store; None is now.
-    ``others`` are further files, whose ACLs belong to the same set.
+    ``others`` are further files, whose ACLs belong to the same set. ``is_wanted`` says that the
+    ACLs of files will be written somewhere, see ``FileRepository``.
     """
 
     address: Address
@@ -92,6 +90,7 @@ class Location(Struct, frozen=True):
     policy_overrides: tuple[str, ...] = ()
     at: Moment | None = None
     others: tuple[Address, ...] = ()
+    is_wanted: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -125,8 +124,8 @@ class Location(Struct, frozen=True):
         addresses = [address.canonical() for address in (self.address, *self.others)]
         return " ".join([*addresses, *sorted(self.overrides)])
 
-    def repository(self, *, is_wanted: bool = False) -> AclRepository:
-        """Return the repository; ``is_wanted`` is for files, see ``FileRepository``.
+    def repository(self) -> AclRepository:
+        """Return the repository.
 
         Raises:
             RepositoryError: the configuration of a store is wrong.
@@ -143,8 +142,7 @@ class Location(Struct, frozen=True):
         if self.address.is_live:
             from doorkeeper.cli.repositories.clusters import ClusterRepository
 
-            retry = say_once(lambda error: f"{error}; trying again")
-            return ClusterRepository(self.address, self.command_config, retry)
+            return ClusterRepository(self.address, self.command_config, retry_reporter())
         if self.address.is_store:
             from doorkeeper.cli.repositories.stores import StoreRepository
             from doorkeeper.cli.stores import settings_at
@@ -158,7 +156,9 @@ class Location(Struct, frozen=True):
             return BackupRepository(self.address, self.at)
         from doorkeeper.cli.repositories.files import FileRepository
 
-        return FileRepository(self.address, _load_bytes, others=self.others, is_wanted=is_wanted)
+        return FileRepository(
+            self.address, _load_bytes, others=self.others, is_wanted=self.is_wanted
+        )
 
     def configured_policy(self) -> Policy | None:
         """Return the policy of the configuration beside the address; None without one.
@@ -251,10 +251,7 @@ def location_options(
             type=address,
             shell_complete=complete_address,
         )
-    options = [
-        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
-        override_option,
-    ]
+    options = [command_config_option, override_option]
     if is_kafkas:
         options = [
             named_option("--bootstrap-server"),
@@ -303,11 +300,9 @@ def take_location(
     command_config: PropertiesFile | None = options.pop("command_config")
     file: Path | None = options.pop("file", None)
     overrides: tuple[str, ...] = options.pop("overrides")
-    # DOORKEEPER_JAAS_FILE may be in the environment for a server.
-    is_overridden = any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides)
-    _check_command_config(command_config, (chosen, *others))
+    check_command_config(command_config, (chosen, *others))
     # A configuration is no property of a client: for a live cluster it would be ignored.
-    if not chosen.is_store and (is_overridden or file is not None):
+    if not chosen.is_store and (has_overrides(overrides) or file is not None):
         if has_policy:
             return Location(chosen, command_config, (), file, overrides, at)
         raise click.UsageError(
@@ -339,9 +334,10 @@ def _take_address(options: dict[str, Any]) -> Address:
     return addresses[0]
 
 
-def _check_command_config(
+def check_command_config(
     command_config: PropertiesFile | None, addresses: Sequence[Address]
 ) -> None:
+    """Refuse --command-config where none of the addresses needs it, or both are standard input."""
     if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
         raise click.UsageError(
             "standard input (-) can be given only once: ACLs or --command-config"
@@ -381,7 +377,7 @@ class Reading(Struct, frozen=True, dict=True):
     @cached_property
     def snapshot(self) -> Snapshot:
         """Return the index of the ACLs, with empty ids."""
-        return load(("", binding) for binding in self.contents.bindings)
+        return snapshot_of(self.contents.bindings)
 
 
 def read_at(location: Location) -> Reading:
@@ -413,19 +409,16 @@ def reading_progress(location: Location) -> AbstractContextManager[Progress]:
     return progress(f"reading {location.name}", quiet=location.address.is_stdin)
 
 
-def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents:
-    """Return the ACLs at a location; those with unknown codes are reported on stderr.
-
-    ``is_wanted`` says that they will be written somewhere, see ``FileRepository``.
+def read_contents(location: Location) -> AclContents:
+    """Return the ACLs at a location; what they lack is reported on stderr.
 
     Raises:
         RepositoryError: they cannot be read.
     """
-    if is_wanted:
-        with reading_progress(location):
-            contents = asyncio.run(location.repository(is_wanted=True).read())
-    else:
-        contents = read_at(location).contents
+    contents = read_at(location).contents
+    # A policy that a history lacks is of no account here.
+    if contents.note is not None and location.address.kind is AddressKind.FILE:
+        say(f"note: {contents.note}")
     report_unknown(contents)
     return contents
 
@@ -434,8 +427,13 @@ def report_unknown(contents: AclContents) -> None:
     """Say on stderr how many ACLs are unknown here and left out, and how many are in doubt."""
     if contents.unknown:
         say(unknown_note(contents.unknown))
-    if contents.doubtful:
-        say(f"note: {doubt_note(len(contents.doubtful))}")
+    report_doubt(contents.doubtful)
+
+
+def report_doubt(doubtful: Collection[AclBinding]) -> None:
+    """Say on stderr how many ACLs only some brokers list."""
+    if doubtful:
+        say(f"note: {doubt_note(len(doubtful))}")
 
 
 def doubt_note(count: int) -> str:

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import click
 
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location, read_contents
 from doorkeeper.cli.acls.questions import (
     POLICY_HELP,
     AclState,
-    snapshot_of,
     state_options,
     take_state,
 )
@@ -86,5 +86,5 @@ def _state_of(
     networks = contents.networks
     if networks is None:
         networks = state.snapshot.matches_networks
-    snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
+    snapshot = snapshot_of(contents.bindings, networks=networks)
     return DecisionState(contents.policy or state.policy.policy, snapshot)

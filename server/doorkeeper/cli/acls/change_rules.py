@@ -7,7 +7,7 @@ their ACLs, now or after its next start.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
@@ -21,7 +21,7 @@ from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from doorkeeper.acls.entities.plan import EntityPlan
     from doorkeeper.acls.live_changes import LiveChange
@@ -152,15 +152,16 @@ def refusal_of(held: Held) -> str:
     return held.text(f"--accept {{}}{more}")
 
 
-def missing_authorizer(errors: Iterable[ApiError]) -> str | None:
-    """Return what is wrong where brokers describe ACLs and controllers refuse to change them.
+def is_disabled(error: ApiError) -> bool:
+    """Say whether the controllers refuse to change the ACLs that the brokers describe.
 
-    None if no error says so. The brokers answer DescribeAcls, the controllers CreateAcls and
-    DeleteAcls.
+    The brokers answer DescribeAcls, the controllers CreateAcls and DeleteAcls.
     """
-    if all(error.code is not ErrorCode.SECURITY_DISABLED for error in errors):
-        return None
-    return (
-        "the brokers have an authorizer, but the controllers do not: set authorizer.class.name on"
-        " the controllers"
-    )
+    return error.code is ErrorCode.SECURITY_DISABLED
+
+
+MISSING_AUTHORIZER: Final = (
+    "the brokers have an authorizer, but the controllers do not: set authorizer.class.name on the"
+    " controllers"
+)
+"""What is wrong then."""

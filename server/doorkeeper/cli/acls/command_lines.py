@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acls.formats.records import record_of_changes
+from doorkeeper.acls.formats.records import record_of_changes, records
 from doorkeeper.acls.live_changes import LiveCluster, judge
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.json_records.questions import AclCommands
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 
 ANYWHERE: Final = Location(Address(AddressKind.BROKERS, "HOST:PORT"))
@@ -46,6 +47,19 @@ def commands_of(
     kafkas = [kafka_acls_command(binding, add=add, location=location) for binding, add in steps]
     ours = [our_command(binding, add=add, location=location) for binding, add in steps]
     return [line for line in kafkas if line], [line for line in ours if line]
+
+
+def record_of_commands(
+    added: Sequence[AclBinding], removed: Sequence[AclBinding], location: Location
+) -> AclCommands:
+    """Return a change of ACLs for JSON, with the lines of ``commands_of``."""
+    kafkas, ours = commands_of(added, removed, location)
+    return {
+        "add": list(records(added)),
+        "remove": list(records(removed)),
+        "kafkaAcls": kafkas,
+        "doorkeeper": ours,
+    }
 
 
 def kafka_acls_command(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +18,6 @@ from doorkeeper.acls.formats.listing import resource_text
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.live_changes import OVERRIDES, LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
-from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.plan_application import apply
 from doorkeeper.base.errors import ErrorCode
@@ -29,10 +27,17 @@ from doorkeeper.cli.acls.addresses import (
     location_options,
     reading_progress,
     refuse_file,
+    report_doubt,
     take_location,
     unknown_note,
 )
-from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, judge, missing_authorizer
+from doorkeeper.cli.acls.change_rules import (
+    MISSING_AUTHORIZER,
+    Acceptance,
+    accept_option,
+    is_disabled,
+    judge,
+)
 from doorkeeper.cli.acls.options import (
     FAILED,
     KafkaCommand,
@@ -59,7 +64,7 @@ from doorkeeper.cli.acls.printing import (
     table,
 )
 from doorkeeper.cli.acls.removal_notes import removal_notes
-from doorkeeper.cli.interrupts import fail_without_yes
+from doorkeeper.cli.interrupts import fail_without_yes, require_no_question
 from doorkeeper.cli.json_records.questions import AclSet
 from doorkeeper.cli.json_records.sets import Added, Removed
 from doorkeeper.cli.lazy import LazyGroup, Member
@@ -71,7 +76,7 @@ from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
 from doorkeeper.client.errors import NotServed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from typing import TypeVar
 
     from doorkeeper.acls.live_changes import Rule
@@ -82,8 +87,8 @@ if TYPE_CHECKING:
         ResourcePatternFilter,
     )
     from doorkeeper.acls.plan_application import Rules
-    from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
     Request = TypeVar("Request")
@@ -191,9 +196,12 @@ def add(
     # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
         async with location.repository().change(create=True) as session:
-            present = frozenset(await session.find([ANY_BINDING]))
+            listing = await session.listing()
+            # Those that some brokers list, and others do not, may be there or not.
+            existing = frozenset(listing.bindings).difference(listing.doubtful)
             added = dict.fromkeys(binding for some in by_resource.values() for binding in some)
-            plan = Plan(tuple(binding for binding in added if binding not in present), (), 0, 0)
+            plan = Plan(tuple(binding for binding in added if binding not in existing), (), 0, 0)
+            present = frozenset(listing.bindings).difference(plan.added)
             rules = await _permitted(session, present, plan, accepted)
             sent, without = plan, present
             if location.address.is_live:
@@ -204,13 +212,12 @@ def add(
             for misleading in misleading_in(plan.added):
                 say(f"note: {printable(misleading.reason)}; {printable(misleading.advice)}")
             if output != "json":
-                _show_additions(by_resource, present)
+                _show_additions(by_resource, existing)
             await _apply(sent, session, without, rules, location, _ADDING)
             if output == "json":
-                existing = [binding for binding in added if binding in present]
                 record: Added = {
                     "added": list(records(plan.added)),
-                    "existing": list(records(existing)),
+                    "existing": list(records(binding for binding in added if binding in existing)),
                 }
                 show_json(record)
 
@@ -218,13 +225,13 @@ def add(
 
 
 def _show_additions(
-    by_resource: Mapping[ResourcePattern, Sequence[AclBinding]], present: frozenset[AclBinding]
+    by_resource: Mapping[ResourcePattern, Sequence[AclBinding]], existing: frozenset[AclBinding]
 ) -> None:
     for resource, bindings in by_resource.items():
         for binding in bindings:
-            if binding in present:
+            if binding in existing:
                 click.echo(f"Acl {binding_text(binding)} already exists.")
-        missing = [binding for binding in bindings if binding not in present]
+        missing = [binding for binding in bindings if binding not in existing]
         if missing:
             entries = entries_text(binding.entry for binding in missing)
             click.echo(f"Adding ACLs for resource `{resource_text(resource)}`: \n {entries}\n")
@@ -260,8 +267,7 @@ def remove(
 ) -> None:
     """Remove ACLs at ADDRESS; asks for confirmation for each resource."""
     location, by_resource = _take_request(context, options, removals, changes=True)
-    if output == "json" and not options["force"]:
-        raise click.UsageError("--output json asks no question: give --force")
+    require_no_question(output, asks=not options["force"], option="--force")
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
     confirmed = {
@@ -326,8 +332,17 @@ async def _apply(
     location: Location,
     needs: str,
 ) -> None:
+    """Apply a plan; the errors of the cluster end the process."""
     outcome = await apply(plan, session, present, rules)
-    _fail_on_errors(location, [failure.error for failure in outcome.failed], needs)
+    errors = [failure.error for failure in outcome.failed]
+    if not errors:
+        return
+    if location.address.is_live:
+        # As in the tool, which stops at the first exception.
+        first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
+        faults = [MISSING_AUTHORIZER] if any(map(is_disabled, errors)) else []
+        fail([first, *_permission_lines(errors[0].code, needs), *faults])
+    fail(dict.fromkeys(f"{error.code.name}: {error}" for error in errors))
 
 
 def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
@@ -369,26 +384,21 @@ Examples:
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     """Print all ACLs at ADDRESS, or those of some resources or principals."""
-    location, request = _take_request(context, options, listing)
+    location, (filters, principals) = _take_request(context, options, listing)
 
-    async def find() -> tuple[list[AclBinding], int | None]:
-        repository = location.repository()
-        if not location.has_history:
-            with reading_progress(location):
-                return await repository.find(request.filters), None
+    async def find() -> AclContents:
         with reading_progress(location):
-            contents = await repository.read()
-        return matching(contents.bindings, request.filters), contents.revision
+            return await location.repository().find(filters)
 
-    bindings, revision = _run(find(), location, _LISTING)
+    contents = _run(find(), location, _LISTING)
+    report_doubt(contents.doubtful)
+    bindings, revision = contents.bindings, contents.revision
     # The tool prints a block for each principal, also for one without ACLs.
     if output == "text":
-        _print_as_kafka(bindings, request.principals)
+        _print_as_kafka(bindings, principals)
         return
-    if request.principals:
-        bindings = [
-            binding for binding in bindings if binding.entry.principal in request.principals
-        ]
+    if principals:
+        bindings = [binding for binding in bindings if binding.entry.principal in principals]
     if output == "json":
         click.echo(as_json(bindings, location.canonical(), revision))
         return
@@ -449,14 +459,9 @@ def _check_servers(options: dict[str, Any]) -> None:
 
 
 def _run(work: Coroutine[Any, Any, Result], location: Location, needs: str) -> Result:
-    with _fail_as_kafka(location, needs):
-        return asyncio.run(work)
-
-
-@contextmanager
-def _fail_as_kafka(location: Location, needs: str) -> Iterator[None]:
+    """Return the result of work; an error ends the process with the tool's text."""
     try:
-        yield
+        return asyncio.run(work)
     except RepositoryError as error:
         cause = error.__cause__
         # Errors of a configuration file have no Java exception: they are printed as they are.
@@ -474,14 +479,3 @@ def _permission_lines(code: object, needs: str) -> list[str]:
     # refused request may need less than the whole command does.
     refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return [f"{needs}; your principal does not have it"] if code == refused else []
-
-
-def _fail_on_errors(location: Location, errors: Sequence[ApiError], needs: str) -> None:
-    if not errors:
-        return
-    if location.address.is_live:
-        # As in the tool, which stops at the first exception.
-        first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
-        fault = missing_authorizer(errors)
-        fail([first, *_permission_lines(errors[0].code, needs), *([fault] if fault else [])])
-    fail(dict.fromkeys(f"{error.code.name}: {error}" for error in errors))

@@ -13,25 +13,26 @@ Each region has an example::
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from functools import cached_property
+from typing import Any, Final
 
 from msgspec import Struct
 
-from doorkeeper.acls.bulk import load
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.decision import Decision, Question, explain
 from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, effective_changes
 from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper.acls.regions import Extent, NameSet
 from doorkeeper.acls.words import region_words, resource_words
-from doorkeeper.cli.acls.explanations import because, decision_record, question_record
-from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.acls.explanations import decision_record, question_record, reason_lines
+from doorkeeper.cli.acls.printing import code_block, rest_lines, row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
     effective_policy,
     policy_options,
     release_option,
 )
-from doorkeeper.cli.json_records.questions import Names
+from doorkeeper.cli.json_records.questions import Names, Requests
 from doorkeeper.cli.json_records.sets import ChangedDecisions, Region
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
@@ -46,50 +47,42 @@ SHOWN_MAX: Final = 100
 effective_options = with_options(
     named_option("--effective", is_flag=True), policy_options, release_option
 )
-"""--effective and the settings that decisions depend on; ``take_states`` reads them."""
+"""--effective and the settings that decisions depend on; ``take_difference`` reads them."""
 
 
-class States(NamedTuple):
-    """Two states of ACLs, and their policies with sources."""
+class EffectiveDifference(Struct, frozen=True, dict=True):
+    """Two states of ACLs and their policies, with sources; they are compared when that is used."""
 
     before: DecisionState
     after: DecisionState
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
-    def difference(self) -> EffectiveDifference:
+    @cached_property
+    def changes(self) -> Sequence[EffectiveChange]:
+        """Return the regions of changed decisions."""
         with progress("comparing decisions"):
-            changes = effective_changes(self.before, self.after)
-        return EffectiveDifference(changes, *self)
-
-
-class EffectiveDifference(Struct, frozen=True):
-    """The regions of changed decisions, and the states that were compared."""
-
-    changes: Sequence[EffectiveChange]
-    before: DecisionState
-    after: DecisionState
-    policies: tuple[EffectivePolicy, EffectivePolicy]
+            return effective_changes(self.before, self.after)
 
     def decisions(self, example: Question) -> tuple[Decision, Decision]:
         return explain(*self.before, example), explain(*self.after, example)
 
 
-def take_states(
+def take_difference(
     options: dict[str, Any],
     before: AclContents,
     after: AclContents,
     sets: tuple[Iterable[AclBinding], Iterable[AclBinding]],
     *,
-    asked: bool,
-) -> States | None:
-    """Return the states of two sets, if they are wanted.
+    is_needed: bool,
+) -> EffectiveDifference | None:
+    """Return the difference between two sets, if it is wanted.
 
     Takes the options of the policy. What a side does not tell, as a file its super users, is as at
     the other side.
     """
     super_users, everyone = options.pop("super_users"), options.pop("allow_everyone")
     release: str | None = options.pop("release")
-    if not asked:
+    if not is_needed:
         return None
     policies, states = [], []
     for (one, other), bindings in zip(((before, after), (after, before)), sets, strict=True):
@@ -101,12 +94,9 @@ def take_states(
         networks = one.networks if one.networks is not None else other.networks is not False
         if release is not None:
             networks = has_networks(LEVELS[release])
-        snapshot = load(("", binding) for binding in bindings).with_network_matching(
-            enabled=networks
-        )
         policies.append(policy)
-        states.append(DecisionState(policy.policy, snapshot))
-    return States(states[0], states[1], (policies[0], policies[1]))
+        states.append(DecisionState(policy.policy, snapshot_of(bindings, networks=networks)))
+    return EffectiveDifference(states[0], states[1], (policies[0], policies[1]))
 
 
 def summary(changes: Collection[EffectiveChange]) -> str:
@@ -122,17 +112,14 @@ def lines_of_difference(difference: EffectiveDifference) -> Iterator[str]:
         sign, colour = ("+", "green") if change.allowed else ("-", "red")
         yield paint(f"{sign} {printable(region_words(change))}", colour)
         example = change.example
-        what = printable(resource_words(example.resource_type, example.name))
-        who, does = printable(example.principal), example.operation.name
-        yield f"    as {who} to {does} {what}, from {example.host}"
+        resource = printable(resource_words(example.resource_type, example.name))
+        principal, operation = printable(example.principal), example.operation.name
+        yield f"    as {principal} to {operation} {resource}, from {example.host}"
         sides = (difference.before, difference.after)
         decisions = difference.decisions(example)
         for word, state, decision in zip(("before", "after"), sides, decisions, strict=True):
-            yield f"    {word}: {because(*state, example, decision)}"
-            if decision.binding is not None:
-                yield f"      {row(decision.binding)}"
-    if len(difference.changes) > SHOWN_MAX:
-        yield f"and {len(difference.changes) - SHOWN_MAX} more; --output json has all"
+            yield from reason_lines(f"    {word}", *state, example, decision)
+    yield from rest_lines(len(difference.changes), SHOWN_MAX)
     yield summary(difference.changes)
     yield from policy_lines(difference)
 
@@ -156,8 +143,7 @@ def markdown_of_difference(difference: EffectiveDifference) -> Iterator[str]:
         decision = difference.decisions(change.example)[1 if change.allowed else 0]
         if decision.binding is not None:
             block.append(f"    {'by' if change.allowed else 'was by'} {row(decision.binding)}")
-    if len(difference.changes) > SHOWN_MAX:
-        block.append(f"and {len(difference.changes) - SHOWN_MAX} more")
+    block += rest_lines(len(difference.changes), SHOWN_MAX)
     yield from ("", *code_block(block, "diff"))
 
 
@@ -174,13 +160,8 @@ def _record(difference: EffectiveDifference, change: EffectiveChange) -> Region:
     example = change.example
     before, after = map(decision_record, difference.decisions(example))
     return {
-        "allowed": change.allowed,
+        **requests_record(change),
         "principal": change.principal,
-        "resourceType": change.resource_type.name,
-        **names_record(change.names),
-        "exceptNames": [names_record(names) for names in change.other_names],
-        "host": change.host,
-        "exceptHosts": list(change.other_hosts),
         "operations": [operation.name for operation in change.operations],
         "example": {
             **question_record(example),
@@ -190,7 +171,18 @@ def _record(difference: EffectiveDifference, change: EffectiveChange) -> Region:
     }
 
 
-def names_record(names: NameSet) -> Names:
+def requests_record(region: EffectiveChange) -> Requests:
+    return {
+        "allowed": region.allowed,
+        "resourceType": region.resource_type.name,
+        **_names_record(region.names),
+        "exceptNames": [_names_record(names) for names in region.other_names],
+        "host": region.host,
+        "exceptHosts": list(region.other_hosts),
+    }
+
+
+def _names_record(names: NameSet) -> Names:
     """Return names as the pattern that covers them."""
     if not isinstance(names, Extent):
         return {"name": WILDCARD, "patternType": "LITERAL"}

@@ -32,7 +32,7 @@ from doorkeeper.acls.formats.entities import SECTIONS, entity_of_record, record_
 from doorkeeper.acls.formats.names import FormatError, check_words, wrong
 from doorkeeper.acls.live_changes import RemovalLimits
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.terminal import printable, say
+from doorkeeper.cli.terminal import counted, printable, say
 from doorkeeper.cli.users.passwords import checked, new_password
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -274,7 +274,7 @@ def _notes(plan: EntityPlan) -> Iterator[str]:
 def say_staying(plan: EntityPlan, bindings: Iterable[AclBinding]) -> None:
     """Say which ACLs stay of topics and users that are removed; ``bindings`` are those after it."""
     for entity, left in staying_acls(plan, bindings):
-        count = f"{len(left)} ACL{'s' if len(left) > 1 else ''}"
+        count = counted(len(left), "ACL")
         stays = "stay" if len(left) > 1 else "stays"
         if isinstance(entity, Credential):
             say(
@@ -283,11 +283,11 @@ def say_staying(plan: EntityPlan, bindings: Iterable[AclBinding]) -> None:
             )
             continue
         assert isinstance(entity, TopicEntity), "no ACL names a quota"
-        who = sorted({binding.entry.principal for binding in left})
-        more = f" and {len(who) - 5} more" if len(who) > 5 else ""
+        principals = sorted({binding.entry.principal for binding in left})
+        more = f" and {len(principals) - 5} more" if len(principals) > 5 else ""
         say(
             f"note: {count} on {printable(entity.name)} {stays} and will apply again if the topic"
-            f" is recreated: {printable(', '.join(who[:5]))}{more}"
+            f" is recreated: {printable(', '.join(principals[:5]))}{more}"
         )
 
 
@@ -358,9 +358,10 @@ class Phases(Struct, frozen=True):
 
     @classmethod
     def of(cls, plan: EntityPlan) -> Phases:
-        there = [change for change in plan.changes if change.after is not None]
-        quotas = tuple(change for change in there if isinstance(change.entity, Quota))
-        return cls(tuple(change for change in there if change not in quotas), quotas, plan.removals)
+        additions = [change for change in plan.changes if change.after is not None]
+        quotas = tuple(change for change in additions if isinstance(change.entity, Quota))
+        first = tuple(change for change in additions if change not in quotas)
+        return cls(first, quotas, plan.removals)
 
 
 def passwords_of(plan: EntityPlan) -> dict[str, str]:

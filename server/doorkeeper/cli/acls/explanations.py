@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -30,11 +30,12 @@ from doorkeeper.acls.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.words import names_words, resource_words
 from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.cli.acls.command_lines import commands_of
-from doorkeeper.cli.acls.near_misses import NearMisses, near_misses_in
-from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.acls.command_lines import commands_of, record_of_commands
+from doorkeeper.cli.acls.near_misses import near_miss_lines, near_misses_in
+from doorkeeper.cli.acls.printing import rest_lines, row
 from doorkeeper.cli.json_records.questions import Decision as DecisionRecord
 from doorkeeper.cli.json_records.questions import Explanation as ExplanationRecord
+from doorkeeper.cli.json_records.questions import NearMiss
 from doorkeeper.cli.json_records.questions import Question as QuestionRecord
 from doorkeeper.cli.terminal import paint, printable
 
@@ -57,9 +58,9 @@ class Answer(Struct, frozen=True):
 def sentence(explanation: Explanation) -> str:
     question = explanation.question
     may = "may" if explanation.decision.allowed else "may not"
-    where = "" if question.host == ANY_HOST else f" from {question.host}"
-    what = printable(resource_words(question.resource_type, question.name))
-    return f"{printable(question.principal)} {may} {question.operation.name} {what}{where}"
+    origin = "" if question.host == ANY_HOST else f" from {question.host}"
+    resource = printable(resource_words(question.resource_type, question.name))
+    return f"{printable(question.principal)} {may} {question.operation.name} {resource}{origin}"
 
 
 def because(policy: Policy, snapshot: Snapshot, question: Question, decision: Decision) -> str:
@@ -82,10 +83,20 @@ def _because_of(binding: AclBinding, question: Question) -> str:
     return f"an ALLOW of {held.name} includes {question.operation.name}, and no DENY matches"
 
 
+def reason_lines(
+    head: str, policy: Policy, snapshot: Snapshot, question: Question, decision: Decision
+) -> Iterator[str]:
+    """Yield a line that ends with the reason of a decision, then the ACL that decided, if any."""
+    yield f"{head}: {because(policy, snapshot, question, decision)}"
+    if decision.binding is not None:
+        indentation = len(head) - len(head.lstrip()) + 2
+        yield f"{' ' * indentation}{row(decision.binding)}"
+
+
 def side_effects(answer: Answer) -> list[str]:
     """Return the side effects of the changes that reverse the decision, a sentence each."""
     question, flip = answer.explanation.question, answer.explanation.flip
-    what = printable(resource_words(question.resource_type, question.name))
+    resource = printable(resource_words(question.resource_type, question.name))
     effects_ = []
     if answer.policy.allow_everyone:
         was_open = not answer.snapshot.covers(question.resource_type, question.name)
@@ -95,12 +106,13 @@ def side_effects(answer: Answer) -> list[str]:
         is_open = not after.covers(question.resource_type, question.name)
         if was_open and not is_open:
             effects_.append(
-                f"{what} has no ACL yet, so every operation is allowed to all principals; with the"
-                " first ACL, other principals and operations are denied"
+                f"{resource} has no ACL yet, so every operation is allowed to all principals; with"
+                " the first ACL, other principals and operations are denied"
             )
         if is_open and not was_open:
             effects_.append(
-                f"{what} has no other ACL: without it, every operation is allowed to all principals"
+                f"{resource} has no other ACL: without it, every operation is allowed to all"
+                " principals"
             )
     effects_ += [
         text for binding in flip.removed if (text := _reach(binding, question)) is not None
@@ -165,16 +177,14 @@ def lines_of(answer: Answer) -> list[str]:
     if not decision.allowed:
         head = paint("DENIED", "red", bold=True)
     lines = [f"{head}: {sentence(explanation)}"]
-    why = because(answer.policy, answer.snapshot, question, decision)
-    lines.append(f"rule: {decision.rule.value}: {why}")
-    if decision.binding is not None:
-        lines.append(f"  {row(decision.binding)}")
+    rule = f"rule: {decision.rule.value}"
+    lines += reason_lines(rule, answer.policy, answer.snapshot, question, decision)
     lines.append(f"implied: {_implied_line(question.operation)}")
     lines += _considered_lines(explanation)
-    return [*lines, *_near_misses(answer).lines(), *_flip_lines(answer, flip)]
+    return [*lines, *near_miss_lines(_near_misses(answer)), *_flip_lines(answer, flip)]
 
 
-def _near_misses(answer: Answer) -> NearMisses:
+def _near_misses(answer: Answer) -> list[NearMiss]:
     return near_misses_in(answer.policy, answer.snapshot, answer.explanation.question.principal)
 
 
@@ -204,10 +214,7 @@ def _considered_lines(explanation: Explanation) -> list[str]:
         text = f"{sign} {row(binding):{width}}  {bearing.value}"
         colour = _COLOURS.get(bearing)
         lines.append(text if colour is None else paint(text, colour))
-    more = len(explanation.considered) - len(shown)
-    if more:
-        lines.append(f"  and {more} more; --output json has all")
-    return lines
+    return [*lines, *rest_lines(len(explanation.considered), SHOWN_MAX)]
 
 
 def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
@@ -231,7 +238,6 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
 def record_of(answer: Answer) -> ExplanationRecord:
     explanation = answer.explanation
     question, decision, flip = explanation.question, explanation.decision, explanation.flip
-    kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     return {
         "question": question_record(question),
         "allowed": decision.allowed,
@@ -247,12 +253,9 @@ def record_of(answer: Answer) -> ExplanationRecord:
             }
             for considered in by_bearing(explanation.considered)
         ],
-        "nearMisses": _near_misses(answer).records(),
+        "nearMisses": _near_misses(answer),
         "flip": {
-            "add": list(records(flip.added)),
-            "remove": list(records(flip.removed)),
-            "kafkaAcls": kafkas,
-            "doorkeeper": ours,
+            **record_of_commands(flip.added, flip.removed, answer.location),
             "sideEffects": side_effects(answer),
         },
     }

@@ -21,10 +21,10 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
 )
 from doorkeeper.cli.acls.ownership import selector_of, selectors
-from doorkeeper.cli.acls.plan_options import STATUSES
 from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_text
 from doorkeeper.cli.json_records.questions import AclSet
+from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say
@@ -44,9 +44,7 @@ _format = named_option(
 
 @click.command(
     cls=Command,
-    epilog=f"""{ADDRESSES}
-{STATUSES}
-
+    epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper acls export kafka://localhost:9092 > acls.yaml
@@ -81,9 +79,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     cls=Command,
     epilog=f"""
 The built-in roles: {", ".join(BUILT_IN)}.
-
 {STATUSES}
-
 \b
 Examples:
   doorkeeper acls render teams/payments.yaml
@@ -111,19 +107,19 @@ def render(names: tuple[str, ...], format_name: str) -> None:
     _write_stdout(text)
 
 
-def _render(contents: AclContents, how: Format) -> str:
+def _render(contents: AclContents, written_as: Format) -> str:
     bindings, entities = sorted(contents.bindings), contents.entities.entities
     sections = records_of_entities(entities)
-    if how is Format.YAML:
+    if written_as is Format.YAML:
         return write_yaml(bindings, sections)
-    if how is Format.JSON:
+    if written_as is Format.JSON:
         return write_json(bindings, sections=sections)
     if entities:
         say(
-            f"note: the format {how.value} cannot represent the {len(entities)} topics, users and"
-            " quotas, which are omitted"
+            f"note: the format {written_as.value} cannot represent the {len(entities)} topics,"
+            " users and quotas, which are omitted"
         )
-    return write(bindings, how)
+    return write(bindings, written_as)
 
 
 def _write_stdout(text: str) -> None:

@@ -19,12 +19,12 @@ from doorkeeper.acls.model import ANY_BINDING, AclBinding
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.cli.acls.command_lines import commands_of
+from doorkeeper.cli.acls.command_lines import commands_of, record_of_commands
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import several_of
 from doorkeeper.cli.files import read_text, write_text
-from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
 from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
@@ -158,8 +158,8 @@ def lint(
         _write(fix_file, state.snapshot, findings)
     for position, past in contents.accepted:
         if past.until < today:
-            what = f"the acceptance of {past.code} expired on {past.until}"
-            say(f"note: {position}: {what}: {past.reason}")
+            expiry = f"the acceptance of {past.code} expired on {past.until}"
+            say(f"note: {position}: {expiry}: {past.reason}")
     certain = sum(finding.severity is Severity.ERROR for finding in findings)
     state.examined.fail_if_nothing(FAILED)
     say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")
@@ -169,8 +169,14 @@ def lint(
 
 
 def _names_in(path: Path) -> frozenset[str]:
+    """Return the names in a file; none end the process.
+
+    A list that failed leaves an empty file: every ACL would seem to be for something that is gone.
+    """
     lines = read_text(path, FAILED).splitlines()
-    return frozenset(line.strip() for line in lines if line.strip())
+    names = frozenset(line.strip() for line in lines if line.strip())
+    Examined(len(names), f"{path}: found no name; expected: one per line").fail_if_nothing(FAILED)
+    return names
 
 
 def _lines(finding: Finding, location: Location) -> list[str]:
@@ -191,7 +197,6 @@ def _lines(finding: Finding, location: Location) -> list[str]:
 
 def _record(finding: Finding, location: Location) -> FindingRecord:
     fix = finding.fix
-    kafkas, ours = commands_of(fix.added, fix.removed, location)
     return {
         "code": finding.code,
         "page": f"{PAGE}#{finding.code.lower()}",
@@ -201,10 +206,7 @@ def _record(finding: Finding, location: Location) -> FindingRecord:
         "bindings": list(records(finding.bindings)),
         "fix": {
             "words": fix.words,
-            "add": list(records(fix.added)),
-            "remove": list(records(fix.removed)),
-            "kafkaAcls": kafkas,
-            "doorkeeper": ours,
+            **record_of_commands(fix.added, fix.removed, location),
         },
     }
 

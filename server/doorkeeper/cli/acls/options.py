@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import click
-from msgspec import Struct
 
 from doorkeeper.acls.formats.commands import kafkas_word
 from doorkeeper.acls.model import (
@@ -173,10 +172,9 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
         ValueError: a resource or a principal is missing, a pattern is not of one kind, a principal
             has no colon, an operation does not belong to a resource, or a text is too long.
     """
-    how = _pattern_type(options)
-    if how not in (PatternType.LITERAL, PatternType.PREFIXED):
+    if (option := _pattern_type(options)) not in (PatternType.LITERAL, PatternType.PREFIXED):
         raise ValueError(
-            f"A '--resource-pattern-type' value of '{how.name}' is not valid when adding acls."
+            f"A '--resource-pattern-type' value of '{option.name}' is not valid when adding acls."
         )
     bindings_by_resource: dict[ResourcePattern, list[AclBinding]] = {}
     for (kind, name, pattern_type), entries in _grants(options).items():
@@ -220,22 +218,17 @@ def named_bindings(
     }
 
 
-class Listing(Struct, frozen=True):
-    """The filters of a list; and its principals, none for all."""
+def listing(options: Mapping[str, Any]) -> tuple[list[AclBindingFilter], list[str]]:
+    """Return the filters of a list, and its principals, none for all.
 
-    filters: tuple[AclBindingFilter, ...]
-    principals: tuple[str, ...]
-
-
-def listing(options: Mapping[str, Any]) -> Listing:
-    """Return the filters of a list; without resources, one for everything.
+    Without resources, there is one filter for everything.
 
     Raises:
         ValueError: a principal has no colon.
     """
     patterns = _patterns(options)
     filters = [AclBindingFilter(pattern, ANY_BINDING.entry) for pattern in patterns]
-    return Listing(tuple(filters or [ANY_BINDING]), tuple(_principals(options["principal"])))
+    return filters or [ANY_BINDING], _principals(options["principal"])
 
 
 def _grants(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
@@ -292,15 +285,15 @@ def _some(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
 
 
 def _patterns(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
-    how = _pattern_type(options)
+    pattern_type = _pattern_type(options)
     patterns = []
     for option, resource_type in RESOURCES.items():
         for name in options[option]:
             # The tool strips blanks from all names except transactional ids.
             exact = name if resource_type is ResourceType.TRANSACTIONAL_ID else name.strip()
-            patterns.append(ResourcePatternFilter(resource_type, exact, how))
+            patterns.append(ResourcePatternFilter(resource_type, exact, pattern_type))
     # As in the tool, which ignores --cluster with another pattern type.
-    if how is PatternType.LITERAL and (options["cluster"] or options.get("idempotent")):
+    if pattern_type is PatternType.LITERAL and (options["cluster"] or options.get("idempotent")):
         patterns.append(_CLUSTER)
     return list(dict.fromkeys(patterns))
 

@@ -6,7 +6,8 @@ not remove them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -17,6 +18,7 @@ from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import principal, utf8
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 
@@ -87,28 +89,31 @@ class Ownership(Struct, frozen=True):
     part: Selector | SelectorUnion | None
     is_partial: bool = False
 
-    def selects(self, binding: AclBinding) -> bool:
-        return self.part is not None and self.part.selects(binding)
-
-    def plan(self, present: Iterable[AclBinding], desired: Iterable[AclBinding]) -> Plan:
+    def plan_contents(self, contents: AclContents, desired: Collection[AclBinding]) -> Plan:
         """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:
             PlanError: as for ``doorkeeper.acls.plan.plan``.
         """
-        present = set(present)
-        if self.part is None:
-            additions = plan_additions(present, desired)
-            if additions.foreign:
-                say(
-                    f"note: {additions.foreign} other ACLs are kept: without owns: in a file,"
-                    " --own-... or --whole, ACLs are only added"
-                )
-            return additions
+        changes = contents.plan(partial(self.plan, desired=desired))
+        if self.part is None and changes.foreign:
+            say(
+                f"note: {changes.foreign} other ACLs are kept: without owns: in a file,"
+                " --own-... or --whole, ACLs are only added"
+            )
         if self.part == EVERYTHING:
-            # Before the plan: a long one scrolls its summary away.
-            surplus = len(present.difference(desired))
-            say(f"note: --whole removes {surplus} of the {len(present)} existing ACLs")
+            existing = len(set(contents.bindings))
+            say(f"note: --whole removes {len(changes.removed)} of the {existing} existing ACLs")
+        return changes
+
+    def plan(self, present: Iterable[AclBinding], desired: Iterable[AclBinding]) -> Plan:
+        """Return the plan for some present ACLs.
+
+        Raises:
+            PlanError: as for ``doorkeeper.acls.plan.plan``.
+        """
+        if self.part is None:
+            return plan_additions(present, desired)
         # All that is wanted must be owned then, as the options say.
         if not self.is_partial:
             return plan(present, desired, self.part)

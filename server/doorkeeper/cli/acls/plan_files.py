@@ -12,7 +12,6 @@ ACLs since, as far as that is known: a store has a history, a cluster of Kafka h
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from types import NoneType
@@ -33,7 +32,7 @@ from doorkeeper.cli.acls.plans import Side, examined, record
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.files import read_text
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
+from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.json_records.sets import Plan as PlanRecord
     from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.cli.repositories.repository import AclContents
 
 
 class SavedPlan(Struct, frozen=True):
@@ -62,18 +62,6 @@ class SavedPlan(Struct, frozen=True):
     refused: tuple[Held, ...] = ()
 
 
-def text_of(
-    plan: Plan,
-    present: Side,
-    goal: Side,
-    entities: EntityPlan = NO_ENTITIES,
-    refused: Iterable[Held] = (),
-) -> str:
-    """Return the file of a plan, which makes the present side equal to the wanted one."""
-    document = document_of_plan(plan, present, goal, entities, refused)
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
 def document_of_plan(
     plan: Plan,
     present: Side,
@@ -81,6 +69,7 @@ def document_of_plan(
     entities: EntityPlan = NO_ENTITIES,
     refused: Iterable[Held] = (),
 ) -> PlanRecord:
+    """Return the file of a plan, which makes the present side equal to the wanted one."""
     document = {
         **present.record(),
         "cluster": present.cluster_id,
@@ -180,8 +169,7 @@ def changed_since(saved: SavedPlan, location: Location) -> frozenset[AclBinding]
         return frozenset()
 
     async def read() -> frozenset[AclBinding]:
-        settings = settings_at(location.address, location.overrides)
-        async with open_for_reading(place_of(settings), alone=False) as store:
+        async with open_history(location.address, location.overrides) as store:
             await revision_at(store, Moment(revision, None))
             return await changed_acls(store, revision)
 
@@ -189,19 +177,22 @@ def changed_since(saved: SavedPlan, location: Location) -> frozenset[AclBinding]
 
 
 def rest_of(
-    saved: SavedPlan, changed: frozenset[AclBinding], present: Iterable[AclBinding]
+    saved: SavedPlan, changed: frozenset[AclBinding], contents: AclContents, *, is_live: bool
 ) -> Plan:
     """Return the changes of a plan that are still to make, after a note if some are not.
 
-    ``changed`` are the ACLs that a history has changes of since.
+    ``changed`` are the ACLs that a history has changes of since. Of a live cluster all removals are
+    still to make: the brokers that were asked may lag, and not list what is there.
 
     Raises:
         RepositoryError: somebody took back changes of the plan, or made and took back others.
     """
     # Others may have made some of the changes since, or an earlier apply was interrupted.
-    plan, there = saved.plan, set(present)
-    added = tuple(binding for binding in plan.added if binding not in there)
-    removed = tuple(binding for binding in plan.removed if binding in there)
+    plan, present = saved.plan, frozenset(contents.bindings)
+    existing = present.difference(contents.doubtful)
+    added = tuple(binding for binding in plan.added if binding not in existing)
+    listed = tuple(binding for binding in plan.removed if binding in present)
+    removed = plan.removed if is_live else listed
     stale = sorted(changed.intersection((*added, *removed)))
     if stale:
         more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
@@ -210,11 +201,11 @@ def rest_of(
             f" {row(stale[0])}{more}; make a new plan",
             NOTHING_CHANGED,
         )
-    existing, gone = len(plan.added) - len(added), len(plan.removed) - len(removed)
-    if existing or gone:
+    unchanged, absent = len(plan.added) - len(added), len(plan.removed) - len(listed)
+    if unchanged or absent:
         say(
             "note: the ACLs are not as the plan found them: of those to add,"
-            f" {existing} of {len(plan.added)} exist, and of those to remove, {gone} of"
-            f" {len(plan.removed)} do not"
+            f" {unchanged} of {len(plan.added)} exist, and of those to remove, {absent} of"
+            f" {len(plan.removed)} {'are not listed' if is_live else 'do not'}"
         )
-    return replace(plan, added=added, removed=removed, unchanged=existing)
+    return replace(plan, added=added, removed=removed, unchanged=unchanged)

@@ -22,9 +22,10 @@ from doorkeeper.cli.acls.effective import (
 )
 from doorkeeper.cli.acls.plan_files import document_of_plan
 from doorkeeper.cli.acls.printing import code_block
+from doorkeeper.cli.files import write_text
 from doorkeeper.cli.json_records.sets import EffectiveDifference as EffectiveDifferenceRecord
 from doorkeeper.cli.json_records.sets import Plan as PlanRecord
-from doorkeeper.cli.terminal import fail, printable, show, show_json
+from doorkeeper.cli.terminal import counted, fail, json_text, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
@@ -46,16 +47,17 @@ if TYPE_CHECKING:
 CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
 
-STATUSES = """\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C."""
-PLAN_STATUSES: Final = """\b
+PLAN_STATUSES: Final = """
+\b
 Exit statuses: 0 no changes; 1 failed, nothing to compare, a condition of --fail-on is met,
 apply would refuse the plan, or a rule of --assert is broken, with the reason on stderr;
-2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
-DIFF_STATUSES: Final = """\b
+2 wrong usage; 3 changes; 130 ended by Ctrl-C.
+"""
+DIFF_STATUSES: Final = """
+\b
 Exit statuses: 0 no changes; 1 failed, nothing to compare, or a condition of --fail-on is met,
-with the reason on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
+with the reason on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C.
+"""
 
 _FAILURES: Final = {
     "removal": "ACLs, topics, users or quotas are removed",
@@ -106,6 +108,11 @@ class PlanReport(Struct, frozen=True):
             show(self._markdown())
         else:
             show(self._lines())
+
+    def write(self, file: Path) -> None:
+        """Write it to a file that ``apply --plan`` takes."""
+        write_text(file, f"{json_text(self._record(), indent=1)}\n")
+        say(f"wrote the plan to {file}")
 
     def changes(self) -> list[str]:
         """Return the lines of changes, and of ACLs that nobody owns."""
@@ -189,7 +196,7 @@ def exit_with_status(
             f"--fail-on removal: {len(entities.removals)} topics, users and quotas are removed"
         )
     if report.widening:
-        regions = f"{len(report.widening)} region{'' if len(report.widening) == 1 else 's'}"
+        regions = counted(len(report.widening), "region")
         reasons.append(f"--fail-on widening: {regions} of requests would become allowed")
         reasons += [f"  {printable(region_words(region))}" for region in report.widening]
     if report.unowned:

@@ -19,7 +19,13 @@ from doorkeeper.acls.plan import Plan, PlanError
 from doorkeeper.acls.plan_application import Rules, apply
 from doorkeeper.acls.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
-from doorkeeper.cli.acls.change_rules import Acceptance, Verdict, judge, missing_authorizer
+from doorkeeper.cli.acls.change_rules import (
+    MISSING_AUTHORIZER,
+    Acceptance,
+    Verdict,
+    is_disabled,
+    judge,
+)
 from doorkeeper.cli.acls.entities import (
     NO_PLANNER,
     EntityPlanner,
@@ -101,11 +107,12 @@ def summary(
     others = summary_of(entities)
     foreign += f"; {others}" if others else ""
     if not plan and not entities:
-        where, source = ("", "") if sides is None else (f" for {sides[0]}", f" in {sides[1]}")
-        return f"No changes{where}: {plan.unchanged} ACLs are up to date{source}{foreign}."
-    where = "" if sides is None else f" for {sides[0]}, as in {sides[1]}"
+        target, source = ("", "") if sides is None else (f" for {sides[0]}", f" in {sides[1]}")
+        return f"No changes{target}: {plan.unchanged} ACLs are up to date{source}{foreign}."
+    target = "" if sides is None else f" for {sides[0]}, as in {sides[1]}"
     added, removed = len(plan.added), len(plan.removed)
-    return f"Plan{where}: {added} to add, {removed} to remove; {plan.unchanged} unchanged{foreign}."
+    rest = f"{plan.unchanged} unchanged{foreign}"
+    return f"Plan{target}: {added} to add, {removed} to remove; {rest}."
 
 
 def difference(plan: Plan, entities: EntityPlan, left: Side, right: Side) -> str:
@@ -177,13 +184,9 @@ def side_of(location: Location, contents: AclContents) -> Side:
     return Side(location.canonical(), contents.revision, location.name, contents.cluster_id)
 
 
-def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
-    show(lines(change_lines(plan, entities), summary(plan, entities)))
-
-
 def apply_plan(
     repository: AclRepository,
-    make_plan: Callable[[list[AclBinding]], Plan],
+    make_plan: Callable[[AclContents], Plan],
     acceptance: Acceptance,
     *,
     dry_run: bool,
@@ -204,10 +207,10 @@ def apply_plan(
     command makes the remaining ones.
     """
     require_no_question(output, asks=asks and not dry_run)
-    progress_ = _Progress()
+    application = _Application()
     shows = output != "json"
 
-    async def apply_() -> tuple[Plan, EntityPlan, _Outcome | None]:
+    async def apply_() -> tuple[Plan, EntityPlan]:
         if dry_run:
             with progress(f"reading {repository.address}"):
                 contents = await repository.read()
@@ -216,49 +219,42 @@ def apply_plan(
             entities = await planner.plan_at(repository)
             plan = _new_plan(make_plan, contents, entities, shows=shows)
             (await verdict_of(repository, contents, plan, entities, acceptance)).require()
-            return plan, entities, None
+            return plan, entities
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
         async with repository.change(create=True) as session:
-            await _require_cluster_of(session, repository, cluster_id)
+            if cluster_id is not None:
+                _require_cluster(repository, cluster_id, await session.cluster_id())
             with progress(f"reading {repository.address}"):
                 contents = contents_of(await session.listing())
             report_unknown(contents)
             entities = await planner.plan(session)
             plan = _new_plan(make_plan, contents, entities, shows=shows)
             if not plan and not entities:
-                return plan, entities, None
-            verdict = await _verdict_in(session, contents.bindings, plan, entities, acceptance)
+                return plan, entities
+            verdict = await _verdict_in(session, contents, plan, entities, acceptance)
             verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
             if asks:
                 require_yes("Apply this plan?")
-            there = set(contents.bindings).difference(plan.added)
-            work = _Work(plan, entities, there, verdict.rules)
             with progress("applying") as shown:
-                progress_.start(plan, entities, shown)
-                return plan, entities, await _apply_all(work, session, passwords, progress_)
+                application.start(plan, entities, shown)
+                present = _present(contents, plan)
+                await application.run(session, present, verdict.rules, passwords)
+            return plan, entities
 
     try:
-        plan, entities, outcome = asyncio.run(apply_())
+        plan, entities = asyncio.run(apply_())
     except RepositoryError as error:
-        fail([*error.problems, *progress_.lines(), *progress_.refusals()])
+        fail([*error.problems, *application.lines(), *application.refusals()])
     except PlanError as error:
         fail_without_plan(error)
     except KeyboardInterrupt:
-        progress_.end_interrupted()
+        application.end_interrupted()
     if not shows:
-        show_json(record_of(plan, entities, outcome, dry_run=dry_run))
-    if outcome is not None:
-        _report(outcome)
-
-
-async def _require_cluster_of(
-    session: ClusterSession, repository: AclRepository, expected: str | None
-) -> None:
-    if expected is not None:
-        _require_cluster(repository, expected, await session.cluster_id())
+        show_json(record_of(plan, entities, application, dry_run=dry_run))
+    application.report()
 
 
 def _require_cluster(repository: AclRepository, expected: str | None, actual: str | None) -> None:
@@ -280,103 +276,31 @@ def _require_cluster(repository: AclRepository, expected: str | None, actual: st
 def record_of(
     plan: Plan,
     entities: EntityPlan = NO_ENTITIES,
-    outcome: _Outcome | None = None,
+    application: _Application | None = None,
     *,
     dry_run: bool,
 ) -> Applied:
     """Return for JSON what was planned, and what was made of it."""
-    count = 0 if outcome is None else outcome.acls.added + outcome.acls.removed + outcome.entities
     return {
         **record(plan, entities),
         "dryRun": dry_run,
-        "made": count,
-        "failed": [] if outcome is None else [*_failures(outcome)],
+        "made": 0 if application is None else application.made,
+        "failed": [] if application is None else [*application.failures()],
     }
-
-
-def _failures(outcome: _Outcome) -> Iterator[Failure]:
-    for change, error in outcome.failed:
-        yield {"change": line_of(change), "error": str(error)}
-    for failure in outcome.acls.failed:
-        sign = "+" if failure.added else "-"
-        yield {"change": f"{sign} {row(failure.binding)}", "error": str(failure.error)}
-    for change in outcome.held_back:
-        yield {"change": line_of(change), "error": _HELD_BACK}
-
-
-class _Outcome(Struct, frozen=True):
-    """The outcome of ACLs, the number of changed entities, and the refused changes.
-
-    ``held_back`` are the removals of entities that were not tried.
-    """
-
-    acls: Outcome
-    entities: int
-    failed: tuple[RefusedChange, ...]
-    held_back: tuple[EntityChange, ...] = ()
-
-
-def _report(outcome: _Outcome) -> None:
-    acls = outcome.acls
-    text = f"{acls.added} added, {acls.removed} removed"
-    if outcome.entities:
-        text += f"; {outcome.entities} topics, users and quotas created, changed or removed"
-    say(text)
-    problems = _refusal_lines(outcome.failed, acls.failed)
-    problems += [f"skipped after the failure: {held.reason}" for held in acls.held]
-    problems += [f"{line_of(change)}: {_HELD_BACK}" for change in outcome.held_back]
-    if problems:
-        fail(problems)
 
 
 def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) -> list[str]:
     """Return the changes that the target refused, a line each."""
     problems = [f"{line_of(change)}: {error}" for change, error in entities]
     # One fault of the cluster, not one of each row.
-    fault = missing_authorizer(failure.error for failure in acls)
-    if fault is not None:
-        return [*problems, f"{acls[0].error} ({len(acls)} ACLs): {fault}"]
+    disabled = [failure for failure in acls if is_disabled(failure.error)]
+    if disabled:
+        problems.append(f"{disabled[0].error} ({len(disabled)} ACLs): {MISSING_AUTHORIZER}")
     return problems + [
         f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
         for failure in acls
+        if not is_disabled(failure.error)
     ]
-
-
-class _Work(Struct, frozen=True):
-    """A plan, the ACLs that are there before it, and the rules for its changes."""
-
-    plan: Plan
-    entities: EntityPlan
-    present: set[AclBinding]
-    rules: Rules
-
-
-async def _apply_all(
-    work: _Work, session: ClusterSession, passwords: Mapping[str, str], progress_: _Progress
-) -> _Outcome:
-    phases = Phases.of(work.entities)
-    failed: list[RefusedChange] = []
-
-    async def change(changes: Sequence[EntityChange]) -> None:
-        refused = await alter(session, changes, passwords)
-        failed.extend(refused)
-        progress_.add_entities(len(changes) - len(refused), refused)
-
-    await change(phases.first)
-    outcome = await apply(
-        work.plan,
-        session,
-        work.present,
-        work.rules,
-        progress_.add_acls,
-        lambda: change(phases.quotas),
-    )
-    # Records and passwords do not come back, so they go last, and only if all else was done.
-    held_back = phases.removals if failed or outcome.failed else ()
-    if not held_back:
-        await change(phases.removals)
-    changed = len(work.entities.changes) - len(failed) - len(held_back)
-    return _Outcome(outcome, changed, tuple(failed), held_back)
 
 
 async def verdict_of(
@@ -393,7 +317,7 @@ async def verdict_of(
     """
     if repository.address.is_live:
         async with repository.change() as session:
-            return await _verdict_in(session, contents.bindings, plan, entities, acceptance)
+            return await _verdict_in(session, contents, plan, entities, acceptance)
     if not repository.address.is_store:
         return Verdict(Rules())
     policy = contents.policy if contents.authorizer is None else None
@@ -404,60 +328,128 @@ async def verdict_of(
 
 async def _verdict_in(
     session: ClusterSession,
-    bindings: Sequence[AclBinding],
+    contents: AclContents,
     plan: Plan,
     entities: EntityPlan,
     acceptance: Acceptance,
 ) -> Verdict:
-    present = frozenset(bindings).difference(plan.added)
+    present = _present(contents, plan)
     cluster = await session.live_cluster(present, plan) if plan else LiveCluster()
     scram = await session.own_credential() if entities.removals else None
     say_host_notes(plan, networks=cluster.matches_networks)
     return judge(acceptance, cluster, present, plan, entities, scram)
 
 
+def _present(contents: AclContents, plan: Plan) -> frozenset[AclBinding]:
+    """Return the ACLs before a plan: brokers may list what is added, and not what is removed."""
+    return frozenset(contents.bindings).union(plan.removed).difference(plan.added)
+
+
 def _new_plan(
-    make_plan: Callable[[list[AclBinding]], Plan],
+    make_plan: Callable[[AclContents], Plan],
     contents: AclContents,
     entities: EntityPlan,
     *,
     shows: bool,
 ) -> Plan:
-    plan = contents.plan(make_plan)
+    plan = make_plan(contents)
     if shows:
-        show_plan(plan, entities)
+        show(lines(change_lines(plan, entities), summary(plan, entities)))
     say_staying(entities, (*set(contents.bindings).difference(plan.removed), *plan.added))
     return plan
 
 
-class _Progress:
-    """The number of changes that were made, and those that were refused."""
+class _Application:
+    """A plan that is applied: what was made of it so far, and what was refused or held back."""
 
     def __init__(self) -> None:
+        self._plan, self._entities = Plan((), (), 0, 0), NO_ENTITIES
         self._made, self._whole = 0, 0
-        self._acls: list[Failed] = []
-        self._entities: list[RefusedChange] = []
+        self._refused_acls: list[Failed] = []
+        self._refused_entities: list[RefusedChange] = []
+        self._held_back: tuple[EntityChange, ...] = ()
+        self._outcome: Outcome | None = None
+        self._absent = 0
+        """The number of ACLs to remove that were not there."""
         self._shown: Progress | None = None
 
     def start(self, plan: Plan, entities: EntityPlan, shown: Progress) -> None:
-        self._shown = shown
+        self._plan, self._entities, self._shown = plan, entities, shown
         self._whole = len(plan.added) + len(plan.removed) + len(entities.changes)
 
-    def add_acls(self, count: int, refused: Sequence[Failed]) -> None:
-        """Note that so many more ACLs are changed, and some refused."""
-        self._acls += refused
-        self._add(count)
+    async def run(
+        self,
+        session: ClusterSession,
+        present: frozenset[AclBinding],
+        rules: Rules,
+        passwords: Mapping[str, str],
+    ) -> None:
+        """Apply the plan; ``present`` are the ACLs before it.
 
-    def add_entities(self, count: int, refused: Sequence[RefusedChange]) -> None:
-        """Note that so many more topics, users and quotas are changed, and some refused."""
-        self._entities += refused
+        Raises:
+            RepositoryError: it is unknown whether the last changes were made.
+        """
+        phases = Phases.of(self._entities)
+
+        async def change(changes: Sequence[EntityChange]) -> None:
+            refused = await alter(session, changes, passwords)
+            self._refused_entities += refused
+            self._add(len(changes) - len(refused))
+
+        await change(phases.first)
+        self._outcome = await apply(
+            self._plan, session, present, rules, self._add_acls, lambda: change(phases.quotas)
+        )
+        self._absent = self._outcome.removed - len(session.deleted.intersection(self._plan.removed))
+        # Records and passwords do not come back, so they go last, and only if all else was done.
+        if self._refused_entities or self._outcome.failed:
+            self._held_back = phases.removals
+        else:
+            await change(phases.removals)
+
+    def _add_acls(self, count: int, refused: Sequence[Failed]) -> None:
+        self._refused_acls += refused
         self._add(count)
 
     def _add(self, count: int) -> None:
         self._made += count
         if self._shown is not None:
-            done = self._made + len(self._acls) + len(self._entities)
+            done = self._made + len(self._refused_acls) + len(self._refused_entities)
             self._shown.count(done, self._whole)
+
+    @property
+    def made(self) -> int:
+        """Return how many changes were made."""
+        return self._made - self._absent
+
+    def failures(self) -> Iterator[Failure]:
+        """Yield what was not made, and why, for JSON."""
+        for change, refusal in self._refused_entities:
+            yield {"change": line_of(change), "error": str(refusal)}
+        errors = {failure.binding: str(failure.error) for failure in self._refused_acls}
+        for held in () if self._outcome is None else self._outcome.held:
+            errors |= dict.fromkeys(sorted(held.bindings), held.reason)
+        for binding, error in errors.items():
+            sign = "+" if binding in self._plan.added else "-"
+            yield {"change": f"{sign} {row(binding)}", "error": error}
+        for change in self._held_back:
+            yield {"change": line_of(change), "error": _HELD_BACK}
+
+    def report(self) -> None:
+        """Print what was made; what was not ends the process."""
+        if self._outcome is None:
+            return
+        text = f"{self._outcome.added} added, {self._outcome.removed - self._absent} removed"
+        if self._absent:
+            text += f"; to remove, but not there: {self._absent}"
+        if others := self._made - self._outcome.added - self._outcome.removed:
+            text += f"; {others} topics, users and quotas created, changed or removed"
+        say(text)
+        problems = self.refusals()
+        problems += [f"skipped after the failure: {held.reason}" for held in self._outcome.held]
+        problems += [f"{line_of(change)}: {_HELD_BACK}" for change in self._held_back]
+        if problems:
+            fail(problems)
 
     def lines(self) -> list[str]:
         """Return how far an interrupted plan got; nothing before it was started."""
@@ -474,8 +466,8 @@ class _Progress:
         end_interrupted(*(self.lines() or [NOTHING_CHANGED]))
 
     def refusals(self) -> list[str]:
-        """Return a line for each change that was refused before the end."""
-        return _refusal_lines(self._entities, self._acls)
+        """Return a line for each change that was refused."""
+        return _refusal_lines(self._refused_entities, self._refused_acls)
 
 
 def fail_without_plan(error: PlanError) -> NoReturn:

@@ -16,7 +16,7 @@ from typing import Final
 from doorkeeper.acls.formats import csv
 from doorkeeper.acls.formats.listing import entry_text, resource_text
 from doorkeeper.acls.model import AccessControlEntry, AclBinding
-from doorkeeper.cli.terminal import printable
+from doorkeeper.cli.terminal import columns, printable
 
 OUTPUTS: Final = ("text", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
@@ -68,24 +68,21 @@ def java_text(code: int, message: object) -> str:
 # --- as a table, and as JSON
 
 
-def table(bindings: Sequence[AclBinding]) -> Iterator[str]:
-    """Yield a heading and a line for each binding, in columns; control characters are escaped."""
-    rows = [_HEADING, *map(_cells, bindings)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for cells in rows:
-        yield "  ".join(map(str.ljust, cells, widths)).rstrip()
+def table(bindings: Sequence[AclBinding]) -> list[str]:
+    """Return a heading and a line for each binding, in columns; control characters are escaped."""
+    return columns([_HEADING, *map(_cells, bindings)])
 
 
 def _cells(binding: AclBinding) -> tuple[str, ...]:
-    (kind, name, how), (principal, host, operation, permission) = binding
+    (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
     return (
-        printable(principal),
-        printable(host),
+        principal,
+        host,
         operation.name,
         permission.name,
-        kind.name,
-        how.name,
-        printable(name),
+        resource_type.name,
+        pattern_type.name,
+        name,
     )
 
 
@@ -102,6 +99,11 @@ def code_block(lines: Sequence[str], language: str) -> list[str]:
     longest = max((len(fence) for fence in re.findall("`+", "\n".join(lines))), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *lines, fence]
+
+
+def rest_lines(number: int, shown: int) -> list[str]:
+    """Return the line on what is not shown; none where all is."""
+    return [f"  and {number - shown} more; --output json has all"] if number > shown else []
 
 
 # --- as rows

@@ -97,12 +97,6 @@ def resource_type_of(options: dict[str, Any]) -> ResourceType:
     return next(named, ResourceType.CLUSTER)
 
 
-def remove_resource(options: dict[str, Any]) -> None:
-    """Take the options that name resources out of the dictionary."""
-    for option in (*RESOURCES, "cluster"):
-        del options[option]
-
-
 def check_name(resource_type: ResourceType, name: str, *, is_prefixed: bool) -> None:
     """Refuse a name, or the beginning of names, that no resource of a type can have.
 

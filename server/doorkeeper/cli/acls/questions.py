@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import click
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from doorkeeper.acls.access import Access, Power
 from doorkeeper.acls.access import what_can as permissions_of
 from doorkeeper.acls.access import who_can as principals_with
-from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
@@ -50,7 +49,7 @@ from doorkeeper.cli.acls.addresses import (
     unknown_note,
 )
 from doorkeeper.cli.acls.explanations import Answer, decision_record, lines_of, record_of, sentence
-from doorkeeper.cli.acls.near_misses import near_misses_in
+from doorkeeper.cli.acls.near_misses import near_miss_lines, near_misses_in
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
@@ -62,7 +61,6 @@ from doorkeeper.cli.acls.question_options import (
     policy_options,
     principal_option,
     release_option,
-    remove_resource,
     resource_option,
     resource_type_of,
 )
@@ -90,6 +88,7 @@ from doorkeeper.cli.json_records.questions import (
     TaskPowers,
 )
 from doorkeeper.cli.json_records.questions import Power as PowerRecord
+from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
@@ -105,11 +104,6 @@ from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networ
 DENIED: Final = 3
 """The status of ``explain --exit-status`` for a denied request."""
 
-_STATUSES = """
-\b
-Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-"""
 POLICY_HELP: Final = f"""
 A store can be read while its server is running. It also holds super.users and
 allow.everyone.if.no.acl.found. For files and live clusters, give them with --config FILE, or
@@ -191,24 +185,30 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
         allow_everyone=allow_everyone,
         source=contents.policy_from,
     )
-    note = contents.note
-    if contents.authorizer is not None:
-        note = (
-            f"the server's authorizer is {contents.authorizer}; this is the answer of"
-            " StandardAuthorizer for the same ACLs"
-        )
-    elif contents.unknown:
-        note = unknown_note(contents.unknown)
-    elif contents.doubtful:
-        note = doubt_note(len(contents.doubtful))
     networks = contents.networks is not False
     if release is not None:
         networks = has_networks(LEVELS[release])
     snapshot = reading.snapshot.with_network_matching(enabled=networks)
+    notes = list(_notes_on(contents))
     if policy.super_users is None and contents.login is not None:
-        notes = (note, login_note(contents.login, snapshot))
-        note = "; ".join(filter(None, notes)) or None
+        notes += filter(None, [login_note(contents.login, snapshot)])
+    note = "; ".join(notes) or None
     return AclState(location, reading.description, contents, note, policy, snapshot)
+
+
+def _notes_on(contents: AclContents) -> Iterator[str]:
+    """Yield what an answer from contents leaves out or does not know."""
+    if contents.note is not None:
+        yield contents.note
+    if contents.authorizer is not None:
+        yield (
+            f"the server's authorizer is {contents.authorizer}; this is the answer of"
+            " StandardAuthorizer for the same ACLs"
+        )
+    if contents.unknown:
+        yield unknown_note(contents.unknown)
+    if contents.doubtful:
+        yield doubt_note(len(contents.doubtful))
 
 
 def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
@@ -250,16 +250,11 @@ def login_note(login: str, snapshot: Snapshot) -> str | None:
         binding.pattern.resource_type is ResourceType.CLUSTER
         for binding in find(snapshot, ANY_BINDING)
     )
-    other = "" if is_decided else f", or {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
+    other = "" if is_decided else f", {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
     return (
         f"{printable(login)} may describe the ACLs although no ACL allows it, so it is a super"
-        f" user{other}"
+        f" user{other}, or the authorizer does not decide by ACLs alone"
     )
-
-
-def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
-    """Return a snapshot of these bindings, with empty ids."""
-    return load(("", binding) for binding in bindings)
 
 
 @click.command(
@@ -307,29 +302,29 @@ def explain(
     **options: Any,
 ) -> None:
     """Explain why a request is allowed or denied, and how to reverse the decision."""
-    asked = take_needs(options, operation)
+    request = take_needs(options, operation)
     state = take_state(options)
-    _say_if_prefix(state.snapshot, asked.needs[0])
+    _say_if_prefix(state.snapshot, request.needs[0])
     policy = state.policy.policy
-    if not asked.is_plain or "/" in host:
+    if not request.is_plain or "/" in host:
         snapshot = _change(state.snapshot, added, removed)
         with progress("deciding"):
-            task = task_answer(policy, snapshot, principal, host, asked.needs)
+            task = task_answer(policy, snapshot, principal, host, request.needs)
         misses = near_misses_in(policy, snapshot, principal)
         if output == "json":
             answer: ExplainedTask = {
                 **record_of_answer(task, principal, host, policy, snapshot),
-                "nearMisses": misses.records(),
+                "nearMisses": misses,
                 **state.record(),
             }
             show_json(answer)
         else:
             lines = lines_of_answer(task, principal, host, policy, snapshot)
-            show([*lines, *misses.lines(), *state.lines()])
+            show([*lines, *near_miss_lines(misses), *state.lines()])
         if exit_status and task.verdict is not Verdict.ALWAYS:
             raise SystemExit(DENIED)
         return
-    question = _question_of(asked.needs[0], principal, host)
+    question = _question_of(request.needs[0], principal, host)
     _say_if_not_asked(state.snapshot, question)
     # The state is read once: both answers are about the same ACLs.
     before = after = _answer(state, state.snapshot, question)
@@ -359,34 +354,44 @@ def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
 
 
 def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
-    old = [binding for text in removed for binding in bindings_of(text)]
-    new = [binding for text in added for binding in bindings_of(text)]
-    # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
-    for binding in old:
-        if binding not in snapshot:
-            say(absent_line(binding, find(snapshot, ANY_BINDING)))
-    return apply_change(snapshot, new, old)
+    if not added and not removed:
+        return snapshot
+    return apply_change(snapshot, *take_changes(added, removed, find(snapshot, ANY_BINDING)))
 
 
-def absent_line(binding: AclBinding, bindings: Iterable[AclBinding]) -> str:
-    """Return the note on a row of ``--without`` that is not in the set, with the nearest that is.
+def take_changes(
+    added: Sequence[str], removed: Sequence[str], bindings: Iterable[AclBinding]
+) -> tuple[list[AclBinding], list[AclBinding]]:
+    """Return the ACLs of --with and --without, which are rows or files.
+
+    Removing an absent ACL changes nothing, which is more likely a typing error than a wish: it is
+    reported.
+    """
+    old = [binding for text in removed for binding in _acls_of(text)]
+    present = set(bindings) if old else set()
+    for binding in sorted(set(old).difference(present)):
+        say(_absent_line(binding, present))
+    return [binding for text in added for binding in _acls_of(text)], old
+
+
+def _absent_line(binding: AclBinding, present: Iterable[AclBinding]) -> str:
+    """Return the note on an ACL that is absent, with one that is not.
 
     A host that was left out is what most rows get wrong.
     """
-    near = (
+    similar = sorted(
         other
-        for other in bindings
+        for other in present
         if other.pattern == binding.pattern
         and other.entry.principal == binding.entry.principal
         and other.entry.operation == binding.entry.operation
     )
-    nearest = next(near, None)
-    hint = "" if nearest is None else f"; did you mean {row(nearest)}?"
+    hint = f"; did you mean {row(similar[0])}?" if similar else ""
     return f"{ABSENT}{row(binding)}{hint}"
 
 
-def bindings_of(text: str) -> list[AclBinding]:
-    """Return the bindings of a file, if there is one of this name, or else of a row."""
+def _acls_of(text: str) -> list[AclBinding]:
+    """Return the ACLs of a file, if there is one of this name, or else of a row."""
     if "," not in text or os.path.exists(text):  # noqa: PTH110  a row may be too long for a Path
         repository = Location(Address(AddressKind.FILE, text)).repository()
         return asyncio.run(repository.read()).bindings
@@ -401,7 +406,7 @@ def bindings_of(text: str) -> list[AclBinding]:
     name="who-can",
     epilog=f"""
 User:* stands for all principals that no ACL names.
-{POLICY_HELP}{_STATUSES}
+{POLICY_HELP}{STATUSES}
 \b
 Examples:
   doorkeeper acls who-can store:data --operation Write --topic orders
@@ -429,17 +434,17 @@ def who_can(
     With --resource-pattern-type prefixed, --host or --task, each principal is listed as allowed
     always or sometimes, with examples and the deciding ACLs.
     """
-    asked = take_needs(options, operation)
+    request = take_needs(options, operation)
     state = take_state(options)
-    _say_if_prefix(state.snapshot, asked.needs[0])
-    if asked.is_plain and host is None:
-        _list_principals(state, asked.needs[0], output)
+    _say_if_prefix(state.snapshot, request.needs[0])
+    if request.is_plain and host is None:
+        _list_principals(state, request.needs[0], output)
         return
     policy, snapshot = state.policy.policy, state.snapshot
     client = WILDCARD if host is None else host
     with progress("deciding"):
-        accesses = task_access(policy, snapshot, client, asked.needs)
-        regions = regions_of_access(policy, snapshot, accesses, client, asked.needs)
+        accesses = task_access(policy, snapshot, client, request.needs)
+        regions = regions_of_access(policy, snapshot, accesses, client, request.needs)
     if output == "json":
         verdicts: PrincipalVerdicts = {
             "who": [record_of_access(access, regions, policy, snapshot) for access in accesses],
@@ -506,7 +511,7 @@ _TYPES = [kind.name.lower().replace("_", "-") for kind in ResourceType if kind >
     epilog=f"""
 The operations of a row apply to names that its pattern matches, except names that a narrower row
 matches.
-{POLICY_HELP}{_STATUSES}
+{POLICY_HELP}{STATUSES}
 \b
 Examples:
   doorkeeper acls what-can store:data --principal User:alice
@@ -571,7 +576,7 @@ def what_can(
     notes = []
     if not any(binding.entry.principal == principal for binding in find(snapshot, ANY_BINDING)):
         notes.append(f"note: no ACL names {printable(principal)}")
-        notes += near_misses_in(policy, snapshot, principal).lines()
+        notes += near_miss_lines(near_misses_in(policy, snapshot, principal))
     if any(power.sometimes for power in powers):
         notes.append("note: for the hosts of an operation, use doorkeeper acls who-can")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])
@@ -592,10 +597,8 @@ def _needs_of_all_operations(
             raise click.UsageError("--resource-type cannot be combined with --task")
         return take_needs(options, None, names_needed=False).needs
     if not has_resource(options):
-        if options.pop("pattern") != "literal":
+        if options["pattern"] != "literal":
             raise click.UsageError("--resource-pattern-type requires a resource or --task")
-        del options["task"]
-        remove_resource(options)
         return None
     if resource_types:
         raise click.UsageError("--resource-type cannot be combined with a resource")
@@ -606,11 +609,11 @@ def _needs_of_all_operations(
 
 
 def _power_line(power: Power) -> str:
-    (kind, name, how), operations, sometimes, _ = power
+    (kind, name, pattern_type), operations, sometimes, _ = power
     words = ", ".join(operation.name for operation in operations) or "none"
     if sometimes:
         words += f"; from some hosts only: {', '.join(operation.name for operation in sometimes)}"
-    return f"{kind.name} {how.name} {paint(printable(name), 'cyan')}  {words}"
+    return f"{kind.name} {pattern_type.name} {paint(printable(name), 'cyan')}  {words}"
 
 
 def _records(powers: Iterable[Power]) -> list[PowerRecord]:
@@ -618,10 +621,10 @@ def _records(powers: Iterable[Power]) -> list[PowerRecord]:
         {
             "resourceType": kind.name,
             "name": name,
-            "patternType": how.name,
+            "patternType": pattern_type.name,
             "operations": [operation.name for operation in operations],
             "sometimes": [operation.name for operation in sometimes],
             "denied": [operation.name for operation in denied],
         }
-        for (kind, name, how), operations, sometimes, denied in powers
+        for (kind, name, pattern_type), operations, sometimes, denied in powers
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acls.filters import pattern_matches
 from doorkeeper.acls.model import PatternType
-from doorkeeper.cli.terminal import printable
+from doorkeeper.cli.terminal import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ def removal_notes(
             for binding in present
             if (binding.pattern.resource_type, binding.pattern.name) == (kind, name)
         ]
-        what = f"{kind.name} {printable(name)}"
+        resource_text = f"{kind.name} {printable(name)}"
         if not any(pattern_matches(resource, binding.pattern) for binding in removed):
-            yield from _nothing_removed(resource, entries, of_name, what)
+            yield from _nothing_removed(resource, entries, of_name, resource_text)
         others = [
             binding
             for binding in of_name
@@ -43,8 +43,8 @@ def removal_notes(
         if others:
             other = others[0].pattern.pattern_type.name
             yield (
-                f"{_counted(len(others), f'{other} ACL')} on {what} not selected; to select them,"
-                f" add --resource-pattern-type {other.lower()}"
+                f"{counted(len(others), f'{other} ACL')} on {resource_text} not selected; to select"
+                f" them, add --resource-pattern-type {other.lower()}"
             )
 
 
@@ -52,25 +52,21 @@ def _nothing_removed(
     resource: ResourcePatternFilter,
     entries: Sequence[AccessControlEntry],
     of_name: Sequence[AclBinding],
-    what: str,
+    resource_text: str,
 ) -> Iterator[str]:
     left = [binding for binding in of_name if pattern_matches(resource, binding.pattern)]
     if not left:
-        yield f"0 removed: no {resource.pattern_type.name} ACL is on {what}"
+        yield f"0 removed: no {resource.pattern_type.name} ACL is on {resource_text}"
     for principal in dict.fromkeys(entry.principal for entry in entries) if left else ():
         others = [binding.entry for binding in left if binding.entry.principal == principal]
-        who = printable(principal)
+        shown_principal = printable(principal)
         if not others:
-            yield f"0 removed: no ACL on {what} is for {who}"
+            yield f"0 removed: no ACL on {resource_text} is for {shown_principal}"
             continue
         shown = [f"{entry.permission_type.name} {entry.operation.name}" for entry in sorted(others)]
         more = f" and {len(shown) - _SHOWN_MAX} more" if len(shown) > _SHOWN_MAX else ""
         yield (
-            f"0 removed: {who} has {_counted(len(others), 'other ACL')} on {what}:"
-            f" {', '.join(shown[:_SHOWN_MAX])}{more}; select them with --operation,"
-            " --deny-principal or --allow-host"
+            f"0 removed: {shown_principal} has {counted(len(others), 'other ACL')} on"
+            f" {resource_text}: {', '.join(shown[:_SHOWN_MAX])}{more}; select them with"
+            " --operation, --deny-principal or --allow-host"
         )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

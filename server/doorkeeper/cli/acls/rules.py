@@ -29,8 +29,8 @@ from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.regions import ALL_NAMES
 from doorkeeper.acls.words import extent_words, resource_words
-from doorkeeper.cli.acls.explanations import because, decision_record, question_record
-from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.acls.explanations import decision_record, question_record, reason_lines
+from doorkeeper.cli.acls.printing import code_block, rest_lines
 from doorkeeper.cli.files import read_text
 from doorkeeper.cli.json_records.questions import DecidedQuestion
 from doorkeeper.cli.json_records.questions import Rule as RuleRecord
@@ -132,19 +132,16 @@ def _lines(path: Path, checked: Checked, state: DecisionState) -> Iterator[str]:
         yield f"  reason: {printable(checked.rule.reason)}"
     for question in checked.broken_by[:_SHOWN_MAX]:
         yield from _counterexample(question, state)
-    if len(checked.broken_by) > _SHOWN_MAX:
-        yield f"  and {len(checked.broken_by) - _SHOWN_MAX} more; --output json has all"
+    yield from rest_lines(len(checked.broken_by), _SHOWN_MAX)
 
 
 def _counterexample(question: Question, state: DecisionState) -> Iterator[str]:
     decision = explain(*state, question)
     may = "may" if decision.allowed else "may not"
-    what = printable(resource_words(question.resource_type, question.name))
-    who = printable(question.principal)
-    reason = because(*state, question, decision)
-    yield f"  {who} {may} {question.operation.name} {what} from {question.host}: {reason}"
-    if decision.binding is not None:
-        yield f"    {row(decision.binding)}"
+    resource = printable(resource_words(question.resource_type, question.name))
+    principal = printable(question.principal)
+    head = f"  {principal} {may} {question.operation.name} {resource} from {question.host}"
+    return reason_lines(head, *state, question, decision)
 
 
 def _record(checked: Checked, state: DecisionState) -> RuleRecord:
@@ -171,16 +168,16 @@ def rule_words(rule: Assertion) -> str:
         "every principal" if principal == WILDCARD_PRINCIPAL else printable(principal)
         for principal in rule.principals
     )
-    where = "" if rule.host == WILDCARD else f", from {rule.host}"
-    what = f"{_permissions(rule)}{where}"
+    origin = "" if rule.host == WILDCARD else f", from {rule.host}"
+    permissions = f"{_permissions(rule)}{origin}"
     if rule.kind is AssertionKind.NO_MORE:
         of_principals = f" of {principals}" if principals else ""
-        return f"no more than before{of_principals}: {what}"
+        return f"no more than before{of_principals}: {permissions}"
     if rule.kind is AssertionKind.ONLY:
-        return f"only {principals} may {what}"
+        return f"only {principals} may {permissions}"
     if rule.kind is AssertionKind.NEVER and WILDCARD_PRINCIPAL in rule.principals:
-        return f"no principal may {what}"
-    return f"{principals} may {rule.kind.value} {what}"
+        return f"no principal may {permissions}"
+    return f"{principals} may {rule.kind.value} {permissions}"
 
 
 def _permissions(rule: Assertion) -> str:

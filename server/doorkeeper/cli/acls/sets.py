@@ -36,7 +36,7 @@ from doorkeeper.cli.acls.addresses import (
     take_wanted,
 )
 from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, removals_max_option
-from doorkeeper.cli.acls.effective import effective_options, take_states
+from doorkeeper.cli.acls.effective import effective_options, take_difference
 from doorkeeper.cli.acls.entities import (
     compare,
     delete_topics_option,
@@ -52,11 +52,10 @@ from doorkeeper.cli.acls.ownership import (
     selectors,
     whole_option,
 )
-from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of, text_of
+from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of
 from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
-    STATUSES,
     PlanReport,
     assert_option,
     exit_with_status,
@@ -66,14 +65,12 @@ from doorkeeper.cli.acls.plan_options import (
     widening_of,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
-from doorkeeper.cli.acls.questions import absent_line, bindings_of
+from doorkeeper.cli.acls.questions import take_changes
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
-from doorkeeper.cli.options import PROPERTIES_FILE, utf8
-from doorkeeper.cli.terminal import say
+from doorkeeper.cli.options import CHANGE_STATUSES, PROPERTIES_FILE, STATUSES, utf8
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -84,26 +81,17 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
     from doorkeeper.acls.live_changes import Rule
-    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.change_rules import Verdict
-    from doorkeeper.cli.acls.plans import Side
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
-
-_APPLY_STATUSES = """\b
-Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
-stderr; 2 wrong usage; 130 ended by Ctrl-C."""
 
 _dry_run = named_option("--dry-run", is_flag=True)
 
 
 @click.command(
     cls=Command,
-    epilog=f"""{ADDRESSES}
-{DIFF_STATUSES}
-
+    epilog=f"""{ADDRESSES}{DIFF_STATUSES}
 \b
 Examples:
   doorkeeper acls diff kafka://staging:9092 kafka://production:9092
@@ -169,15 +157,14 @@ def diff(
         other, location, left_contents.entities or right_contents.entities, owned
     )
     failures = options["failures"]
-    states = take_states(
+    decisions = take_difference(
         options,
         left_contents,
         right_contents,
         (present, desired),
-        asked=effective or "widening" in failures,
+        is_needed=effective or "widening" in failures,
     )
     sides = side_of(other, left_contents), side_of(location, right_contents)
-    decisions = None if states is None else states.difference()
     report = PlanReport(
         changes,
         sides,
@@ -196,11 +183,9 @@ def diff(
 
 def _changed(contents: AclContents, added: Sequence[str], removed: Sequence[str]) -> AclContents:
     """Return contents without some ACLs and with others, which are rows or files."""
-    old = {binding for text in removed for binding in bindings_of(text)}
-    new = [binding for text in added for binding in bindings_of(text)]
-    for binding in sorted(old.difference(contents.bindings)):
-        say(absent_line(binding, contents.bindings))
-    rest = [binding for binding in contents.bindings if binding not in old]
+    new, old = take_changes(added, removed, contents.bindings)
+    removed_acls = set(old)
+    rest = [binding for binding in contents.bindings if binding not in removed_acls]
     return replace(contents, bindings=list(dict.fromkeys([*rest, *new])))
 
 
@@ -235,9 +220,7 @@ def _differing_entities(
 
 @click.command(
     cls=Command,
-    epilog=f"""{ADDRESSES}
-{PLAN_STATUSES}
-
+    epilog=f"""{ADDRESSES}{PLAN_STATUSES}
 \b
 Examples:
   doorkeeper acls plan acls.yaml kafka://localhost:9092 --whole
@@ -275,18 +258,17 @@ def plan(
     WANTED are files and folders, or one other address. Without ownership (owns: in a file,
     --own-..., --whole) ACLs are only added.
     """
-    selector, whole = selector_of(options), options["whole"]
     asserted = None if rules is None else read_rules(rules)
     sources = take_wanted(options)
     location = take_location(options, *sources)
     _refuse_stdin_twice(*sources, location.address)
     try:
-        source = _location_of(sources, location)
-        goal = read_contents(source, is_wanted=True)
-        owned = ownership_of(selector, goal.owned, whole=whole)
+        source = _wanted(sources, location)
+        goal = read_contents(source)
+        owned = ownership_of(selector_of(options), goal.owned, whole=options["whole"])
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
-        changes = present.plan(partial(owned.plan, desired=goal.bindings))
+        changes = owned.plan_contents(present, goal.bindings)
         entities = asyncio.run(planner.plan_at(location.repository()))
     except PlanError as error:
         fail_without_plan(error)
@@ -295,20 +277,18 @@ def plan(
     verdict = asyncio.run(
         acl_plans.verdict_of(location.repository(), present, changes, entities, acceptance)
     )
-    # Before it is shown: a reader of the output may close the pipe, and the file must exist.
-    _write_plan(out_file, changes, sides, entities, verdict)
     rest = set(present.bindings).difference(changes.removed)
     failures = options["failures"]
     compares = effective or "widening" in failures
     unowned = tuple(sorted(rest.difference(goal.bindings))) if "unowned" in failures else None
-    states = take_states(
+    states = take_difference(
         options,
         present,
         goal,
         (present.bindings, rest.union(changes.added)),
-        asked=compares or asserted is not None,
+        is_needed=compares or asserted is not None,
     )
-    decisions = states.difference() if states and compares else None
+    decisions = states if compares else None
     report = PlanReport(
         changes,
         sides,
@@ -322,21 +302,12 @@ def plan(
         policy=states.policies[1] if states is not None else None,
         refused=verdict.held,
     )
+    if out_file is not None:
+        # Before it is shown: a reader of the output may close the pipe, and the file must exist.
+        report.write(out_file)
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
     exit_with_status(report, failures, refusals=verdict.refusals)
-
-
-def _write_plan(
-    out_file: Path | None,
-    changes: Plan,
-    sides: tuple[Side, Side],
-    entities: EntityPlan,
-    verdict: Verdict,
-) -> None:
-    if out_file is not None:
-        write_text(out_file, text_of(changes, *sides, entities, verdict.held))
-        say(f"wrote the plan to {out_file}")
 
 
 @click.command(
@@ -346,9 +317,7 @@ With --plan, WANTED is a plan file. Exactly its changes are made, and only at th
 cluster that it was made for. It needs the same --accept as without --plan. After an interruption
 the same command makes the remaining changes. The plan of a store is refused if its ACLs were
 changed by others since; a Kafka cluster has no history to tell.
-{ADDRESSES}
-{_APPLY_STATUSES}
-
+{ADDRESSES}{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper acls apply acls.yaml kafka://localhost:9092 --dry-run
@@ -403,15 +372,16 @@ def apply(
         saved = load_plan(sources[0], None if other_address else location.canonical())
         if other_address:
             saved = replace(saved, revision=None, cluster_id=None)
-        make_plan = partial(rest_of, saved, changed_since(saved, location))
+        changed = changed_since(saved, location)
+        make_plan = partial(rest_of, saved, changed, is_live=location.address.is_live)
         planner = planner_of_rest(saved.entities, removals_max)
         owned_acls = saved.plan.unchanged + len(saved.plan.removed)
         acceptance = Acceptance(accepted, removals_max, owned=owned_acls, refused=saved.refused)
         cluster_id = saved.cluster_id
     else:
-        goal = read_contents(_location_of(sources, location), is_wanted=True)
+        goal = read_contents(_wanted(sources, location))
         owned = ownership_of(selector, goal.owned, whole=whole)
-        make_plan = partial(owned.plan, desired=goal.bindings)
+        make_plan = partial(owned.plan_contents, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
         acceptance = Acceptance(accepted, removals_max)
         cluster_id = None
@@ -430,9 +400,7 @@ def apply(
 @click.command(
     cls=Command,
     name="import",
-    epilog=f"""{ADDRESSES}
-{STATUSES}
-
+    epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper acls import acls.csv kafka://localhost:9092
@@ -448,13 +416,13 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
     sources = take_wanted(options)
     location = take_location(options, *sources)
     refuse_file(location.address)
-    goal = read_contents(_location_of(sources, location), is_wanted=True)
-    make_plan = partial(plan_additions, desired=goal.bindings)
+    goal = read_contents(_wanted(sources, location))
+    additions = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(replace(goal.entities, owned=()), 0, {})
     apply_plan(
         location.repository(),
-        make_plan,
+        lambda contents: contents.plan(additions),
         Acceptance(accepted),
         planner=planner,
         dry_run=dry_run,
@@ -463,8 +431,9 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
     )
 
 
-def _location_of(sources: Sequence[Address], location: Location) -> Location:
-    return Location(sources[0], location.command_config, others=tuple(sources[1:]))
+def _wanted(sources: Sequence[Address], location: Location) -> Location:
+    first, *others = sources
+    return Location(first, location.command_config, others=tuple(others), is_wanted=True)
 
 
 def _refuse_stdin_twice(*addresses: Address) -> None:

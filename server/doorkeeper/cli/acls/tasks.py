@@ -25,9 +25,9 @@ from doorkeeper.acls.words import (
     noun,
     resource_words,
 )
-from doorkeeper.cli.acls.effective import names_record
-from doorkeeper.cli.acls.explanations import because, decision_record
-from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.acls.effective import requests_record
+from doorkeeper.cli.acls.explanations import decision_record, reason_lines
+from doorkeeper.cli.acls.printing import rest_lines
 from doorkeeper.cli.acls.question_options import check_name, take_resource
 from doorkeeper.cli.json_records.questions import PrincipalVerdict, VerdictRegion
 from doorkeeper.cli.json_records.questions import TaskAnswer as TaskAnswerRecord
@@ -150,8 +150,8 @@ def region_lines(regions: Sequence[EffectiveChange], *, has_needs: bool) -> Iter
         chosen = [region for region in regions if region.allowed is allowed]
         word = "allowed" if allowed else "denied"
         for region in chosen[:_REGIONS_MAX]:
-            what = f"{region.operations[0].name} " if has_needs else ""
-            yield f"  {word}: {what}{printable(names_and_hosts_words(region))}"
+            operation = f"{region.operations[0].name} " if has_needs else ""
+            yield f"  {word}: {operation}{printable(names_and_hosts_words(region))}"
         if len(chosen) > _REGIONS_MAX:
             yield f"  {word}: and {len(chosen) - _REGIONS_MAX} more; --output json has all"
 
@@ -160,8 +160,8 @@ def lines_of_answer(
     task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
 ) -> Iterator[str]:
     """Yield the verdict of a task, then that of each need with its cases."""
-    where = "" if host == ANY_HOST else f" from {host}"
-    head = f"{task.verdict.name}: {printable(principal)}{where}"
+    origin = "" if host == ANY_HOST else f" from {host}"
+    head = f"{task.verdict.name}: {printable(principal)}{origin}"
     yield paint(head, COLOURS[task.verdict], bold=True)
     yield from lines_of_needs(task, principal, host, policy, snapshot)
 
@@ -178,8 +178,7 @@ def lines_of_needs(
         shows_host = len({case.question.host for case in cases}) > 1
         for case in cases[:_CASES_MAX]:
             yield from case_lines(policy, snapshot, case.question, shows_host=shows_host)
-        if len(cases) > _CASES_MAX:
-            yield f"  and {len(cases) - _CASES_MAX} more; --output json has all"
+        yield from rest_lines(len(cases), _CASES_MAX)
 
 
 def _regions_of_need(
@@ -197,15 +196,13 @@ def _regions_of_need(
 
 def case_lines(
     policy: Policy, snapshot: Snapshot, question: Question, *, shows_host: bool
-) -> list[str]:
-    """Return an example with its decision and the deciding rule."""
+) -> Iterator[str]:
+    """Yield an example with its decision and the deciding rule."""
     decision = explain(policy, snapshot, question)
     word = "allowed" if decision.allowed else "denied"
-    where = f" from {question.host}" if shows_host else ""
+    origin = f" from {question.host}" if shows_host else ""
     example = printable(resource_words(question.resource_type, question.name))
-    reason = because(policy, snapshot, question, decision)
-    lines = [f"  {word}, as {example}{where}: {reason}"]
-    return lines if decision.binding is None else [*lines, f"    {row(decision.binding)}"]
+    return reason_lines(f"  {word}, as {example}{origin}", policy, snapshot, question, decision)
 
 
 def lines_of_access(
@@ -275,12 +272,4 @@ def record_of_access(
 
 def _region_record(region: EffectiveChange) -> VerdictRegion:
     [operation] = region.operations
-    return {
-        "allowed": region.allowed,
-        "operation": operation.name,
-        "resourceType": region.resource_type.name,
-        **names_record(region.names),
-        "exceptNames": [names_record(names) for names in region.other_names],
-        "host": region.host,
-        "exceptHosts": list(region.other_hosts),
-    }
+    return {**requests_record(region), "operation": operation.name}

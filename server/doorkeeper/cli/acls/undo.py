@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import click
+from msgspec import structs
 
 from doorkeeper.acls.live_changes import Rule
 from doorkeeper.acls.plan import Plan
@@ -25,7 +26,9 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.interrupts import require_no_question
 from doorkeeper.cli.json_records.sets import Applied
+from doorkeeper.cli.options import CHANGE_STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -90,11 +93,7 @@ its own in the history.
 
 A live cluster does not expose its history: for a Doorkeeper server, give its store with --history.
 Kafka clusters keep no history: apply earlier ACLs with doorkeeper acls apply.
-{ADDRESSES}
-\b
-Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
-stderr; 2 wrong usage; 130 ended by Ctrl-C.
-
+{ADDRESSES}{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper acls undo 1042 config:server.properties --dry-run
@@ -151,9 +150,16 @@ def undo(
         say(f"note: changes of kind {kind} are not undone")
     for revision in changes.overlaps:
         say(f"note: a later change overlaps: {line_of(revision)}")
+    # A broker that lags may not list what a revision has added.
+    unlisted = changes.added if location.address.is_live else ()
+
+    def make_plan(contents: AclContents) -> Plan:
+        bindings = [*dict.fromkeys([*contents.bindings, *unlisted])]
+        return structs.replace(contents, bindings=bindings).plan(changes.plan)
+
     apply_plan(
         location.repository(),
-        changes.plan,
+        make_plan,
         Acceptance(accepted),
         dry_run=dry_run,
         asks=not yes,

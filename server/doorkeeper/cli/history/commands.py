@@ -293,10 +293,10 @@ def verify(
     verification = read_history(store, read)
     examined = Examined(verification.examined, f"{store}: nothing was verified: the log is empty")
     if output == "json":
-        show_json(asdict(verification) | examined.record())
+        show_json({**asdict(verification), "examined": examined.number})
     elif examined.number and not verification.findings:
-        what = f"revisions {verification.first} to {verification.last}"
-        lines = [paint(f"{what}: unmodified", "green")]
+        verified = f"revisions {verification.first} to {verification.last}"
+        lines = [paint(f"{verified}: unmodified", "green")]
         if verification.pruned:
             lines.append(
                 f"note: {verification.pruned} recorded hashes are of revisions that were pruned"

@@ -19,7 +19,7 @@ from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.options import principal
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
-from doorkeeper.cli.terminal import say_once, show, show_json
+from doorkeeper.cli.terminal import retry_reporter, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -76,7 +76,6 @@ def command(
 ) -> None:
     """Print every change of a store, and wait for new ones."""
     filter = RevisionFilter(principals=frozenset(principals))
-    out = _print_json if output == "json" else _print_line
 
     async def run() -> None:
         left = limit
@@ -84,7 +83,10 @@ def command(
             if not filter.matches(revision):
                 continue
             left = None if left is None else left - 1
-            out(revision)
+            if output == "json":
+                show_json(revision.record(), indent=None)
+            else:
+                show([line_of(revision)])
             # For a reader behind a pipe: no change waits in a buffer for the next ones.
             sys.stdout.flush()
             if left == 0:
@@ -105,7 +107,7 @@ async def _watch(store: Address, last: RecordedHash | None) -> AsyncIterator[Rev
     Raises:
         StorageError: the store cannot be read at first, or lacks the next revision.
     """
-    note = say_once(lambda error: f"{error}; trying again")
+    report_retry = retry_reporter()
     is_known = False
     while True:
         try:
@@ -115,7 +117,7 @@ async def _watch(store: Address, last: RecordedHash | None) -> AsyncIterator[Rev
             # The first look shows a wrong address; later ones an outage.
             if not is_known or isinstance(error, BeforeHistory):
                 raise
-            note(error)
+            report_retry(error)
             await asyncio.sleep(AWAY_S)
             continue
         is_known = True
@@ -123,11 +125,3 @@ async def _watch(store: Address, last: RecordedHash | None) -> AsyncIterator[Rev
             yield revision
         if not changes:
             await asyncio.sleep(POLL_S)
-
-
-def _print_json(revision: Revision) -> None:
-    show_json(revision.record(), indent=None)
-
-
-def _print_line(revision: Revision) -> None:
-    show([line_of(revision)])

@@ -73,13 +73,18 @@ class Considered(AclRecord):
     says: str
 
 
-class Flip(TypedDict):
-    """The changes that reverse a decision, as ACLs and as commands, and what else they change."""
+class AclCommands(TypedDict):
+    """A change of ACLs, and the commands that make it."""
 
     add: list[AclRecord]
     remove: list[AclRecord]
     kafkaAcls: list[str]
     doorkeeper: list[str]
+
+
+class Flip(AclCommands):
+    """The changes that reverse a decision, and what else they change."""
+
     sideEffects: list[str]
 
 
@@ -110,15 +115,20 @@ class Names(TypedDict):
     patternType: str
 
 
-class VerdictRegion(Names):
+class Requests(Names):
     """Names and hosts with one decision; those of exceptNames and exceptHosts are in others."""
 
     allowed: bool
-    operation: str
     resourceType: str
     exceptNames: list[Names]
     host: str
     exceptHosts: list[str]
+
+
+class VerdictRegion(Requests):
+    """The requests of an operation with one decision."""
+
+    operation: str
 
 
 class Need(TypedDict):
@@ -212,14 +222,10 @@ class TaskPowers(TaskAnswer, State):
     """The answer of what-can about a resource or a task."""
 
 
-class Fix(TypedDict):
+class Fix(AclCommands):
     """What to do about a finding, in words, as ACLs and as commands."""
 
     words: str
-    add: list[AclRecord]
-    remove: list[AclRecord]
-    kafkaAcls: list[str]
-    doorkeeper: list[str]
 
 
 class Finding(TypedDict):

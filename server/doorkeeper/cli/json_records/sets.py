@@ -1,13 +1,11 @@
 """The JSON of commands that compare and change sets of ACLs."""
 
-# ruff: noqa: N815  members of JSON are in camel case
-
 from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
 from doorkeeper.acls.formats.records import AclRecord
-from doorkeeper.cli.json_records.questions import Decision, Names, Policy, Question, Rule
+from doorkeeper.cli.json_records.questions import Decision, Policy, Question, Requests, Rule
 
 
 class Side(TypedDict):
@@ -31,15 +29,10 @@ class Example(Question):
     after: Decision
 
 
-class Region(Names):
+class Region(Requests):
     """Requests whose decision changes: allowed says which way."""
 
-    allowed: bool
     principal: str
-    resourceType: str
-    exceptNames: list[Names]
-    host: str
-    exceptHosts: list[str]
     operations: list[str]
     example: Example
 

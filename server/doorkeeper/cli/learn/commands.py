@@ -10,19 +10,19 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from doorkeeper.acls.formats.choosing import read_set
-from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.host_sets import contains
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
+from doorkeeper.cli.acls.addresses import Location, check_command_config, read_contents
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.files import read_text, write_text
+from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
-from doorkeeper.cli.options import PROPERTIES_FILE
+from doorkeeper.cli.options import command_config_option
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import has_json
@@ -32,12 +32,11 @@ from doorkeeper.cli.vocabulary.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.acls.formats.acl_set import AclSet
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl, RecordedAccess
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.learn.server import Run
-    from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.cli.repositories.repository import AclContents
 
 LOOPBACK = "127.0.0.1"
 """The address from which COMMAND connects."""
@@ -174,7 +173,7 @@ Examples:
     shell_complete=complete_address,
     default_text="none; nothing is compared",
 )
-@named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT")
+@command_config_option
 @named_option("--allow-wider", is_flag=True)
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
 @inspects
@@ -200,7 +199,7 @@ def command(
         logs = [first_log, *map(Path, words)]
         _learn_from_logs(logs, principal, report)
         return
-    enforced = None if acl_file is None else _read_file(acl_file)
+    enforced = None if acl_file is None else _read_file(acl_file).bindings
     if enforced is not None:
         principal = principal or _only_principal(enforced)
     name = principal or str(ANONYMOUS)
@@ -253,18 +252,17 @@ def _check_usage(
 
 def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:
     """Return the ACLs of --acls, and take the options that only they need."""
-    where: Address | None = options.pop("present")
+    present: Address | None = options.pop("present")
     command_config: PropertiesFile | None = options.pop("command_config")
-    if acl_file is not None and where is not None:
+    if acl_file is not None and present is not None:
         raise click.UsageError("--check and --acls cannot be combined")
-    if where is None and (options["allow_wider"] or command_config is not None):
+    if present is None and (options["allow_wider"] or command_config is not None):
         raise click.UsageError("--allow-wider and --command-config require --acls")
-    if where is None:
+    if present is None:
         return None
-    if command_config is not None and not where.is_live:
-        raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
+    check_command_config(command_config, (present,))
     # Before COMMAND runs: a wrong address is found at once.
-    return read_present(where, command_config)
+    return read_present(present, command_config)
 
 
 def _end_without_requests(run: Run) -> None:
@@ -323,15 +321,15 @@ def _nothing_learned(
 ) -> str:
     """Return the sentence for logs without an allowed request of a principal, or of any."""
     of_principal = "" if principal is None else f" of {printable(principal)}"
-    where = f"in {lines} lines"
+    nothing = f"no request{of_principal} in {lines} lines"
     if refused:
         return (
-            f"no allowed request{of_principal} {where}; {refused} were denied. Kafka logs allowed"
-            " requests at level DEBUG"
+            f"no allowed request{of_principal} in {lines} lines; {refused} were denied. Kafka logs"
+            " allowed requests at level DEBUG"
         )
     if principal is not None and accesses:
-        return f"no request{of_principal} {where}; there are {_numbers_by_principal(accesses)}"
-    return f"no request{of_principal} {where}"
+        return f"{nothing}; there are {_numbers_by_principal(accesses)}"
+    return nothing
 
 
 def _observe(
@@ -340,7 +338,7 @@ def _observe(
     # Imported here: help and completion need no server.
     from doorkeeper.cli.learn.server import observe
 
-    entities = () if topic_file is None else _read_set(topic_file).entities.entities
+    entities = () if topic_file is None else _read_file(topic_file).entities.entities
     try:
         return observe(words, acls=acls, entities=entities)
     except ValueError as error:
@@ -349,16 +347,8 @@ def _observe(
         fail([f"{words[0]}: {error.strerror}"], _NOT_STARTED)
 
 
-def _read_file(path: Path) -> list[AclBinding]:
-    return _read_set(path).bindings
-
-
-def _read_set(path: Path) -> AclSet:
-    text = read_text(path)
-    try:
-        return read_set(text, name=path.name)
-    except FormatError as error:
-        fail([f"{path}: {error}"])
+def _read_file(path: Path) -> AclContents:
+    return read_contents(Location(Address(AddressKind.FILE, str(path))))
 
 
 def _only_principal(bindings: Iterable[AclBinding]) -> str:

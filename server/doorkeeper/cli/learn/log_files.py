@@ -10,6 +10,7 @@ Kafka logs allowed requests at DEBUG.
 from __future__ import annotations
 
 import datetime as dt
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -72,7 +73,7 @@ class LoggedRequests:
         first = next(lines, None)
         if first is None:
             return
-        rest = _chain(first, lines)
+        rest = chain([first], lines)
         if first.data.lstrip().startswith(b"{"):
             self._read_events(path, rest)
         else:
@@ -179,11 +180,6 @@ def _whole_lines(path: Path, file: AuditFile) -> Iterator[Line]:
         yield from lines_of(file)
     except UnreadableFile as error:
         raise UnreadableLog(f"{path}: {error}") from error
-
-
-def _chain(first: Line, rest: Iterator[Line]) -> Iterator[Line]:
-    yield first
-    yield from rest
 
 
 def _records(lines: Iterable[Line]) -> Iterator[tuple[int, bytes]]:

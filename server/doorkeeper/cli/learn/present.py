@@ -7,15 +7,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.acls.bulk import load
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, new_access
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.words import region_words
 from doorkeeper.base.properties import PropertiesFile
-from doorkeeper.cli.acls.addresses import Location, read_at
+from doorkeeper.cli.acls.addresses import Location, read_contents
 from doorkeeper.cli.repositories.addresses import Address
-from doorkeeper.cli.terminal import fail, printable
+from doorkeeper.cli.terminal import counted, fail, printable
 
 NOT_COMPARED: Final = "note: without --acls, these ACLs were not compared with the current ones"
 SHOWN_MAX: Final = 20
@@ -32,12 +32,7 @@ class PresentAcls(Struct, frozen=True):
     def new_access(self, learned: Iterable[AclBinding]) -> list[str]:
         """Return the regions of requests that learned ACLs would newly allow, in words."""
         before, after = (
-            DecisionState(
-                self.policy,
-                load(("", acl) for acl in dict.fromkeys(acls)).with_network_matching(
-                    enabled=self.networks
-                ),
-            )
+            DecisionState(self.policy, snapshot_of(acls, networks=self.networks))
             for acls in (self.bindings, [*self.bindings, *learned])
         )
         return [printable(region_words(region)) for region in new_access(before, after)]
@@ -46,7 +41,7 @@ class PresentAcls(Struct, frozen=True):
 def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
     """Return the ACLs at an address; the process ends if they cannot be read."""
     location = Location(address, command_config)
-    contents = read_at(location).contents
+    contents = read_contents(location)
     return PresentAcls(
         location.name,
         contents.bindings,
@@ -58,7 +53,7 @@ def read_present(address: Address, command_config: PropertiesFile | None) -> Pre
 def refuse(regions: Sequence[str]) -> None:
     """End the process if learned ACLs would newly allow some regions."""
     if regions:
-        count = f"{len(regions)} {'region' if len(regions) == 1 else 'regions'} of requests"
+        count = f"{counted(len(regions), 'region')} of requests"
         more = len(regions) - SHOWN_MAX
         fail(
             [

@@ -11,7 +11,7 @@ from msgspec import structs
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclRepository, contents_of
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository, contents_of
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.cli.terminal import author
 from doorkeeper.client.admin import AdminClient
@@ -22,10 +22,9 @@ from doorkeeper.client.identity import identity_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.cli.repositories.repository import AclContents
 
 
 class ClusterRepository(AclRepository):
@@ -59,10 +58,11 @@ class ClusterRepository(AclRepository):
             login=None if identity.doubt else identity.principal,
         )
 
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, sorted, each once."""
+    async def find(self, filters: Sequence[AclBindingFilter]) -> AclContents:
+        """Return the ACLs that match any of the filters, also those with unknown codes."""
         async with self.change() as session:
-            return await session.find(filters)
+            listing = await session.listing(filters)
+        return AclContents(listing.bindings, doubtful=listing.doubtful)
 
     @asynccontextmanager
     async def change(self, *, create: bool = False) -> AsyncIterator[ClusterSession]:
@@ -84,20 +84,17 @@ class ClusterRepository(AclRepository):
         Raises:
             ConfigError: the file of properties cannot be read.
             ValueError: one of them is wrong.
-
         """
-        config = self._own_config()
-        return replace(config, client_id=name) if (name := author()) else config
-
-    def _own_config(self) -> ClientConfig:
         if self._command_config is None:
-            return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
-        # The reader of Java's properties imports what most commands do not need.
-        from doorkeeper.client.properties import client_config
+            config = ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
+        else:
+            # The reader of Java's properties imports what most commands do not need.
+            from doorkeeper.client.properties import client_config
 
-        return client_config(
-            self.address.target, self._command_config, controllers=self._is_controllers
-        )
+            config = client_config(
+                self.address.target, self._command_config, controllers=self._is_controllers
+            )
+        return replace(config, client_id=name) if (name := author()) else config
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:

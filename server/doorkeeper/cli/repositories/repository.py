@@ -117,15 +117,16 @@ class AclRepository(ABC):
             RepositoryError: it cannot be read.
         """
 
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, each once.
+    async def find(self, filters: Sequence[AclBindingFilter]) -> AclContents:
+        """Return the contents with only the ACLs that match any of the filters, sorted.
 
         Codes of a newer server are UNKNOWN.
 
         Raises:
             RepositoryError: it cannot be read.
         """
-        return matching((await self.read()).bindings, filters)
+        contents = await self.read()
+        return replace(contents, bindings=matching(contents.bindings, filters))
 
     def change(self, *, create: bool = False) -> AbstractAsyncContextManager[ClusterSession]:
         """Open the repository for changes; ``create`` makes a store that does not exist yet.

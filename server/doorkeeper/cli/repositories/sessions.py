@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING, ResourceType, exactly
-from doorkeeper.cli.terminal import say
+from doorkeeper.cli.terminal import counted, say
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.server.schema.features import has_networks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
@@ -28,12 +28,53 @@ if TYPE_CHECKING:
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.identity import ScramLogin
 
+Answer = TypeVar("Answer")
+
+_NAMES_MAX: Final = 5
+"""The number of names in a note."""
+
 
 class Listing(NamedTuple):
     """The ACLs that any broker of a few lists, sorted, and those that not all of them list."""
 
     bindings: list[AclBinding]
     doubtful: frozenset[AclBinding]
+
+
+async def answers_of_few(
+    client: AdminClient, ask: Callable[[int | None], Awaitable[Answer]]
+) -> list[Answer]:
+    """Return the answers of ``AdminClient.ask_few``; brokers without one are reported on stderr.
+
+    Raises:
+        ClientError: no broker answers.
+    """
+    answers, silent = await client.ask_few(ask)
+    if silent:
+        say(f"note: {counted(silent, 'broker')} did not answer: what only they list is missing")
+    return answers
+
+
+async def list_acls(
+    client: AdminClient, filters: Sequence[AclBindingFilter] = (ANY_BINDING,)
+) -> Listing:
+    """Return the ACLs that match any of the filters, as a few brokers list them.
+
+    Raises:
+        ClientError: no broker answers, or the login may not list ACLs.
+    """
+
+    async def ask(node_id: int | None) -> list[AclBinding]:
+        answers = [await client.describe_acls(filter, node_id=node_id) for filter in filters]
+        return [binding for answer in answers for binding in answer]
+
+    listings = await answers_of_few(client, ask)
+    first = listings[0]
+    every = set(first).union(*listings)
+    doubtful = frozenset(every.difference(set(first).intersection(*listings)))
+    # The client has sorted the answer to one filter.
+    is_sorted = len(filters) == 1 and not doubtful
+    return Listing(first if is_sorted else sorted(every), doubtful)
 
 
 class ClusterSession:
@@ -60,28 +101,10 @@ class ClusterSession:
         with self._translate_errors():
             return (await self._client.cluster()).cluster_id
 
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, sorted, each once."""
-        bindings: dict[AclBinding, None] = {}
+    async def listing(self, filters: Sequence[AclBindingFilter] = (ANY_BINDING,)) -> Listing:
+        """Return the ACLs that match any of the filters, as a few brokers list them."""
         with self._translate_errors():
-            for filter in filters:
-                bindings.update(dict.fromkeys(await self._client.describe_acls(filter)))
-        # The client has sorted the answer to one filter.
-        return list(bindings) if len(filters) == 1 else sorted(bindings)
-
-    async def listing(self) -> Listing:
-        """Return what a few brokers list: see ``AdminClient.ask_few``."""
-        describe = self._client.describe_acls
-        with self._translate_errors():
-            listings, silent = await self._client.ask_few(
-                lambda id_: describe(ANY_BINDING, node_id=id_)
-            )
-        if silent:
-            say(f"note: {silent} brokers did not answer: what only they list is missing")
-        first = listings[0]
-        every = set(first).union(*listings)
-        doubtful = frozenset(every.difference(set(first).intersection(*listings)))
-        return Listing(sorted(every) if doubtful else first, doubtful)
+            return await list_acls(self._client, filters)
 
     async def matches_networks(self) -> bool | None:
         """Say whether the cluster matches networks; None if it does not tell its release."""
@@ -123,13 +146,31 @@ class ClusterSession:
     async def entities(self, desired: EntitySet) -> list[Entity] | None:
         """Return the present topics, credentials and quotas of the wanted or owned kinds.
 
-        None if only ACLs can be read and changed there.
+        Those are present that any broker of a few describes. None if only ACLs can be read and
+        changed there.
         """
         # Controllers describe no topics.
         if self._config.controllers:
             return None
+        describe = self._client.describe_entities
         with self._translate_errors():
-            return await self._client.describe_entities(desired)
+            descriptions = await answers_of_few(
+                self._client, lambda node_id: describe(desired, node_id=node_id)
+            )
+        present = {
+            (type(entity), entity.key): entity
+            # Of an entity that brokers describe differently, the first description counts.
+            for description in reversed(descriptions)
+            for entity in description
+        }
+        every = {entity for description in descriptions for entity in description}
+        doubtful = every.difference(set(present.values()).intersection(*descriptions))
+        if doubtful:
+            names = sorted({str(entity.owner_name) for entity in doubtful})
+            more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+            shown = ", ".join(names[:_NAMES_MAX])
+            say(f"note: brokers do not agree on {shown}{more}; a broker may lag: run this again")
+        return list(present.values())
 
     async def alter_entities(
         self, changes: Sequence[EntityChange], passwords: Mapping[str, str]

@@ -25,7 +25,7 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, live_cluster_of
 from doorkeeper.cli.repositories.sessions import ClusterSession
-from doorkeeper.cli.stores import open_backup, open_for_reading, place_of
+from doorkeeper.cli.stores import location_of, open_for_reading, open_history
 from doorkeeper.cli.terminal import author
 from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values
@@ -117,13 +117,13 @@ class StoreRepository(AclRepository):
             # One that is attached to the store may write from its start on.
             changes = issubclass(implementation, KeepsInStore)
             async with self._session(settings, changes=changes) as session:
-                bindings = await session.find([ANY_BINDING])
+                bindings, _ = await session.listing()
                 cluster_id = await session.cluster_id()
                 policy = policy_of(settings)
                 return AclContents(bindings, policy, authorizer=name, cluster_id=cluster_id)
         try:
             if self._at is not None:
-                async with open_for_reading(place_of(settings), alone=False) as past:
+                async with open_for_reading(location_of(settings), alone=False) as past:
                     return _past_contents(
                         await state_at(past, self._at),
                         settings,
@@ -146,14 +146,10 @@ class BackupRepository(AclRepository):
         self.description = f"the backup {address.target}{_as_of(at)}"
 
     async def read(self) -> AclContents:
-        try:
-            async with open_backup(self.address) as backup:
+        with _translate_errors():
+            async with open_history(self.address) as backup:
                 at = self._at or Moment((await backup.position()).revision, None)
                 return _past_contents(await state_at(backup, at))
-        except StorageError as error:
-            raise RepositoryError(str(error)) from error
-        except StartError as error:
-            raise RepositoryError(*map(str, error.problems)) from error
 
 
 def _as_of(at: Moment | None) -> str:

@@ -23,11 +23,11 @@ from doorkeeper.cli.json_records.stores import (
     StoreCheck,
     StoreCopy,
 )
-from doorkeeper.cli.options import STATUSES
+from doorkeeper.cli.options import CHANGE_STATUSES, STATUSES
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
+from doorkeeper.cli.stores import STORE_ADDRESSES, location_of, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, printable, say, show, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -51,23 +51,23 @@ class RestoredRows(Struct, frozen=True):
     ``others`` has a line for each changed user, token, quota, topic or setting.
     """
 
-    back: tuple[AclBinding, ...]
-    gone: tuple[AclBinding, ...]
+    added: tuple[AclBinding, ...]
+    removed: tuple[AclBinding, ...]
     others: tuple[str, ...]
 
     def __bool__(self) -> bool:
         """Say whether anything changes."""
-        return bool(self.back or self.gone or self.others)
+        return bool(self.added or self.removed or self.others)
 
 
 def lines_of(restored: RestoredRows) -> list[str]:
     """Return a line for each row that a restore brings back or removes, and their numbers."""
     others = f"; other changes: {len(restored.others)}" if restored.others else ""
     return [
-        *(f"+ {row(binding)}" for binding in restored.back),
-        *(f"- {row(binding)}" for binding in restored.gone),
+        *(f"+ {row(binding)}" for binding in restored.added),
+        *(f"- {row(binding)}" for binding in restored.removed),
         *map(printable, restored.others),
-        f"The restore adds {len(restored.back)} ACLs and removes {len(restored.gone)}{others}.",
+        f"The restore adds {len(restored.added)} ACLs and removes {len(restored.removed)}{others}.",
     ]
 
 
@@ -91,13 +91,10 @@ command.add_command(release)
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 The server may be running. The copy is one file, readable by its owner only.
-
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STATUSES}
 \b
 Examples:
   doorkeeper store backup store:data acls.backup
@@ -118,16 +115,13 @@ def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> Non
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 The server must be stopped. The previous store is kept next to the new one. ACLs, users and other
 rows that were changed since the backup are listed, and the command asks for confirmation: from its
 next start, the server accepts the passwords of the backup, and applies its ACLs, also to the
 clusters of doorkeeper.clusters.file.
-
-\b
-Exit statuses: 0 done; 1 failed, or the answer was no, with the reason on stderr; 2 wrong usage.
-
+{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper store restore store:/var/lib/doorkeeper acls.backup
@@ -142,11 +136,14 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
     """Replace the store with the backup FILE."""
     settings = settings_at(store)
     require_no_question(output, asks=not yes)
-    restored = _difference(_embedded(settings, "pg_restore restores it"), source)
+    database = _embedded(settings, "pg_restore restores it") / DATABASE_NAME
+    replaces = database.exists() and source.exists()
+    restored = _difference(database, source) if replaces else None
     if restored and output != "json":
         show(lines_of(restored))
-        if not yes:
-            require_yes("Restore this backup?")
+    # What a store that cannot be read loses is not known.
+    if replaces and not yes and (restored is None or restored):
+        require_yes("Restore this backup?")
     with progress("restore") as shown:
         aside = put_back(
             source,
@@ -159,8 +156,8 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
         store=str(settings[DATA_DIR]),
         backup=str(source),
         previous=_text_of(aside),
-        comesBack=None if restored is None else list(records(restored.back)),
-        goes=None if restored is None else list(records(restored.gone)),
+        comesBack=None if restored is None else list(records(restored.added)),
+        goes=None if restored is None else list(records(restored.removed)),
         others=None if restored is None else list(restored.others),
     )
     text = f"{settings[DATA_DIR]}: restored from {source}{_previous(aside)}"
@@ -168,15 +165,12 @@ def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 The first start of a server creates its store too, unless doorkeeper.store.create=false.
 --overwrite replaces a lost store with a new one with a new cluster id. The files of an embedded
 store are kept next to it; a shared database must be empty.
-
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STATUSES}
 \b
 Examples:
   doorkeeper store create config:/etc/doorkeeper/server.properties
@@ -196,15 +190,12 @@ def create(store: Address, output: str, *, overwrite: bool) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 A server rejects a store that is not the one in its identity file, or that lacks changes the server
 has acknowledged. This command writes the identity of the present store to the file; the missing
 changes are lost. With a shared store, run it for each node.
-
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STATUSES}
 \b
 Examples:
   doorkeeper store accept config:/etc/doorkeeper/server.properties
@@ -245,7 +236,7 @@ Examples:
 @json_output(StoreCheck)
 def check(store: Address, output: str) -> None:
     """Check that a store is sound."""
-    location = place_of(settings_at(store))
+    location = location_of(settings_at(store))
     with progress(f"checking {location.display_name}"):
         header, findings = asyncio.run(moves.check(location))
     record = StoreCheck(
@@ -273,10 +264,7 @@ All servers of both stores must be stopped. The cluster id, the change log and t
 copied too. The copy is read back and compared. In PostgreSQL the role must own the tables. The
 copy has a store id of its own: a node that knows another store there refuses to start until
 doorkeeper store accept is run.
-{STORE_ADDRESSES}
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
-
+{STORE_ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper store copy store:/var/lib/doorkeeper postgresql://owner@db1/acls
@@ -289,21 +277,21 @@ Examples:
 @json_output(StoreCopy)
 def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> None:
     """Copy everything from the store SOURCE to the store TARGET, which are addresses."""
-    places = place_of(settings_at(source)), place_of(settings_at(target))
+    locations = location_of(settings_at(source)), location_of(settings_at(target))
     with progress("copy") as shown:
         header, aside = asyncio.run(
-            moves.copy(*places, overwrite=overwrite, now_ms=utc_ms(), progress=shown.counter)
+            moves.copy(*locations, overwrite=overwrite, now_ms=utc_ms(), progress=shown.counter)
         )
     record = StoreCopy(
-        source=places[0].display_name,
-        target=places[1].display_name,
+        source=locations[0].display_name,
+        target=locations[1].display_name,
         revision=header.revision,
         rows=dict(header.rows),
         previous=_text_of(aside),
     )
     text = (
-        f"{places[1].display_name}: copied and verified {sum(header.rows.values())} rows of"
-        f" {places[0].display_name}, revision {header.revision}{_previous(aside)}"
+        f"{locations[1].display_name}: copied and verified {sum(header.rows.values())} rows of"
+        f" {locations[0].display_name}, revision {header.revision}{_previous(aside)}"
     )
     show_result(output, record, [text])
 
@@ -323,18 +311,15 @@ def _embedded(settings: Settings, instead: str) -> Path:
     return settings[DATA_DIR]
 
 
-def _difference(data_dir: Path, source: Path) -> RestoredRows | None:
+def _difference(database: Path, source: Path) -> RestoredRows | None:
     """Return the rows that a restore changes; None if they cannot be compared.
 
     A store that cannot be read is the usual reason for a restore, and a backup that cannot be read
     is reported by the restore.
     """
-    path = data_dir / DATABASE_NAME
-    if not path.exists() or not source.exists():
-        return None
     try:
-        stored, backed_up = read_acls(path), read_acls(source)
-        now, then = read_items(path), read_items(source)
+        stored, backed_up = read_acls(database), read_acls(source)
+        now, then = read_items(database), read_items(source)
     except StorageError as error:
         say(f"warning: cannot determine what changes: {error}")
         return None

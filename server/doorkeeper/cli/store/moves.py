@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from doorkeeper.cli.stores import DataFolder, open_for_reading, place_of
+from doorkeeper.cli.stores import DataFolder, location_of, open_for_reading
 from doorkeeper.server.app.stores import identity_file_of, initial_rows
 from doorkeeper.server.state.history.verification import verify
 from doorkeeper.server.state.storage import checking
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.cli.stores import Place
+    from doorkeeper.cli.stores import StoreLocation
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.storage.transfer import Progress
 
 
-async def check(location: Place) -> tuple[Header, list[str]]:
+async def check(location: StoreLocation) -> tuple[Header, list[str]]:
     """Return the header and the faults of a store; servers may be using it.
 
     Raises:
@@ -44,8 +44,8 @@ async def check(location: Place) -> tuple[Header, list[str]]:
 
 
 async def copy(
-    source: Place,
-    target: Place,
+    source: StoreLocation,
+    target: StoreLocation,
     *,
     overwrite: bool,
     now_ms: int,
@@ -93,7 +93,7 @@ async def copy(
     return header, aside
 
 
-def _same(source: Place, target: Place) -> bool:
+def _same(source: StoreLocation, target: StoreLocation) -> bool:
     if isinstance(source, DataFolder) and isinstance(target, DataFolder):
         return source.path.resolve() == target.path.resolve()
     return source.display_name == target.display_name
@@ -108,7 +108,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     Raises:
         StorageError: there is a store without ``new``, or it is in use.
     """
-    location, identity_file = place_of(settings), identity_file_of(settings)
+    location, identity_file = location_of(settings), identity_file_of(settings)
     if not new:
         # The identity file remembers a store whose database is lost.
         expected = read_expected_store(identity_file)
@@ -164,7 +164,7 @@ async def accept(settings: Settings) -> ExpectedStore:
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be reached.
     """
-    location, identity_file = place_of(settings), identity_file_of(settings)
+    location, identity_file = location_of(settings), identity_file_of(settings)
     if isinstance(location, DataFolder):
         if not _is_there(location):
             raise StorageError(f"{location.display_name}: found no store")

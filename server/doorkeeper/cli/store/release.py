@@ -13,15 +13,16 @@ import click
 from msgspec import Struct
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.effective_changes import DecisionState, effective_changes
-from doorkeeper.cli import interrupts
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.cli.acls.effective import (
     EffectiveDifference,
     lines_of_difference,
     record_of_difference,
 )
 from doorkeeper.cli.acls.question_options import effective_policy
+from doorkeeper.cli.interrupts import require_no_question, require_yes
 from doorkeeper.cli.json_records.stores import StoreRelease
+from doorkeeper.cli.options import CHANGE_STATUSES
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import settings_at, store_argument
 from doorkeeper.cli.terminal import show, show_result
@@ -46,7 +47,7 @@ ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper store rel
 
 @click.command(
     cls=Command,
-    epilog="""
+    epilog=f"""
 \b
 From 4.4 on, the host of an ACL may be a network in CIDR notation (KIP-1276), such as 10.0.0.0/8:
 the ACL holds for the addresses in it. With 4.3 a host is compared as text, so such an ACL matches
@@ -57,11 +58,7 @@ that is older than this key follows 4.3.
 \b
 The servers must be stopped. The decisions that would change are listed first, as by acls diff
 --effective, and the command asks for confirmation.
-
-\b
-Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
-stderr; 2 wrong usage.
-
+{CHANGE_STATUSES}
 \b
 Examples:
   doorkeeper store release config:/etc/doorkeeper/server.properties
@@ -76,17 +73,16 @@ Examples:
 def release(store: Address, release: str | None, output: str, *, yes: bool) -> None:
     """Show the release of Kafka whose rules the store follows, or change it to RELEASE."""
     settings = settings_at(store)
-    interrupts.require_no_question(output, asks=not yes and release is not None)
+    require_no_question(output, asks=not yes and release is not None)
 
     # The embedded store is open meanwhile: no ACL comes between the list and the answer.
-    def confirm(change: ReleaseChange) -> bool:
+    def confirm(change: ReleaseChange) -> None:
         if output != "json":
             show(lines_of_difference(change.difference))
-        return yes or interrupts.confirm(f"Follow the rules of Kafka {change.after}?")
+        if not yes:
+            require_yes(f"Follow the rules of Kafka {change.after}?")
 
     changed = asyncio.run(change_release(settings, release, confirm))
-    if changed is None:
-        interrupts.fail_without_yes()
     record: StoreRelease = {
         "before": changed.before,
         "after": changed.after,
@@ -111,12 +107,12 @@ class ReleaseChange(Struct, frozen=True):
 
 
 async def change_release(
-    settings: Settings, release: str | None, confirm: Callable[[ReleaseChange], bool]
-) -> ReleaseChange | None:
-    """Make the cluster of a store follow another release, if ``confirm`` says so.
+    settings: Settings, release: str | None, confirm: Callable[[ReleaseChange], None]
+) -> ReleaseChange:
+    """Make the cluster of a store follow another release; return what was changed.
 
-    Returns what was changed; None where the change was not confirmed. Without a release, and where
-    the store follows it already, nothing is asked or changed.
+    ``confirm`` ends the process where the change is not wanted. Without a release, and where the
+    store follows it already, nothing is asked or changed.
 
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be written.
@@ -135,8 +131,7 @@ async def change_release(
         change = effect_of(state, release or release_of(state.features), policy_of(stored))
         if change.before == change.after:
             return change
-        if not confirm(change):
-            return None
+        confirm(change)
 
         def plan(newest: State) -> tuple[Change, None]:
             is_same = metadata_level(newest.features) == LEVELS[change.after]
@@ -156,5 +151,4 @@ def effect_of(state: State, release: str, policy: Policy) -> ReleaseChange:
         for followed in (before, release)
     )
     named = effective_policy(policy, (), allow_everyone=None)
-    changes = effective_changes(now, then)
-    return ReleaseChange(before, release, EffectiveDifference(changes, now, then, (named, named)))
+    return ReleaseChange(before, release, EffectiveDifference(now, then, (named, named)))

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-from msgspec import Struct
 
 from doorkeeper.acls.live_changes import Rule
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
+from doorkeeper.cli.acls.addresses import take_location
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
 from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChange
-from doorkeeper.cli.options import (
-    JAAS_FILE_KEY,
-    PROPERTIES_FILE,
-    STATUSES,
-    override_option,
-)
+from doorkeeper.cli.options import STATUSES, command_config_option, override_option
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
-from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, printable, say, show_result
+from doorkeeper.cli.terminal import NOTHING_CHANGED, columns, fail, printable, say, show_result
+from doorkeeper.cli.users.live import alter, iterations_by_user, open_client
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
+from doorkeeper.client.errors import ClientError
+from doorkeeper.client.scram import ScramDeletion, ScramPassword
+from doorkeeper.server.state.store import StoreInUse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-    from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.users.live import LiveUsers
-    from doorkeeper.client.config import ClientConfig
-    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.client.admin import AdminClient
+    from doorkeeper.client.identity import ScramLogin
+
+Result = TypeVar("Result")
 
 ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
   kafka://host:9092          a live cluster, Kafka or Doorkeeper
@@ -47,14 +47,6 @@ MECHANISMS: Final = tuple(DIGESTS)
 
 _NAME = re.compile(r"[\x01-\x7F]+")
 """A name with other characters could never log in: see ``security.scram``."""
-
-
-class UsersLocation(Struct, frozen=True):
-    """A store or a live cluster, and the options with which it is opened."""
-
-    address: Address
-    overrides: tuple[str, ...]
-    command_config: PropertiesFile | None
 
 
 @click.group(
@@ -83,11 +75,11 @@ def _users_address(text: str) -> Address:
     return server
 
 
-_where_options = with_options(
+_location_options = with_options(
     click.argument(
         "address", metavar="ADDRESS", type=_users_address, shell_complete=complete_address
     ),
-    named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
+    command_config_option,
     override_option,
 )
 
@@ -126,7 +118,7 @@ Examples:
   doorkeeper users add kafka://localhost:9092 alice --command-config admin.properties
 """
 )
-@_where_options
+@_location_options
 @click.argument("name")
 @_mechanisms_option("both")
 @_iterations_option(str(ITERATIONS_MIN))
@@ -141,23 +133,32 @@ def add(
     **options: Any,
 ) -> None:
     """Add the user NAME; a store that does not exist yet is created."""
-    where = _where(**options, takes_password=_is_stdin(password_file))
-    _check_name(name)
-    with _open(where, make_store=True) as users:
-        has = users.iterations().get(name, {})
-        chosen = mechanisms or MECHANISMS
-        # Kafka's API would replace the password silently.
-        there = [mechanism for mechanism in chosen if mechanism in has]
-        if there:
-            raise ValueError(
-                f"{name} already has a password for {' and '.join(there)}; change it with"
-                " doorkeeper users set-password"
+    location = _take_location(options, password_file)
+    if _NAME.fullmatch(name) is None:
+        fail([f"{name!r}: a SCRAM user name must be ASCII"])
+    chosen = mechanisms or MECHANISMS
+
+    async def add_user() -> None:
+        async with open_client(location, make_store=True) as (client, _):
+            present = (await iterations_by_user(client)).get(name, {})
+            # Kafka's API would replace the password silently.
+            existing = [mechanism for mechanism in chosen if mechanism in present]
+            if existing:
+                raise ValueError(
+                    f"{name} already has a password for {' and '.join(existing)}; change it with"
+                    " doorkeeper users set-password"
+                )
+            # After the checks, so that no password is typed in vain.
+            password = _ask_for_password(password_file)
+            rounds = iterations or ITERATIONS_MIN
+            await alter(
+                client,
+                [ScramPassword(name, mechanism, password, rounds) for mechanism in chosen],
             )
-        # After the checks, so that no password is typed in vain.
-        password = new_password(password_file)
-        users.put(name, dict.fromkeys(chosen, iterations or ITERATIONS_MIN), password)
+
+    _run(add_user())
     _show_change(name, "added", chosen, output)
-    _warn_of_unoffered(where, name, [*chosen] if mechanisms else [])
+    _warn_of_unoffered(location, name, [*chosen] if mechanisms else [])
 
 
 @command.command(
@@ -173,7 +174,7 @@ Examples:
                               --password-file -
 """
 )
-@_where_options
+@_location_options
 @click.argument("name")
 @_mechanisms_option(_THOSE_PRESENT)
 @_iterations_option(f"those of the user, or {ITERATIONS_MIN}")
@@ -188,19 +189,24 @@ def set_password(
     **options: Any,
 ) -> None:
     """Change the password of the user NAME."""
-    with _open(_where(**options, takes_password=_is_stdin(password_file))) as users:
-        has = users.iterations().get(name)
-        if not has:
-            raise ValueError(f"no user {name}; create it with doorkeeper users add")
-        chosen = mechanisms or tuple(has)
-        password = new_password(password_file)
-        # The number of iterations stays, so that a new password is no weaker than the old one.
-        users.put(
-            name,
-            {mechanism: iterations or has.get(mechanism, ITERATIONS_MIN) for mechanism in chosen},
-            password,
-        )
-        login = users.login
+    location = _take_location(options, password_file)
+
+    async def set_new_password() -> tuple[Sequence[str], ScramLogin | None]:
+        async with open_client(location) as (client, login):
+            present = await _credentials_of(client, name, "; create it with doorkeeper users add")
+            chosen = mechanisms or tuple(present)
+            password = _ask_for_password(password_file)
+            # The number of iterations stays, so that a new password is no weaker than the old one.
+            changes = [
+                ScramPassword(
+                    name, mechanism, password, iterations or present.get(mechanism, ITERATIONS_MIN)
+                )
+                for mechanism in chosen
+            ]
+            await alter(client, changes)
+            return chosen, login
+
+    chosen, login = _run(set_new_password())
     _show_change(name, "new password", chosen, output)
     if login is not None and login.user == name and login.mechanism in chosen:
         say("note: this login uses the changed password; update the file of --command-config")
@@ -216,7 +222,7 @@ Examples:
   doorkeeper users remove kafka://localhost:9092 alice --mechanism SCRAM-SHA-256
 """
 )
-@_where_options
+@_location_options
 @click.argument("name")
 @_mechanisms_option(_THOSE_PRESENT)
 @accept_option("lock-out")
@@ -229,21 +235,35 @@ def remove(
     **options: Any,
 ) -> None:
     """Remove the user NAME, or the credentials of NAME for a mechanism."""
-    with _open(_where(**options)) as users:
-        has = users.iterations().get(name)
-        if not has:
-            raise ValueError(f"no user {name}")
-        # All are checked first, so that a typing error deletes nothing.
-        absent = [mechanism for mechanism in mechanisms if mechanism not in has]
-        if absent:
-            raise ValueError(f"{name} has no credentials for {' and '.join(absent)}")
-        gone = mechanisms or tuple(has)
-        login = users.login
-        is_own = login is not None and login.user == name and login.mechanism in gone
-        if login is not None and is_own and Rule.LOCK_OUT not in accepted:
-            fail([refusal_of(own_credential(login)), NOTHING_CHANGED])
-        users.delete(name, gone)
-    _show_change(name, "removed", gone, output)
+    location = _take_location(options)
+
+    async def remove_user() -> Sequence[str]:
+        async with open_client(location) as (client, login):
+            present = await _credentials_of(client, name)
+            # All are checked first, so that a typing error deletes nothing.
+            absent = [mechanism for mechanism in mechanisms if mechanism not in present]
+            if absent:
+                raise ValueError(f"{name} has no credentials for {' and '.join(absent)}")
+            chosen = mechanisms or tuple(present)
+            is_own = login is not None and login.user == name and login.mechanism in chosen
+            if login is not None and is_own and Rule.LOCK_OUT not in accepted:
+                fail([refusal_of(own_credential(login)), NOTHING_CHANGED])
+            await alter(client, [ScramDeletion(name, mechanism) for mechanism in chosen])
+            return chosen
+
+    _show_change(name, "removed", _run(remove_user()), output)
+
+
+async def _credentials_of(client: AdminClient, name: str, hint: str = "") -> Mapping[str, int]:
+    """Return the iterations of a user by mechanism.
+
+    Raises:
+        ValueError: there is no such user; the text ends with the hint.
+    """
+    present = (await iterations_by_user(client)).get(name)
+    if not present:
+        raise ValueError(f"no user {name}{hint}")
+    return present
 
 
 @command.command(
@@ -257,21 +277,24 @@ Examples:
   doorkeeper users list kafka://localhost:9092 --output json
 """,
 )
-@_where_options
+@_location_options
 @json_output(Credentials)
 def list_users(output: str, **options: Any) -> None:
     """List users with their mechanisms and iterations."""
-    with _open(_where(**options), changes=False) as users:
-        rows: list[Credential] = [
-            {"user": user, "mechanism": mechanism, "iterations": iterations}
-            for user, has in users.iterations().items()
-            for mechanism, iterations in has.items()
-        ]
-    width = max((len(printable(row["user"])) for row in rows), default=0)
-    lines = [
-        f"{printable(row['user']):{width}}  {row['mechanism']}  {row['iterations']} iterations"
-        for row in rows
+    location = _take_location(options)
+
+    async def list_credentials() -> dict[str, dict[str, int]]:
+        async with open_client(location, changes=False) as (client, _):
+            return await iterations_by_user(client)
+
+    rows: list[Credential] = [
+        {"user": user, "mechanism": mechanism, "iterations": iterations}
+        for user, credentials in _run(list_credentials()).items()
+        for mechanism, iterations in credentials.items()
     ]
+    lines = columns(
+        [(row["user"], row["mechanism"], f"{row['iterations']} iterations") for row in rows]
+    )
     show_result(output, Credentials(users=rows), lines)
 
 
@@ -281,15 +304,15 @@ def _show_change(name: str, change: str, mechanisms: Sequence[str], output: str)
     show_result(output, record, [f"{shown}: {change} for {' and '.join(mechanisms)}"])
 
 
-def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) -> None:
+def _warn_of_unoffered(location: Location, name: str, named: Sequence[str]) -> None:
     """Warn of mechanisms of a new user that no listener of the configuration offers.
 
     ``named`` are those of the command line; without any, one offered mechanism is enough.
     """
     # The listeners of a live cluster are not known here.
-    if where.address.is_live:
+    if location.address.is_live:
         return
-    listeners = settings_at(where.address, where.overrides).listeners
+    listeners = settings_at(location.address, location.overrides).listeners
     offered = {mechanism.name for listener in listeners for mechanism in listener.mechanisms}
     missing = [mechanism for mechanism in named or MECHANISMS if mechanism not in offered]
     if missing and (named or len(missing) == len(MECHANISMS)):
@@ -300,70 +323,29 @@ def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) ->
         )
 
 
-def _is_stdin(password_file: Path | None) -> bool:
-    return password_file is None or str(password_file) == "-"
-
-
-def _where(
-    address: Address,
-    overrides: tuple[str, ...],
-    command_config: PropertiesFile | None,
-    *,
-    takes_password: bool = False,
-) -> UsersLocation:
-    if command_config is not None and not address.is_live:
-        raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
-    # DOORKEEPER_JAAS_FILE may be in the environment for a server.
-    if address.is_live and any(
-        not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides
-    ):
-        raise click.UsageError(
-            "--override requires a stopped server; it cannot be combined with a live cluster"
-        )
-    if isinstance(command_config, KeptInput) and takes_password:
+def _take_location(options: dict[str, Any], *password_files: Path | None) -> Location:
+    """Return the location that options name; standard input may be one of its files."""
+    location = take_location(options)
+    takes_stdin = any(file is None or str(file) == "-" for file in password_files)
+    if isinstance(location.command_config, KeptInput) and takes_stdin:
         raise click.UsageError(
             "standard input (-) can be given only once; with --command-config -, give"
             " --password-file FILE"
         )
-    return UsersLocation(address, overrides, command_config)
+    return location
 
 
-def _check_name(name: str) -> None:
-    if _NAME.fullmatch(name) is None:
-        fail([f"{name!r}: a SCRAM user name must be ASCII"])
+def _ask_for_password(file: Path | None) -> str:
+    with interruptible():
+        return new_password(file)
 
 
-@contextmanager
-def _open(
-    where: UsersLocation, *, changes: bool = True, make_store: bool = False
-) -> Iterator[LiveUsers]:
-    """Give the users; an error ends the process."""
-    from doorkeeper.cli.users.live import open_users
-    from doorkeeper.client.errors import ClientError
-    from doorkeeper.client.properties import client_config
-    from doorkeeper.server.state.store import StoreInUse
-
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of work with a client; an error ends the process."""
     try:
-        server: AbstractAsyncContextManager[ClientConfig]
-        if where.address.is_live:
-            server = nullcontext(client_config(where.address.target, where.command_config))
-        else:
-            server = _server(settings_at(where.address, where.overrides), changes, make_store)
-        with open_users(server) as users:
-            yield users
+        return asyncio.run(work)
     except StoreInUse as error:
         # The server that has the store can do the same over the wire.
         fail([f"{error}; use the address of the running server: kafka://HOST:PORT"])
     except (ClientError, ValueError, OSError) as error:
         fail([error])
-
-
-@asynccontextmanager
-async def _server(
-    settings: Settings, changes: bool, make_store: bool
-) -> AsyncIterator[ClientConfig]:
-    from doorkeeper.cli.single_user import client_config, start
-
-    # Without the authorizer, which may be what keeps the server from starting.
-    async with start(settings, changes=changes, authorizer=False, make_store=make_store) as server:
-        yield client_config(server, "doorkeeper users")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
-from doorkeeper.cli.acls.near_misses import NearMisses
-from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.acls.near_misses import near_miss_lines, near_miss_records
+from doorkeeper.cli.acls.printing import rest_lines, row
 from doorkeeper.cli.json_records.questions import LiveAnswer as LiveRecord
 from doorkeeper.cli.json_records.questions import (
     NameRules,
+    NearMiss,
     PrincipalAcls,
     TriedRule,
     WhoAmI,
@@ -49,9 +50,9 @@ class Acls(NamedTuple):
             binding for binding in self.bindings or () if binding.entry.principal == principal
         )
 
-    def near_misses(self, principal: str) -> NearMisses:
+    def near_misses(self, principal: str) -> list[NearMiss]:
         count = Counter(binding.entry.principal for binding in self.bindings or ())
-        return NearMisses(principal, count, lambda name: count[name], self.super_users or ())
+        return near_miss_records(principal, count, lambda name: count[name], self.super_users or ())
 
 
 class Answer(NamedTuple):
@@ -174,13 +175,12 @@ def _acl_lines(acls: Acls, principal: str) -> list[str]:
     else:
         is_super = "names it" if principal in acls.super_users else "does not name it"
         lines.append(f"{SUPER_USERS}: {is_super} ({acls.super_users_from})")
-    return lines + acls.near_misses(principal).lines()
+    return lines + near_miss_lines(acls.near_misses(principal))
 
 
 def _rows(bindings: Sequence[AclBinding]) -> list[str]:
     shown = [f"  {row(binding)}" for binding in bindings[:SHOWN_MAX]]
-    more = len(bindings) - len(shown)
-    return [*shown, f"  and {more} more; --output json has all"] if more else shown
+    return [*shown, *rest_lines(len(bindings), SHOWN_MAX)]
 
 
 # --- as JSON
@@ -238,5 +238,5 @@ def _acl_record(acls: Acls, principal: str | None) -> PrincipalAcls:
         "everyone": list(records(acls.of(WILDCARD_PRINCIPAL))) if has_list else None,
         "superUser": None if super_users is None else principal in super_users,
         "superUsersFrom": acls.super_users_from or None,
-        "nearMisses": [] if principal is None else acls.near_misses(principal).records(),
+        "nearMisses": [] if principal is None else acls.near_misses(principal),
     }

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, read_at, take_location
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    check_command_config,
+    location_options,
+    read_contents,
+    take_location,
+)
 from doorkeeper.cli.json_records.questions import WhoAmI
-from doorkeeper.cli.options import JAAS_FILE_KEY, utf8
+from doorkeeper.cli.options import has_overrides, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
@@ -125,8 +132,7 @@ def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str |
         return
     if listener is not None:
         raise click.UsageError("--listener requires --config, the server.properties of the broker")
-    # DOORKEEPER_JAAS_FILE may be in the environment.
-    if any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides):
+    if has_overrides(overrides):
         raise click.UsageError("--override requires --config, the server.properties to override")
 
 
@@ -153,8 +159,7 @@ def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None
             raise click.UsageError(
                 f"give {_CREDENTIALS}, or the address of a cluster to log in to: kafka://HOST:PORT"
             )
-        if options["command_config"] is not None:
-            raise click.UsageError("--command-config requires a live cluster: kafka://HOST:PORT")
+        check_command_config(options["command_config"], ())
         return None
     location = take_location(options | {"overrides": ()})
     if is_live and not location.address.is_live:
@@ -238,12 +243,11 @@ def _acls_at(location: Location | None, settings: Settings) -> Acls | None:
     """
     if location is None:
         return None
-    reading = read_at(location)
-    contents = reading.contents
+    contents = read_contents(location)
     users, source = _super_users(settings)
     if contents.policy is not None:
         users, source = contents.policy.super_users, contents.policy_from
-    return Acls(contents.bindings, reading.description, users, source)
+    return Acls(contents.bindings, location.repository().description, users, source)
 
 
 def _super_users(settings: Settings | None) -> tuple[frozenset[str] | None, str]:
@@ -269,7 +273,7 @@ def _of_login(
     Raises:
         RepositoryError: the cluster does not answer.
     """
-    from doorkeeper.cli.acls.questions import login_note, snapshot_of
+    from doorkeeper.cli.acls.questions import login_note
     from doorkeeper.cli.whoami.live import ask
 
     repository = location.repository()
@@ -312,6 +316,6 @@ def _from_client(identity: Identity) -> Answer:
     if identity.doubt:
         doubts.insert(0, identity.doubt.removeprefix("assuming that "))
     is_anonymous = identity.principal == str(ANONYMOUS)
-    what = "neither a login nor a certificate" if is_anonymous else "the name"
-    reason = f"{what} in the client's properties"
+    source = "neither a login nor a certificate" if is_anonymous else "the name"
+    reason = f"{source} in the client's properties"
     return Answer(Outcome.PRINCIPAL, identity.principal, reason, doubts=tuple(doubts))

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.cli.acls.addresses import report_doubt
+from doorkeeper.cli.repositories.sessions import list_acls
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ApiFailure, LoginRefused, code_name
 from doorkeeper_wire.messages.create_delegation_token import (
@@ -59,13 +61,16 @@ async def ask(config: ClientConfig, *, create_token: bool) -> LiveAnswer:
     """Log in to a cluster and ask what can be asked.
 
     Raises:
-        ClientError: it does not answer, or answers with another error.
+        ClientError: it does not answer, or answers with another error; or the login fails here.
         ValueError: an address is invalid.
     """
     async with AdminClient(config) as client:
         try:
             await client.cluster()
         except LoginRefused as error:
+            # Without a code, the client has not sent the login, or has not accepted the server.
+            if error.code is None:
+                raise
             return LiveAnswer(refusal=str(error))
         answer = await _describe(client)
         if not create_token:
@@ -81,7 +86,7 @@ async def ask(config: ClientConfig, *, create_token: bool) -> LiveAnswer:
 
 async def _describe(client: AdminClient) -> LiveAnswer:
     try:
-        return LiveAnswer(bindings=await client.describe_acls())
+        listing = await list_acls(client)
     except ApiFailure as error:
         if error.code == ErrorCode.SECURITY_DISABLED:
             return LiveAnswer(evidence="the cluster has no authorizer: everything is allowed")
@@ -91,6 +96,8 @@ async def _describe(client: AdminClient) -> LiveAnswer:
         if principal is None:
             return LiveAnswer()
         return LiveAnswer(principal=principal, evidence="the error of DescribeAcls names it")
+    report_doubt(listing.doubtful)
+    return LiveAnswer(bindings=listing.bindings)
 
 
 def principal_in(refusal: str) -> str | None:

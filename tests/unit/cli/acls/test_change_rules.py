@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from doorkeeper.acls.entities.model import Credential, TopicEntity
 from doorkeeper.acls.filters import matches
 from doorkeeper.acls.formats.choosing import Format, write
 from doorkeeper.acls.formats.records import records
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from doorkeeper.acls.entities.model import Entity
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
 
 CLUSTER = cluster_pattern(CLUSTER_NAME)
@@ -38,6 +40,7 @@ EVERYONE = allow("*", READ, topic("t"))
 NOT_A = deny("a", READ, topic("t"))
 IN_NETWORK = deny("a", READ, topic("t"), host="10.0.0.0/8")
 MANY = [allow("a", READ, topic(f"t-{number}")) for number in range(12)]
+SHA_512 = "SCRAM-SHA-512"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
@@ -467,3 +470,154 @@ def test_plan_in_another_encoding_says_how_to_convert_it(cluster: Cluster, tmp_p
     found = cluster.run("apply", str(plan), "--plan", "--yes")
 
     assert found.stderr.endswith("found UTF-16; expected: UTF-8 (convert it with iconv)\n")
+
+
+def test_list_does_not_trust_the_listing_of_one_broker(cluster: Cluster) -> None:
+    cluster.acls, cluster.unlisted, cluster.others = {OPS, T}, {T}, {2: {OPS, T}}
+
+    found = cluster.run("list", "--topic", "t", "--output", "json")
+
+    assert [acl["name"] for acl in json.loads(found.stdout)["acls"]] == ["t"]
+    assert "some brokers list 1 ACLs that others do not" in found.stderr
+
+
+def test_add_says_that_an_acl_exists_only_where_no_broker_contradicts(cluster: Cluster) -> None:
+    """The first broker still lists what was deleted; another one lists what it does not yet."""
+    cluster.acls, cluster.unlisted = {OPS, T, EVERYONE}, {EVERYONE}
+    cluster.others = {2: {OPS, EVERYONE}}
+
+    found = cluster.run(
+        *("add", "--topic", "t", "--operation", "Read", "--output", "json"),
+        *("--allow-principal", "User:a", "--allow-principal", "User:*"),
+    )
+
+    added = json.loads(found.stdout)
+    assert (added["existing"], len(added["added"])) == ([], 2)
+
+
+def test_saved_plan_removes_what_no_asked_broker_lists(cluster: Cluster, tmp_path: Path) -> None:
+    plan = tmp_path / "a.plan"
+    cluster.acls = {OPS, T}
+    cluster.run("plan", cluster.file(OPS), "--whole", "--out", str(plan))
+    cluster.unlisted, cluster.others = {T}, {2: {OPS}}
+
+    found = cluster.run("apply", str(plan), "--plan", "--yes")
+
+    assert (found.exit_code, cluster.acls) == (0, {OPS})
+    assert "of those to remove, 1 of 1 are not listed" in found.stderr
+    assert "0 added, 1 removed" in found.stderr
+
+
+def test_removals_of_what_is_not_there_are_not_counted(cluster: Cluster, tmp_path: Path) -> None:
+    plan = tmp_path / "a.plan"
+    cluster.acls = {OPS, T}
+    cluster.run("plan", cluster.file(OPS), "--whole", "--out", str(plan))
+    cluster.acls = {OPS}
+
+    found = cluster.run("apply", str(plan), "--plan", "--yes", "--output", "json")
+
+    assert json.loads(found.stdout)["made"] == 0
+    assert "0 added, 0 removed; to remove, but not there: 1" in found.stderr
+
+
+def test_unlisted_right_of_the_login_is_not_removed_by_a_saved_plan(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    plan = tmp_path / "a.plan"
+    cluster.acls = {OPS, T}
+    cluster.run("plan", cluster.file(T), "--whole", "--accept", "lock-out", "--out", str(plan))
+    cluster.unlisted = {OPS}
+
+    found = cluster.run("apply", str(plan), "--plan", "--yes")
+
+    assert (found.exit_code, cluster.acls) == (1, {OPS, T})
+    assert "User:ops would lose ALTER" in found.stderr
+
+
+@pytest.mark.parametrize("option", ["--whole", "--own-principal=User:nobody"])
+def test_notes_are_printed_once_where_brokers_differ(cluster: Cluster, option: str) -> None:
+    cluster.acls, cluster.others = {OPS, T}, {2: {OPS}}
+    words = [] if "nobody" in option else [option]
+
+    found = cluster.run("plan", cluster.file(OPS), *words)
+
+    assert found.stderr.count("--whole") == 1
+
+
+def test_other_errors_are_not_hidden_by_controllers_without_authorizer(cluster: Cluster) -> None:
+    cluster.refused = {
+        MANY[0]: ApiError(ErrorCode.POLICY_VIOLATION, "not this one"),
+        MANY[1]: ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."),
+    }
+
+    found = cluster.run("import", cluster.file(*MANY[:2]))
+
+    assert "t-0,READ,ALLOW,*: not this one" in found.stderr
+    assert "No Authorizer is configured. (1 ACLs): the brokers have" in found.stderr
+
+
+def test_topics_and_quotas_are_those_of_any_broker(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The first broker does not describe the user that nobody wants, nor the topic that exists."""
+    described: dict[int | None, list[Entity]] = {
+        None: [Credential("new", SHA_512, 4096)],
+        2: [
+            Credential("new", SHA_512, 8192),
+            Credential("old", SHA_512, 4096),
+            TopicEntity("t", 3),
+        ],
+    }
+
+    async def describe(
+        _client: AdminClient, _desired: object, *, node_id: int | None = None
+    ) -> list[Entity]:
+        return described[node_id]
+
+    monkeypatch.setattr(AdminClient, "describe_entities", describe)
+    cluster.acls, cluster.others = {OPS}, {2: {OPS}}
+    wanted = tmp_path / "wanted.yaml"
+    wanted.write_text(
+        "version: 1\nacls: []\nowns: {topics: t, users: [new, old]}\n"
+        "topics: [{name: t, partitions: 3}]\n"
+        "users: [{name: new, mechanism: SCRAM-SHA-512, password: '${env:NEW}'}]\n"
+    )
+
+    found = cluster.run("plan", str(wanted))
+
+    assert "- user old: SCRAM-SHA-512" in found.stdout
+    assert "topic t" not in found.stdout
+    assert "brokers do not agree on topic 't', user 'new', user 'old'; a broker may" in found.stderr
+
+
+def test_answer_tells_all_that_it_leaves_out(cluster: Cluster) -> None:
+    """What this version does not know, and what only some brokers list."""
+    unknown = T._replace(entry=T.entry._replace(operation=AclOperation(0)))
+    cluster.acls, cluster.others = {OPS, unknown}, {2: {OPS, T, unknown}}
+
+    found = cluster.run("lint")
+
+    assert "1 ACLs of the cluster are omitted" in found.stderr
+    assert "some brokers list 1 ACLs that others do not" in found.stderr
+
+
+def test_files_that_a_plan_passes_over_are_told(cluster: Cluster, tmp_path: Path) -> None:
+    folder = tmp_path / "wanted"
+    folder.mkdir()
+    (folder / "a.csv").write_text(write([OPS], Format.CSV))
+    (folder / "b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+
+    found = cluster.run("plan", str(folder), "--whole")
+
+    assert "note: files of other tools without ACLs: 1" in found.stderr
+
+
+def test_json_of_apply_has_what_was_held_back(cluster: Cluster) -> None:
+    """The ALLOW of everyone is not sent where the DENY that limits it is refused."""
+    cluster.acls, cluster.refused = {OPS}, {NOT_A: ApiError(ErrorCode.POLICY_VIOLATION, "no")}
+
+    found = cluster.run("import", cluster.file(NOT_A, EVERYONE), "--output", "json")
+
+    failures = {row["change"]: row["error"] for row in json.loads(found.stdout)["failed"]}
+    assert failures.pop("+ User:a,TOPIC,LITERAL,t,READ,DENY,*") == "no"
+    assert [*failures] == ["+ User:*,TOPIC,LITERAL,t,READ,ALLOW,*"]

@@ -186,3 +186,14 @@ def test_invalid_acceptance_is_rejected(tmp_path: Path, acceptance: str, error: 
     assert result.exit_code == 2
     assert result.stderr.startswith(f"doorkeeper: {file}: line 3: accept 1: ")
     assert error in result.stderr
+
+
+def test_empty_list_of_known_names_is_refused(run: Run, tmp_path: Path) -> None:
+    """A tool that failed leaves an empty file, with which every ACL seems to be for nothing."""
+    names = tmp_path / "topics.txt"
+    names.write_text("\n")
+
+    found = run(f"--known-topics {names}")
+
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == f"doorkeeper: {names}: found no name; expected: one per line\n"

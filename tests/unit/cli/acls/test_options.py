@@ -186,4 +186,4 @@ def test_oversized_names_are_not_added() -> None:
     with pytest.raises(ValueError, match=r"command: Principal takes 32773 bytes; at most 32767"):
         additions(given(f"--topic t --allow-principal User:{long}"))
     assert len(removals(given(f"--topic {long}"))) == 1
-    assert len(listing(given(f"--topic {long}")).filters) == 1
+    assert len(listing(given(f"--topic {long}"))[0]) == 1

@@ -23,7 +23,7 @@ from doorkeeper.acls.plan_application import BATCH
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
-from doorkeeper.cli.acls.plan_files import plan_of, text_of
+from doorkeeper.cli.acls.plan_files import document_of_plan, plan_of
 from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.repositories.errors import RepositoryError
@@ -66,7 +66,7 @@ def test_invalid_plan_is_rejected(changed: dict[str, object], error: str) -> Non
 
 def test_plan_that_adds_and_removes_the_same_acl_is_rejected() -> None:
     with pytest.raises(FormatError, match="both contain User:a,TOPIC,LITERAL,t,READ,ALLOW"):
-        plan_of(text_of(replace(CHANGE, removed=(A, B)), TARGET, WANTED))
+        plan_of(json.dumps(document_of_plan(replace(CHANGE, removed=(A, B)), TARGET, WANTED)))
 
 
 MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))
@@ -88,11 +88,12 @@ class FakeRepository(AclRepository, ClusterSession):
         self.created: list[bool] = []
         self._portions, self._then = portions, then
         self._present, self._refused = list(present), refused
+        self.deleted = set()
 
     async def read(self) -> AclContents:
         return AclContents(self._present)
 
-    async def listing(self) -> Listing:
+    async def listing(self, filters: Sequence[AclBindingFilter] = ()) -> Listing:
         return Listing(self._present, frozenset())
 
     @asynccontextmanager
@@ -247,8 +248,8 @@ def test_acls_with_unknown_codes_are_not_planned(capsys: pytest.CaptureFixture[s
     unknown = B._replace(entry=B.entry._replace(operation=AclOperation(0)))
     planned: list[list[AclBinding]] = []
 
-    def make_plan(present: list[AclBinding]) -> Plan:
-        planned.append(present)
+    def make_plan(contents: AclContents) -> Plan:
+        planned.append(contents.bindings)
         return Plan((), (), 0, 0)
 
     target = FakeRepository(present=[A, unknown])

@@ -301,5 +301,6 @@ def test_login_allowed_without_acl_is_a_super_user() -> None:
         allowed = note_of(server)
 
     text = "User:ANONYMOUS may describe the ACLs although no ACL allows it, so it is a super user"
-    assert unsure == f"{text}, or allow.everyone.if.no.acl.found is true"
-    assert (sure, allowed) == (text, None)
+    other = ", or the authorizer does not decide by ACLs alone"
+    assert unsure == f"{text}, allow.everyone.if.no.acl.found is true{other}"
+    assert (sure, allowed) == (f"{text}{other}", None)

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.repositories.clusters import ClusterRepository
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
@@ -195,3 +198,28 @@ def test_saved_plan_contains_the_revision(config: str, tmp_path: Path) -> None:
     run("undo", "2", config, "--yes")
     assert run("apply", str(plan), config, "--plan", "--yes").exit_code == 0
     assert rows(config) == ["A", "C"]
+
+
+def test_undo_removes_what_no_broker_lists_yet(
+    config: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history has the ACL; the brokers that were asked may lag."""
+    found = CliRunner().invoke(doorkeeper, ["store", "check", config, "--output", "json"])
+    cluster = json.loads(found.stdout)["clusterId"]
+
+    async def cluster_id(_: ClusterSession) -> str:
+        return str(cluster)
+
+    async def read(_: ClusterRepository) -> AclContents:
+        return AclContents([])
+
+    async def live_cluster(*_: object) -> LiveCluster:
+        return LiveCluster()
+
+    monkeypatch.setattr(ClusterSession, "cluster_id", cluster_id)
+    monkeypatch.setattr(ClusterSession, "live_cluster", live_cluster)
+    monkeypatch.setattr(ClusterRepository, "read", read)
+
+    undone = run("undo", "2", "kafka://localhost:1", "--history", config, "--dry-run")
+
+    assert undone.stdout.startswith(f"- {ROWS['B']}\nPlan: 0 to add, 1 to remove")

@@ -198,3 +198,17 @@ def test_unreadable_acls_fail_before_the_command_runs(tmp_path: Path) -> None:
 
     assert (result.exit_code, started.exists()) == (1, False)
     assert "none.csv: No such file or directory" in result.stderr
+
+
+def test_files_that_are_passed_over_are_told(tmp_path: Path) -> None:
+    folder, log = tmp_path / "acls", tmp_path / "kafka-authorizer.log"
+    folder.mkdir()
+    (folder / "a.csv").write_text(write([allow("svc", WRITE, topic("orders"))], Format.CSV))
+    (folder / "b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    log.write_text(LOG, encoding="utf-8")
+
+    words = ["learn", "--principal", "User:svc", "--acls", str(folder), "--log", str(log)]
+    found = CliRunner().invoke(doorkeeper, words)
+
+    assert found.exit_code == 0
+    assert "note: files of other tools without ACLs: 1" in found.stderr

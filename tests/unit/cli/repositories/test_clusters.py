@@ -54,8 +54,8 @@ async def test_bindings_of_overlapping_filters_are_returned_once(
     )
     cluster = ClusterRepository(ADDRESS)
 
-    assert await cluster.find([wanted(name="u"), ANY_BINDING]) == ACLS
-    assert await cluster.find([ANY_BINDING]) == ACLS
+    assert (await cluster.find([wanted(name="u"), ANY_BINDING])).bindings == ACLS
+    assert (await cluster.find([ANY_BINDING])).bindings == ACLS
 
 
 @pytest.mark.parametrize(("level", "networks"), [(0, None), (30, False), (33, True)])
@@ -75,7 +75,7 @@ async def test_unknown_acls_are_counted(answer: Callable[..., None]) -> None:
     assert await cluster.read() == AclContents(
         [ACLS[0]], unknown=1, networks=False, cluster_id="c", login="User:ANONYMOUS"
     )
-    assert await cluster.find([ANY_BINDING]) == [ACLS[0], UNKNOWN]
+    assert (await cluster.find([ANY_BINDING])).bindings == [ACLS[0], UNKNOWN]
 
 
 async def test_changes_return_an_error_for_each_item(answer: Callable[..., None]) -> None:

@@ -40,7 +40,7 @@ def test_dynamic_values_override_the_configuration(tmp_path: Path) -> None:
     store = repository(tmp_path, STANDARD, "allow.everyone.if.no.acl.found=true\n")
 
     found = asyncio.run(store.read())
-    one = asyncio.run(store.find([exactly(BINDINGS[0])]))
+    one = asyncio.run(store.find([exactly(BINDINGS[0])])).bindings
 
     owner.close()
     assert found.bindings == BINDINGS
@@ -55,7 +55,7 @@ async def test_session_changes_the_store(tmp_path: Path) -> None:
 
     async with store.change(create=True) as session:
         assert await session.add(BINDINGS) == [None, None]
-        assert await session.find([ANY_BINDING, ANY_BINDING]) == BINDINGS
+        assert (await session.listing([ANY_BINDING, ANY_BINDING])).bindings == BINDINGS
         assert await session.remove(BINDINGS[:1]) == [None]
 
     assert (await store.read()).bindings == BINDINGS[1:]

@@ -14,6 +14,7 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.schema.features import release_change
+from doorkeeper.server.state.storage.files import DATABASE_NAME
 from testkit.stores import adding, credential, fill, numbers_in, open_store, removing
 
 if TYPE_CHECKING:
@@ -83,6 +84,23 @@ async def test_restore_asks_before_another_cluster_takes_the_place(tmp_path: Pat
     assert asked.exit_code == 1
     assert "- cluster id " in asked.stdout
     assert "+ cluster id " in asked.stdout
+
+
+async def test_restore_asks_before_a_store_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
+    """What it would lose is not known."""
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    await fill(data, adding(1))
+    run("store", "backup", f"store:{data}", copy)
+    (data / DATABASE_NAME).write_bytes(b"no database" * 1000)
+
+    asked = run("store", "restore", f"store:{data}", copy)
+    restored = run("store", "restore", f"store:{data}", copy, "--yes")
+
+    assert asked.exit_code == 1
+    assert "cannot determine what changes" in asked.stderr
+    assert asked.stderr.endswith("doorkeeper: nothing was changed: cancelled\n")
+    assert restored.exit_code == 0
+    assert numbers_in(data) == [1]
 
 
 async def test_backup_does_not_overwrite_by_default(tmp_path: Path) -> None:

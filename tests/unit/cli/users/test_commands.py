@@ -156,7 +156,7 @@ def test_invalid_input_exits_with_1_or_2(run: Run, line: str, status: int, text:
 @pytest.mark.parametrize(
     ("address", "words", "text"),
     [
-        ("kafka://localhost:1", "--override a=b", "--override requires a stopped server"),
+        ("kafka://localhost:1", "--override a=b", "--override applies to stores"),
         ("controllers://localhost:1", "", "expected: kafka://HOST:PORT"),
         ("acls.yaml", "", "expected: kafka://HOST:PORT"),
     ],

@@ -333,3 +333,30 @@ def test_unreachable_server(folder: Path) -> None:
 
     assert code == 1
     assert errors.startswith("doorkeeper: kafka://localhost:1: ")
+
+
+def test_login_that_was_not_sent_is_not_rejected_by_the_cluster(folder: Path) -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    (folder / "client.properties").write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
+        f'sasl.jaas.config={module} required unsecuredLoginStringClaim_sub="a"'
+        ' unsecuredLoginExtension_auth="x";\n'
+    )
+    with DoorkeeperServer() as server:
+        address = f"kafka://{server.bootstrap_servers}"
+        code, text, errors = run(address, "--command-config", "client.properties")
+
+    assert (code, text) == (1, "")
+    assert "the extension auth has an invalid name or value" in errors
+
+
+def test_files_that_are_passed_over_are_told(folder: Path) -> None:
+    acls = folder / "acls"
+    acls.mkdir()
+    (acls / "a.csv").write_text(ACLS)
+    (acls / "b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    login = ("--config", "broker.properties", "--listener", "CLIENTS", "--cert", "alice.pem")
+
+    code, _, errors = run("acls", *login)
+
+    assert (code, errors) == (0, "doorkeeper: note: files of other tools without ACLs: 1\n")

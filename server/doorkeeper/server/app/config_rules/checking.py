@@ -54,21 +54,21 @@ def check(
     A text never contains the value of a password.
     """
     nodes = [Node(file, product, release) for file in files]
-    rules = [each for _, each in sorted(RULES.items()) if each.applies(product, release)]
-    found: dict[Finding, None] = {}
+    rules = [rule for _, rule in sorted(RULES.items()) if rule.applies(product, release)]
+    findings: dict[Finding, None] = {}
     for node in nodes:
-        for each in rules:
-            found |= dict.fromkeys(_findings(each, node))
+        for rule in rules:
+            findings |= dict.fromkeys(_findings(rule, node))
     if len(nodes) > 1:
-        for each in rules:
-            if each.compare is not None:
-                found |= {
-                    _finding(each, _file_of(problem.source, nodes), problem): None
-                    for problem in each.compare(nodes)
+        for rule in rules:
+            if rule.compare is not None:
+                findings |= {
+                    _finding(rule, _file_of(problem.source, nodes), problem): None
+                    for problem in rule.compare(nodes)
                 }
     order = {node.name: at for at, node in enumerate(nodes)}
     return sorted(
-        found,
+        findings,
         key=lambda finding: (
             order.get(finding.file, len(order)),
             finding.severity is not Severity.ERROR,

@@ -29,10 +29,10 @@ class Undo(Struct, frozen=True):
 
     def plan(self, present: Iterable[AclBinding]) -> Plan:
         """Return the plan that takes the range back, for the present ACLs."""
-        there = set(present)
-        removed = sorted(self.added & there)
-        added = sorted(self.removed - there)
-        return Plan(tuple(added), tuple(removed), len(there) - len(removed), 0)
+        existing = set(present)
+        removed = sorted(self.added & existing)
+        added = sorted(self.removed - existing)
+        return Plan(tuple(added), tuple(removed), len(existing) - len(removed), 0)
 
 
 async def read_undo(store: Portable, first: int, last: int) -> Undo:
