@@ -12,7 +12,9 @@ import pytest
 
 from doorkeeper.console import serving
 from doorkeeper.server.net.http_listener import network_of
+from testkit.certificates import world
 from testkit.consoles import served_over, sets_at
+from testkit.tls import client_context
 
 
 def connection_to(url: str, opened: ExitStack, data: str = "") -> socket.socket:
@@ -38,6 +40,22 @@ def test_silent_peers_do_not_block_the_console(acls: Path) -> None:
             assert page.status == 200
         peers[0].settimeout(20)
         assert peers[0].recv(1) == b""
+
+
+def test_silent_peers_before_the_handshake_do_not_block_the_console(
+    acls: Path, tmp_path: Path
+) -> None:
+    server = world().server
+    certificate, key = tmp_path / "server.pem", tmp_path / "server.key"
+    certificate.write_text(server.chain_pem, encoding="ascii")
+    key.write_text(server.key_pem(), encoding="ascii")
+    words = [f"--tls-certificate={certificate}", f"--tls-key={key}"]
+    with served_over(sets_at(acls), None, *words) as url, ExitStack() as opened:
+        for _ in range(serving.LIMITS.tls_handshakes_max):
+            connection_to(url, opened)
+
+        page = opened.enter_context(urlopen(f"{url}/", timeout=20, context=client_context()))
+        assert page.status == 200
 
 
 def test_unfinished_form_does_not_hold_up_the_end(
