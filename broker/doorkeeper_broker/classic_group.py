@@ -36,6 +36,9 @@ SIZE_MAX: Final = 1_000
 PENDING_MAX: Final = 1_000
 """The ids that a group has given to members that have not joined yet."""
 
+MEMBER_BYTES: Final = 2_000
+"""The memory of the objects of a member, beside its texts and bytes (Python 3.11)."""
+
 Protocols = tuple[tuple[str, bytes], ...]
 """Names of assignors and the metadata for each, the preferred one first."""
 
@@ -305,6 +308,17 @@ class ClassicGroup:
         )
 
     @property
+    def size(self) -> int:
+        """Return about how many bytes the members take."""
+        data = sum(
+            len(each.member_id) + len(each.join.client_id) + len(each.assignment)
+            + sum(len(name) + len(metadata) for name, metadata in each.join.protocols)
+            for each in self._members.values()
+        )  # fmt: skip
+        count = len(self._members) + len(self._pending)
+        return data + sum(map(len, self._pending)) + MEMBER_BYTES * count
+
+    @property
     def has_members(self) -> bool:
         return bool(self._members or self._pending)
 
@@ -330,7 +344,7 @@ class ClassicGroup:
         return self._protocol or (self._choose_protocol() if self._members else None)
 
     def dissolve(self) -> None:
-        """Ask all members that wait to join again: the group has another protocol now."""
+        """Ask all members that wait to join again: the group has another protocol, or is gone."""
         for member in self._members.values():
             member.reply_join(JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
             member.reply_sync(SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))

@@ -28,6 +28,7 @@ from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.security.java_regex import TIME_LIMIT_S, JavaPattern, PatternError
 from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
+from doorkeeper_broker.classic_group import MEMBER_BYTES
 from doorkeeper_broker.consumer_member import (
     JOIN,
     LEAVE_FOR_A_TIME,
@@ -36,6 +37,7 @@ from doorkeeper_broker.consumer_member import (
     Consumer,
     GroupLimits,
     Stage,
+    size_of,
 )
 from doorkeeper_broker.consumer_protocol import assignment_bytes, subscription_bytes
 
@@ -146,6 +148,15 @@ class ConsumerGroup:
         if all(each.is_reconciled(self.assignment_epoch) for each in self._members.values()):
             return STABLE
         return RECONCILING
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes the members and their topics take."""
+        names = sum(
+            len(each.member_id) + len(each.client_id) + len(each.pattern) + size_of(each.topics)
+            for each in self._members.values()
+        )
+        return names + sum(map(size_of, self._matched.values())) + MEMBER_BYTES * len(self._members)
 
     @property
     def has_members(self) -> bool:

@@ -22,6 +22,15 @@ LEAVE_FOR_A_TIME: Final = -2
 """The epochs with which members join and leave; the last one is for static members."""
 
 
+_NAME_BYTES: Final = 120
+"""The memory of a name in a set, beside its letters (Python 3.11)."""
+
+
+def size_of(names: frozenset[str]) -> int:
+    """Return about how many bytes a set of names takes."""
+    return sum(map(len, names)) + _NAME_BYTES * len(names)
+
+
 class GroupLimits(Struct, frozen=True):
     """The settings of a group that its members feel."""
 

@@ -7,6 +7,7 @@ those that commit and delete offsets, find them there.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, TypeVar
 from uuid import uuid4
@@ -31,6 +32,9 @@ G = TypeVar("G", ClassicGroup, ConsumerGroup, ShareGroup)
 GROUPS_MAX: Final = 10_000
 """The live groups of a server. A broker has no bound."""
 
+GROUPS_BYTES_MAX: Final = 134_217_728
+"""What the members of all live groups take. A broker's group is bounded by its largest record."""
+
 
 class Coordinator:
     """The live groups of one server. For the event loop's thread."""
@@ -43,6 +47,8 @@ class Coordinator:
         self._now_ms = now_ms
         self._groups: dict[str, LiveGroup] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._sizes: Counter[str] = Counter()
+        self._size = 0
 
     def find(self, group_id: str, kind: type[G]) -> G | None:
         """Return a live group of a kind; None if no client has joined such a group."""
@@ -109,6 +115,12 @@ class Coordinator:
                     group = classic
         self._publish(group)
         self.schedule(group)
+        self._size += group.size - self._sizes[group.group_id]
+        self._sizes[group.group_id] = group.size
+        while self._size > GROUPS_BYTES_MAX:
+            # Its members join anew.
+            [(largest, _)] = self._sizes.most_common(1)
+            self.forget(largest)
 
     def schedule(self, group: LiveGroup) -> None:
         """Set the timer of the next deadline of a group."""
@@ -147,11 +159,14 @@ class Coordinator:
                     group.forget_topic(topic_id)
 
     def forget(self, group_id: str) -> None:
-        """Forget a group that was deleted or replaced."""
+        """Forget a group that was deleted or replaced, or is too large."""
         timer = self._timers.pop(group_id, None)
         if timer is not None:
             timer.cancel()
+        self._size -= self._sizes.pop(group_id, 0)
         group = self._groups.pop(group_id, None)
+        if isinstance(group, ClassicGroup):
+            group.dissolve()
         if isinstance(group, ShareGroup):
             for partition in tuple(group.partitions):
                 group.drop(partition)

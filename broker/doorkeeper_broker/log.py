@@ -109,10 +109,11 @@ class PartitionLog:
 
     # --- appending
 
-    def append(self, batch: RecordBatch) -> int:
+    def append(self, batch: RecordBatch, *, begins_at_zero: bool = False) -> int:
         """Append a batch; return its base offset.
 
-        A batch that was appended before keeps its offset and is not appended again.
+        A batch that was appended before keeps its offset and is not appended again. The first one
+        of a producer has any sequence number, unless it ``begins_at_zero``.
 
         Raises:
             ApiError: its producer is fenced, or its sequence number is wrong.
@@ -122,7 +123,7 @@ class PartitionLog:
         duplicate = self.producers.find_duplicate(batch)
         if duplicate is not None:
             return duplicate
-        self.producers.check(batch)
+        self.producers.check(batch, begins_at_zero=begins_at_zero)
         is_new = self.producers.append(batch, self.end_offset)
         return self._append_and_notify(batch, PRODUCER_OVERHEAD if is_new else 0)
 

@@ -26,7 +26,7 @@ from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import check_batch, read_batch, with_append_time
 from doorkeeper_broker.contents import check_keys, check_records
-from doorkeeper_broker.transactions import Producer
+from doorkeeper_broker.transactions import ADDS_PARTITIONS_FROM, Producer
 from doorkeeper_wire.messages.produce import PartitionProduceResponse
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ class Producing:
         topic: Topic,
         data: PartitionProduceData,
     ) -> PartitionProduceResponse:
-        batch = read_batch(data.records or b"", context.authorizable.request_version)
+        version = context.authorizable.request_version
+        batch = read_batch(data.records or b"", version)
         if request.acks not in _ACKNOWLEDGEMENTS:
             raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
         if topic.name in INTERNAL_TOPICS and context.authorizable.client_id != _ADMIN_CLIENT:
@@ -103,7 +104,7 @@ class Producing:
                 request.transactional_id,
                 Producer(batch.producer_id, batch.producer_epoch),
                 (topic.name, data.index),
-                context.authorizable.request_version,
+                version,
             )
         rules = self._rules_of(topic, node)
         if len(batch.data) > rules.bytes_max:
@@ -121,7 +122,9 @@ class Producing:
         log = self._records.log_of(topic, data.index)
         return PartitionProduceResponse(
             index=data.index,
-            base_offset=log.append(batch),
+            base_offset=log.append(
+                batch, begins_at_zero=batch.is_transactional and version >= ADDS_PARTITIONS_FROM
+            ),
             log_append_time_ms=append_time_ms,
             log_start_offset=log.start_offset,
         )

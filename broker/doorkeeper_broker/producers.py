@@ -53,6 +53,8 @@ class Producers:
     def __init__(self) -> None:
         self._producers: dict[int, _Producer] = {}
         """By id, those that have appended last at the end."""
+        self._has_forgotten = False
+        """Whether one that is not known may have appended before."""
         self._open: dict[int, int] = {}
         """The first offset of each open transaction, by the id of its producer, in order."""
         self.aborted: list[AbortedTransaction] = []
@@ -69,7 +71,7 @@ class Producers:
                 return each.offset
         return None
 
-    def check(self, batch: RecordBatch) -> None:
+    def check(self, batch: RecordBatch, *, begins_at_zero: bool = False) -> None:
         """Check epoch and sequence of a batch that is not a duplicate.
 
         Raises:
@@ -77,6 +79,8 @@ class Producers:
         """
         found = self._producers.get(batch.producer_id)
         if found is None:
+            if begins_at_zero and batch.base_sequence and not self._has_forgotten:
+                raise ApiError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
             return
         if batch.producer_epoch < found.epoch:
             raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -119,6 +123,7 @@ class Producers:
         oldest = next((each for each in self._producers if each not in self._open), None)
         if oldest is not None:
             del self._producers[oldest]
+            self._has_forgotten = True
 
     def end_transaction(
         self, producer_id: int, epoch: int, marker_offset: int, *, commits: bool
@@ -143,12 +148,14 @@ class Producers:
     def forget_before(self, offset: int) -> None:
         """Forget aborted transactions and producers whose records are deleted.
 
-        A producer with an open transaction stays. To a partition that does not know it, it may
-        come with any sequence number, as on a broker.
+        A producer with an open transaction stays. From then on one that is not known may come
+        with any sequence number: a broker keeps producers longer than their records.
         """
         self.aborted = [each for each in self.aborted if each.last_offset >= offset]
+        count = len(self._producers)
         self._producers = {
             producer_id: producer
             for producer_id, producer in self._producers.items()
             if producer.last_offset >= offset or producer_id in self._open
         }
+        self._has_forgotten = self._has_forgotten or len(self._producers) < count

@@ -17,8 +17,9 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.resources.groups import SHARE
 from doorkeeper_broker.assignors import NO_PARTITIONS, Subscriber, assign_shared
+from doorkeeper_broker.classic_group import MEMBER_BYTES
 from doorkeeper_broker.consumer_group import EMPTY, STABLE
-from doorkeeper_broker.consumer_member import JOIN, Beat, BeatAnswer, GroupLimits
+from doorkeeper_broker.consumer_member import JOIN, Beat, BeatAnswer, GroupLimits, size_of
 from doorkeeper_broker.consumer_protocol import assignment_bytes, subscription_bytes
 
 if TYPE_CHECKING:
@@ -206,6 +207,14 @@ class ShareGroup:
                 partition.advance(now_ms, self.deliveries_max)
 
     # --- views
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes the members and their topics take."""
+        return sum(
+            MEMBER_BYTES + len(each.client_id) + size_of(each.topics)
+            for each in self._members.values()
+        )
 
     @property
     def has_members(self) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -36,7 +36,12 @@ from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from doorkeeper.server.state.outcome import commit
 from doorkeeper_broker.batches import marker
-from doorkeeper_broker.transactions import Ending, Producer, Transactions
+from doorkeeper_broker.transactions import (
+    ADDS_PARTITIONS_FROM,
+    Ending,
+    Producer,
+    Transactions,
+)
 from doorkeeper_wire.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -83,9 +88,6 @@ FENCED_FROM: Final = 2
 INIT_FENCED_FROM: Final = 4
 """The version of the APIs, and of InitProducerId, whose clients know PRODUCER_FENCED."""
 
-ADDS_PARTITIONS_FROM: Final = 12
-"""The version of Produce whose batches make their partitions part of the transaction (KIP-890)."""
-
 ABORTABLE_FROM: Final = 11
 """The version of Produce whose clients know TRANSACTION_ABORTABLE."""
 
@@ -100,6 +102,15 @@ ADDS_GROUP_FROM: Final = 5
 
 
 _NOT_ADDED: Final = "Partition was not added to the transaction"
+
+
+class _CommitRow(NamedTuple):
+    """A partition in the answer to TxnOffsetCommit; rows of one number and name are one topic."""
+
+    number: int
+    name: str
+    partition: int
+    code: ErrorCode
 
 
 class TransactionApis:
@@ -269,24 +280,34 @@ class TransactionApis:
             raise ApiError(_COMMIT_READ_GROUP.refusal)
         names = [topic.name for topic in request.topics]
         allowed = allowed_names(node, context, _COMMIT_READ, names)
-        errors: dict[Partition, ErrorCode] = {}
-        rows: list[StoredOffset] = []
-        for topic in request.topics:
+        refused: list[_CommitRow] = []
+        tried: list[_CommitRow] = []
+        offsets: list[StoredOffset] = []
+        for number, topic in enumerate(request.topics):
+            found = node.topics.get(topic.name)
             for row in topic.partitions:
-                place = topic.name, row.partition_index
-                errors[place] = _existing_error(*place, allowed, node, _COMMIT_READ.refusal)
-                found = node.topics.get(topic.name)
+                index = row.partition_index
+                code = _existing_error(topic.name, index, allowed, node, _COMMIT_READ.refusal)
+                if code or found is None:
+                    refused.append(_CommitRow(0, topic.name, index, code))
+                    continue
                 if is_too_long(row.committed_metadata or ""):
-                    errors[place] = errors[place] or ErrorCode.OFFSET_METADATA_TOO_LARGE
-                if found is not None and not errors[place]:
-                    rows.append(stored_offset(request.group_id, row, found))
-        if rows:
+                    code = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                else:
+                    offsets.append(stored_offset(request.group_id, row, found))
+                tried.append(_CommitRow(number, topic.name, index, code))
+        error = ErrorCode.NONE
+        if offsets:
             error = _of_verification(
-                _error_of(version, lambda: self._stage(request, rows, node, version)),
+                _error_of(version, lambda: self._stage(request, offsets, node, version)),
                 is_abortable=version >= COMMIT_ABORTABLE_FROM,
             )
-            errors = {place: each or error for place, each in errors.items()}
-        return _commit_response(request, lambda place: errors[place])
+        # A broker merges the coordinator's response into that of the refusals if there are any.
+        answered = (
+            row._replace(number=0 if refused else row.number, code=row.code or error)
+            for row in tried
+        )
+        return _commit_response((*refused, *answered))
 
     def _stage(
         self,
@@ -444,22 +465,15 @@ def _partition_rows(
     )
 
 
-def _commit_response(
-    request: TxnOffsetCommitRequest, error_of: Callable[[Partition], ErrorCode]
-) -> TxnOffsetCommitResponse:
+def _commit_response(rows: Iterable[_CommitRow]) -> TxnOffsetCommitResponse:
+    topics: dict[tuple[int, str], list[TxnOffsetCommitResponsePartition]] = {}
+    for number, name, index, code in rows:
+        row = TxnOffsetCommitResponsePartition(partition_index=index, error_code=code.value)
+        topics.setdefault((number, name), []).append(row)
     return TxnOffsetCommitResponse(
         topics=tuple(
-            TxnOffsetCommitResponseTopic(
-                name=topic.name,
-                partitions=tuple(
-                    TxnOffsetCommitResponsePartition(
-                        partition_index=row.partition_index,
-                        error_code=error_of((topic.name, row.partition_index)).value,
-                    )
-                    for row in topic.partitions
-                ),
-            )
-            for topic in request.topics
+            TxnOffsetCommitResponseTopic(name=name, partitions=tuple(partitions))
+            for (_, name), partitions in topics.items()
         )
     )
 
@@ -478,4 +492,8 @@ def _refuse_commit(
     request: TxnOffsetCommitRequest, _version: int, error: BaseException
 ) -> TxnOffsetCommitResponse:
     code, _ = answer_of(error)
-    return _commit_response(request, lambda _place: code)
+    return _commit_response(
+        _CommitRow(number, topic.name, row.partition_index, code)
+        for number, topic in enumerate(request.topics)
+        for row in topic.partitions
+    )

@@ -33,6 +33,9 @@ EPOCH_MAX: Final = 32_766
 IDS_MAX: Final = 10_000
 """The transactional ids of a server. A broker has no bound, but forgets them after a week."""
 
+ADDS_PARTITIONS_FROM: Final = 12
+"""The version of Produce whose batches make their partitions part of the transaction (KIP-890)."""
+
 Partition = tuple[str, int]
 """Name of a topic, and number of a partition."""
 

@@ -13,8 +13,9 @@ import pytest
 
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.metadata import MetadataResponse
 from testkit.checkout import ROOT
-from testkit.e2e import EVERYTHING, ended_well, refusal, topic_code, until
+from testkit.e2e import EVERYTHING, ended_well, refusal, topic_code, topic_request, until
 from testkit.serving import Serving, creation
 
 if TYPE_CHECKING:
@@ -125,9 +126,12 @@ def test_http_policy_authorizer(tmp_path: Path, policy_server: tuple[str, type[P
 
         policy.answer = b'{"allowed": "yes"}'
         until(lambda: topic_code(conversation, "orders") == 29)
+        # The request waits as long as the thread asks again.
         policy.answer = b"no JSON"
-        assert topic_code(conversation, "bills") == 5  # LEADER_NOT_AVAILABLE
+        conversation.send(topic_request("bills"), 12)
         until(lambda: any("gives no answer" in line["event"] for line in server.lines))
+        policy.answer = b'{"allowed": true}'
+        assert conversation.answer(MetadataResponse, 12).topics[0].error_code == 3
         ended_well(server)
 
 

@@ -7,11 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from socket import socket
 from threading import Thread
 from typing import Any
 
-import uvicorn
 from starlette.testclient import TestClient
 
 from doorkeeper.cli.acls.addresses import Location
@@ -21,7 +19,9 @@ from doorkeeper.console.app import Console
 from doorkeeper.console.command import command
 from doorkeeper.console.login.exposure import Exposure, exposure_of
 from doorkeeper.console.page import Settings
+from doorkeeper.console.serving import HttpServer
 from doorkeeper.console.sets import Sets
+from testkit.kafka_broker import free_port
 
 PORT = 9480
 SCRIPT = "User:<script>alert(1)</script>"
@@ -63,24 +63,21 @@ def console_over(
 @contextmanager
 def served_over(sets: Sets, settings: Settings | None = None, *words: str) -> Iterator[str]:
     """Serve a console with these options at a free port, for browsers; return its address."""
-    with socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        exposure = exposure_of(options(f"--port={opened.getsockname()[1]}", *words))
-        sets.start()
-        wait_for(sets)
-        console = Console(sets, settings or Settings())
-        config = uvicorn.Config(console.app(exposure), log_level="warning", lifespan="off")
-        config.load()
-        config.ssl = exposure.tls
-        server = uvicorn.Server(config)
-        thread = Thread(target=server.run, args=([opened],))
-        thread.start()
-        try:
-            yield exposure.url
-        finally:
-            server.should_exit = True
-            thread.join()
-            sets.close()
+    exposure = exposure_of(options(f"--port={free_port()}", *words))
+    sets.start()
+    wait_for(sets)
+    console = Console(sets, settings or Settings())
+    server = HttpServer(console.app(exposure), exposure)
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield exposure.url
+    finally:
+        server.should_exit = True
+        thread.join()
+        sets.close()
 
 
 def wait_for(sets: Sets) -> None:

@@ -106,11 +106,15 @@ def until(true: Callable[[], bool]) -> None:
 
 def topic_code(conversation: Conversation, name: str = "orders") -> int:
     """Return the code of Metadata for a topic: 29 refused, 3 allowed but unknown."""
-    request = MetadataRequest(
+    answer = conversation.call(topic_request(name), MetadataResponse, 12)
+    code: int = answer.topics[0].error_code
+    return code
+
+
+def topic_request(name: str) -> MetadataRequest:
+    return MetadataRequest(
         topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False
     )
-    code: int = conversation.call(request, MetadataResponse, 12).topics[0].error_code
-    return code
 
 
 def principals_of(conversation: Conversation) -> set[str]:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.acls.cases import clients_within
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
@@ -97,9 +98,6 @@ _NAMES_SHOWN: Final = 3
 
 _ADMINISTRATION: Final = (AclOperation.ALTER, AclOperation.DESCRIBE)
 """What CreateAcls and DeleteAcls ask for, and DescribeAcls, on the cluster."""
-
-_OTHER_HOST: Final = "192.0.2.255"
-"""An address of no client (RFC 5737), for all hosts that no ACL names."""
 
 _OTHER_PRINCIPAL: Final = "User:\0"
 """A principal that no ACL names."""
@@ -379,7 +377,11 @@ class _Judgement:
             return
         before = frozenset(filter(_is_of_cluster, self._present))
         after = (before - self._removed) | (self._added & changed)
-        hosts = {binding.entry.host for binding in before | after} - {WILDCARD} | {_OTHER_HOST}
+        hosts = clients_within(
+            WILDCARD,
+            frozenset(binding.entry.host for binding in before | after),
+            networks=self._cluster.matches_networks is not False,
+        )
         for login in self._logins(before, after, hosts):
             lost = self._lost(login, before, after, hosts)
             if not lost:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
+from doorkeeper.acls.codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from doorkeeper.acls.filters import has_unknown
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -105,7 +105,9 @@ def _pattern_of(
     row: DescribeAclsResource | DeleteAclsMatchingAcl | AccessControlEntryRecord,
 ) -> ResourcePattern:
     return ResourcePattern(
-        resource_type(row.resource_type), row.resource_name, pattern_type(row.pattern_type)
+        RESOURCE_TYPES.get(row.resource_type, ResourceType.UNKNOWN),
+        row.resource_name,
+        PATTERN_TYPES.get(row.pattern_type, PatternType.UNKNOWN),
     )
 
 
@@ -113,7 +115,10 @@ def _entry_of(
     row: AclDescription | DeleteAclsMatchingAcl | AccessControlEntryRecord,
 ) -> AccessControlEntry:
     return AccessControlEntry(
-        row.principal, row.host, operation(row.operation), permission_type(row.permission_type)
+        row.principal,
+        row.host,
+        OPERATIONS.get(row.operation, AclOperation.UNKNOWN),
+        PERMISSION_TYPES.get(row.permission_type, AclPermissionType.UNKNOWN),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.cli.terminal import say
 from doorkeeper.console.advice import Advice
-from doorkeeper.console.changes import NotChanged, accept, apply, require_change
+from doorkeeper.console.changes import accept, apply, require_change
 from doorkeeper.console.guard import Guard
 from doorkeeper.console.login.exposure import Exposure, local_user
 from doorkeeper.console.login.routes import LoginPages, fields_in, form_of
@@ -80,7 +80,12 @@ class Console:
                 Middleware(Guard, hosts=exposure.hosts, scheme=exposure.scheme),
                 Middleware(Door, sessions=sessions),
             ],
-            exception_handlers={404: self._not_found, OSError: _failed},
+            exception_handlers={
+                404: self._not_found,
+                OSError: _failed,
+                # Nobody hears it; without a handler it is a traceback in the log.
+                ClientDisconnect: lambda *_: Response(status_code=400),
+            },
         )
 
     # --- pages
@@ -105,11 +110,16 @@ class Console:
                     values = {"page": page, "asked": asked, "state": state, "waits": waits}
                     return self._html("unread.html", 200 if waits else 502, **values)
                 answers = self._answers(page, asked, "json")
+                return self._question(page, asked, answers, state=state)
             except Wrong as error:
-                return self._question(page, asked, [], problem=str(error))
+                problem, rest = str(error), asked
             except KeyError:
-                return self._question(page, asked.without(page.long), [], problem=NOT_KEPT)
-            return self._question(page, asked, answers, state=state)
+                problem, rest = NOT_KEPT, asked.without(page.long)
+            try:
+                return self._question(page, rest, [], problem=problem)
+            except Wrong:
+                # The form cannot be shown with what is wrong.
+                return self._question(page, asked.without([*asked.fields]), [], problem=problem)
 
     def _question(
         self,
@@ -210,7 +220,7 @@ class Console:
         with self._asked(request, fields) as asked:
             try:
                 answer = apply(asked, self.sets.reading_of)
-            except (NotChanged, Wrong) as error:
+            except Wrong as error:
                 return self._changed(asked, 403, str(error))
             target, session = target_of(asked), asked.session
             self.sets.read_again(str(target.address))
@@ -223,11 +233,11 @@ class Console:
         try:
             person = require_change(self.settings, asked.session, asked.get("csrf"))
             if self.settings.findings is None:
-                raise NotChanged("the console was started without --findings")
+                raise Wrong("the console was started without --findings")
             today = datetime.fromtimestamp(self.sets.now_s(), UTC).date()
             until = asked.get("until")
             number = accept(self.settings.findings, asked.get("grant"), until, person, today)
-        except NotChanged as error:
+        except Wrong as error:
             return self._changed(asked, 403, str(error))
         text = f"{number} findings of {asked.get('grant')} are accepted until {until}"
         say(f"{person.user}: {text}")

@@ -35,11 +35,9 @@ CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 def hosts_at(port: int, scheme: str = "http") -> frozenset[str]:
     """Return the values of Host with which browsers on this machine ask."""
-    names = ("localhost", "127.0.0.1", "[::1]")
+    names = frozenset(("localhost", "127.0.0.1", "[::1]"))
     is_default = (scheme, port) in (("http", 80), ("https", 443))
-    return frozenset(f"{name}:{port}" for name in names) | (
-        frozenset(names) if is_default else frozenset()
-    )
+    return frozenset(f"{name}:{port}" for name in names).union(names if is_default else ())
 
 
 class Guard:

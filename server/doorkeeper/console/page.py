@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from doorkeeper.acls.formats.commands import kafkas_word
+from doorkeeper.acls.formats.names import resource_type
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.console.advice import Advice
 from doorkeeper.console.login.sessions import Session
@@ -27,6 +28,8 @@ RESOURCES: Final = {
     "user-principal": "user",
 }
 """The options that name a resource, with their words."""
+
+TYPE_OF: Final = {kind: resource_type(kind.removesuffix("-principal")) for kind in RESOURCES}
 
 OPERATIONS: Final = tuple(
     kafkas_word(member) for member in AclOperation if member > AclOperation.ALL
@@ -69,7 +72,7 @@ class Asked(ExitStack):
     ) -> None:
         """Take the fields of the query with their values."""
         super().__init__()
-        self._fields = fields
+        self.fields = fields
         self.sets = sets
         self.settings = settings
         self.texts = texts
@@ -79,22 +82,13 @@ class Asked(ExitStack):
 
     def get(self, name: str, default: str = "") -> str:
         """Return the value of a field, stripped of blanks at its ends."""
-        values = self._fields.get(name)
+        values = self.fields.get(name)
         return values[-1].strip() if values else default
-
-    def all(self, name: str) -> list[str]:
-        """Return the values of a field that are not empty."""
-        return [value.strip() for value in self._fields.get(name, ()) if value.strip()]
 
     def without(self, names: Sequence[str]) -> Asked:
         """Return the question without some fields."""
-        rest = {name: values for name, values in self._fields.items() if name not in names}
+        rest = {name: values for name, values in self.fields.items() if name not in names}
         return Asked(rest, self.sets, self.settings, self.texts, self.advice, self.session)
-
-    @property
-    def fields(self) -> Mapping[str, Sequence[str]]:
-        """Return all fields, for links."""
-        return self._fields
 
     @property
     def number(self) -> int:
@@ -130,7 +124,7 @@ class Asked(ExitStack):
     def login_words(self, *states: SetState) -> list[str]:
         """Return the option of the login, if one of the addresses is a live cluster."""
         config = self.settings.command_config
-        is_live = any(state.is_live for state in states)
+        is_live = any(state.address.is_live for state in states)
         return [f"--command-config={config}"] if is_live and config is not None else []
 
     def address_word(self, state: SetState) -> str:

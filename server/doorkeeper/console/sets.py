@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -50,11 +51,6 @@ class SetState(Struct):
     """Whether it has changed since it was read, and the new one is being read."""
 
     @property
-    def is_live(self) -> bool:
-        """Say whether only a click reads it again."""
-        return self.address.is_live
-
-    @property
     def is_file(self) -> bool:
         """Say whether it is a file or a folder, which people write."""
         return self.address.kind is AddressKind.FILE
@@ -68,11 +64,6 @@ class SetState(Struct):
     def names_clusters(self) -> bool:
         """Say whether it is the configuration of a server, which may name clusters."""
         return self.address.kind is AddressKind.CONFIG
-
-    @property
-    def acls(self) -> int:
-        """Return the number of ACLs."""
-        return 0 if self.reading is None else len(self.reading.contents.bindings)
 
 
 class Sets:
@@ -92,7 +83,7 @@ class Sets:
         self.now_s = clock
         self._pool = ThreadPoolExecutor(READERS, "doorkeeper-console")
         self._lock = threading.Lock()
-        self._past: dict[str, Reading] = {}
+        self._read_past = lru_cache(PAST_MAX)(read)
 
     def start(self) -> None:
         """Read all sets in threads."""
@@ -106,7 +97,7 @@ class Sets:
     def fresh(self, name: str) -> SetState:
         """Return a set, which is read again if it has changed; KeyError for an unknown one."""
         state = self.states[name]
-        if state.is_reading or state.is_live:
+        if state.is_reading or state.address.is_live:
             return state
         if _version_of(state.address) != state.version:
             self.read_again(name)
@@ -119,10 +110,10 @@ class Sets:
             if state.is_reading:
                 return
             state.is_reading = True
-        if state.took_s < QUICK_S and not state.is_live:
+        if state.took_s < QUICK_S and not state.address.is_live:
             self._load(state)
             return
-        state.is_changed = not state.is_live
+        state.is_changed = not state.address.is_live
         self._pool.submit(self._load, state)
 
     def reading_of(self, location: Location) -> Reading:
@@ -135,20 +126,10 @@ class Sets:
         if state is None or location.others:
             return self._read(location)
         if location.at is not None:
-            return self._past_reading(location)
+            return self._read_past(location)
         if state.reading is None:
             raise RepositoryError(*state.problems)
         return state.reading
-
-    def _past_reading(self, location: Location) -> Reading:
-        key = f"{location.canonical()} {location.at}"
-        if (reading := self._past.get(key)) is None:
-            reading = self._read(location)
-            with self._lock:
-                self._past[key] = reading
-                while len(self._past) > PAST_MAX:
-                    del self._past[next(iter(self._past))]
-        return reading
 
     def _load(self, state: SetState) -> None:
         location = self._locations[str(state.address)]

@@ -5,19 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from doorkeeper.acls.model import (
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
+from msgspec import Struct
+
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.base.credentials import DIGESTS, credential_of
 from doorkeeper.base.values import NotAllowed
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
@@ -102,6 +96,13 @@ class Configuration:
         return any(LISTENERS[name].endswith("SSL") for name in self.listeners)
 
 
+class Beginning(Struct, frozen=True):
+    """What a process begins with, in JSON; without a configuration its store is there."""
+
+    keys: Mapping[str, str]
+    configuration: Configuration | None
+
+
 def configuration_of(options: Options) -> Configuration:
     """Validate options and add defaults.
 
@@ -160,25 +161,6 @@ def _properties(properties: object) -> dict[str, str]:
             text = f"properties: {key!r}: expected strings, as in server.properties; found: {kind}"
             raise ValueError(text)
     return dict(properties)
-
-
-def to_json(config: Configuration) -> dict[str, Any]:
-    """Return a configuration as values of JSON, for a process without the test's modules."""
-    return asdict(config)
-
-
-def from_json(value: dict[str, Any]) -> Configuration:
-    return Configuration(
-        **{**value, "bindings": tuple(_binding(binding) for binding in value["bindings"])}
-    )
-
-
-def _binding(value: list[list[Any]]) -> AclBinding:
-    (resource_type, name, pattern_type), (principal, host, operation, permission) = value
-    return AclBinding(
-        ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type)),
-        AccessControlEntry(principal, host, AclOperation(operation), AclPermissionType(permission)),
-    )
 
 
 def keys_of(config: Configuration, *, tls: Mapping[str, str]) -> dict[str, str]:

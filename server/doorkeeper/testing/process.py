@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import json
 import os
 import secrets
 import shutil
@@ -24,6 +23,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar, Unpack
 
+from msgspec import json
+
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclBinding, AclBindingFilter
 from doorkeeper.acls.snapshot import EMPTY, Snapshot
@@ -33,7 +34,7 @@ from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.testing.any_server import NOT_RUNNING, AnyServer
-from doorkeeper.testing.configuration import CONTROL, MODULES, Configuration, to_json
+from doorkeeper.testing.configuration import CONTROL, MODULES, Beginning, Configuration
 from doorkeeper.testing.faults import FaultControl
 from doorkeeper.testing.log_lines import LogLines
 from doorkeeper.testing.options import Options
@@ -159,13 +160,10 @@ class DoorkeeperProcess(AnyServer):
         self._process, self._owner, self._fault_socket = process, os.getpid(), ours
         self._lines = LogLines(process.stdout, process.stderr)
         atexit.register(self._end)
-        request = {
-            "keys": self._with_control(self._used),
-            "beginning": beginning and to_json(beginning),
-        }
+        request = Beginning(self._with_control(self._used), beginning)
         # Not in a file: it has passwords. A process that ends before it has read reports why.
         with suppress(BrokenPipeError), process.stdin as stream:
-            stream.write(json.dumps(request, default=str).encode())
+            stream.write(json.encode(request, enc_hook=str))
         started = self._lines.wait_for("started", START_S)
         if started is None:
             process.kill()

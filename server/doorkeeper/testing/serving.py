@@ -7,16 +7,17 @@ content of the store, as JSON. The server ends when the test closes the socket, 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
+
+from msgspec import json
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.app import process
@@ -33,9 +34,9 @@ from doorkeeper.server.state.storage.sqlite import SqliteStore
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.testing.configuration import (
     CONTROL,
+    Beginning,
     Configuration,
     credentials_of,
-    from_json,
     initial_change,
 )
 from doorkeeper.testing.faults import LocalFaults
@@ -52,24 +53,13 @@ def main() -> None:
     # The server handles SIGHUP later; until then the signal must not end the process.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     control = socket.socket(fileno=int(sys.argv[1]))
-    request = json.load(sys.stdin)
+    beginning = json.decode(sys.stdin.buffer.read(), type=Beginning)
     # A plug-in sees the arguments of a server.
     sys.argv[:] = ["doorkeeper", "serve"]
-    beginning = request["beginning"]
-    serve(
-        request["keys"],
-        Path.cwd() / "data",
-        None if beginning is None else from_json(beginning),
-        control,
-    )
+    serve(beginning, Path.cwd() / "data", control)
 
 
-def serve(
-    keys: Mapping[str, str],
-    data: Path,
-    beginning: Configuration | None,
-    control: socket.socket,
-) -> None:
+def serve(beginning: Beginning, data: Path, control: socket.socket) -> None:
     """Fill the store, then run like ``doorkeeper serve`` until the process ends.
 
     ``control`` is the socket of the fault injection.
@@ -79,10 +69,10 @@ def serve(
     """
     status = 0
     try:
-        loaded = load_values(keys, "the test's")
-        if beginning is not None:
-            _fill(data, beginning, initial_rows(loaded.settings))
-        overrides = [f"{key}={value}" for key, value in keys.items()]
+        loaded = load_values(beginning.keys, "the test's")
+        if beginning.configuration is not None:
+            _fill(data, beginning.configuration, initial_rows(loaded.settings))
+        overrides = [f"{key}={value}" for key, value in beginning.keys.items()]
         process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
         status = _fail(with_further_problems(error))

@@ -198,6 +198,31 @@ def test_first_acl_may_lock_out_the_login() -> None:
     assert judge(set(), [on_cluster("ALLOW", "x")], [], cluster).held[0].rule is Rule.LOCK_OUT
 
 
+@pytest.mark.parametrize(
+    ("host", "permission", "other", "is_held"),
+    [
+        ("10.0.0.0/8", "DENY", "10.1.0.0/16", True),
+        ("10.1.0.0/16", "DENY", "10.0.0.0/8", True),
+        ("10.1.2.3", "DENY", "10.1.0.0/16", True),
+        ("10.0.0.0/8", "DENY", "11.0.0.0/8", False),
+        ("10.0.0.0/8", "ALLOW", "10.0.0.0/9", True),
+        # The same network, and a wider one.
+        ("10.0.0.0/8", "ALLOW", "10.9.9.9/8", False),
+        ("10.0.0.0/8", "ALLOW", "0.0.0.0/0", False),
+    ],
+)
+def test_lock_out_from_part_of_a_network(
+    host: str, permission: str, other: str, is_held: bool
+) -> None:
+    """A DENY for a part of the network from which the login comes was sent."""
+    present = {acl("ALLOW", "ops", "kafka-cluster", ALL, host, CLUSTER)}
+    added = acl(permission, "ops", "kafka-cluster", ALL, other, CLUSTER)
+    removed = present if permission == "ALLOW" else ()
+
+    change = judge(present, [added], removed, LiveCluster(logins=("User:ops",)))
+    assert [each.rule for each in change.held] == [Rule.LOCK_OUT] * is_held
+
+
 def test_unknown_login_is_treated_as_any_principal() -> None:
     unknown = LiveCluster(logins=None)
     change = judge({OPS, A_MAY}, [], [OPS, A_MAY], unknown)

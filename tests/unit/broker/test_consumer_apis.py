@@ -65,13 +65,13 @@ class World:
         )
         return found
 
-    def join_classic(self, member_id: str = "") -> int:
+    def join_classic(self, member_id: str = "", metadata: bytes = b"") -> int:
         request = JoinGroupRequest(
             group_id="g",
             member_id=member_id,
             session_timeout_ms=10_000,
             protocol_type="consumer",
-            protocols=(JoinGroupRequestProtocol(name="range", metadata=b""),),
+            protocols=(JoinGroupRequestProtocol(name="range", metadata=metadata),),
         )
         code: int = answer(self.classic[11], request, self.node, 3).error_code
         return code
@@ -166,6 +166,27 @@ async def test_groups_that_all_members_left_make_room(
 
     assert world.beat(group_id="i").error_code == 0
     assert world.node.groups.keys() == {"h", "i"}
+
+
+async def test_members_data_is_bounded(worlds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JoinGroup takes any metadata, which stayed for half an hour; the largest group goes."""
+    monkeypatch.setattr(coordinator, "GROUPS_BYTES_MAX", 20_000)
+    world = await worlds()
+    world.beat(group_id="small")
+    for number in range(3):
+        assert world.beat(group_id="names", member_id=f"{number}").error_code == 0
+    assert world.node.groups.keys() == {"small", "names"}
+
+    names = tuple(f"t-{number}" for number in range(100))
+    assert world.beat(group_id="names", subscribed_topic_names=names).error_code == 0
+    assert world.node.groups.keys() == {"small"}
+    assert world.beat(group_id="names", member_id="0", member_epoch=4).error_code == 69
+
+    # A member that waits for the end of a rebalance is asked to join again.
+    assert world.join_classic(metadata=b"m" * 10_000) == 0
+    again = world.join_classic(metadata=b"n" * 10_000)
+    assert again == ErrorCode.REBALANCE_IN_PROGRESS.value
+    assert world.node.groups.keys() == {"small"}
 
 
 async def test_member_becomes_static(worlds: Any) -> None:

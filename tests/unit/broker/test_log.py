@@ -91,6 +91,19 @@ def test_sequence_gaps_are_rejected() -> None:
     assert log.append(batch(b"a", producer=(7, 2, 0))) == 2
 
 
+def test_transaction_of_a_new_producer_begins_at_sequence_0() -> None:
+    """Produce 12 of one at sequence 4 is 45 (4.3.1), unless it may have been forgotten here."""
+    log = a_log()
+    late = batch(b"a", producer=(7, 1, 4), attributes=TRANSACTIONAL)
+
+    with pytest.raises(ApiError) as refused:
+        log.append(late, begins_at_zero=True)
+    assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.append(batch(b"a", producer=(8, 1, 4))) == 0
+    log.delete_before(1)
+    assert log.append(late, begins_at_zero=True) == 1
+
+
 def test_first_sequence_after_a_marker_alone_is_0() -> None:
     """The partition was part of a transaction, and got no record (4.3.1)."""
     log = a_log()

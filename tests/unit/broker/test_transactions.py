@@ -123,6 +123,38 @@ async def test_errors_of_transactional_offsets() -> None:
     apis.close()
 
 
+async def test_refused_transactional_offsets_come_first() -> None:
+    """As on a broker, which adds the coordinator's rows to theirs, by topic (4.3.1)."""
+    node = await node_of(topics=[a_topic("t"), a_topic("u")])
+    apis = TransactionApis(Records(1_000_000), node)
+    apis.transactions = some()
+    api = next(each for each in apis.apis() if each.request is TxnOffsetCommitRequest)
+
+    def rows(*partitions: tuple[str, int]) -> list[tuple[str, list[tuple[int, int]]]]:
+        topics = tuple(
+            TxnOffsetCommitRequestTopic(
+                name=name,
+                partitions=(
+                    TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=1),
+                ),
+            )
+            for name, index in partitions
+        )
+        request = commit(Producer(1, 0)).replace(topics=topics)
+        return [
+            (each.name, [(row.partition_index, row.error_code) for row in each.partitions])
+            for each in answer(api, request, node, 5).topics
+        ]
+
+    ok = [(0, 0)]
+    assert rows(("t", 0), ("x", 0), ("t", 9), ("t", 0)) == [
+        ("x", [(0, 3)]),
+        ("t", [(9, 3), (0, 0), (0, 0)]),
+    ]
+    assert rows(("t", 0), ("u", 0), ("t", 0)) == [("t", ok), ("u", ok), ("t", ok)]
+    apis.close()
+
+
 async def test_errors_of_records_outside_the_transaction() -> None:
     """They are 48 with a text, and 120 from version 11 of Produce on (4.3.1)."""
     apis = TransactionApis(Records(1_000_000), await node_of())

@@ -237,7 +237,7 @@ def test_a_taken_port_is_named(acls: Path) -> None:
         result = CliRunner().invoke(doorkeeper, ["console", str(acls), "--port", str(port)])
 
     assert result.exit_code == 1
-    assert f"port {port}: " in result.stderr
+    assert f":{port}: the port is in use" in result.stderr
     assert "--port" in result.stderr
 
 

@@ -27,5 +27,7 @@ def test_change_in_a_folder_behind_a_link_is_noticed(tmp_path: Path) -> None:
     sets.fresh(str(teams))
     wait_for(sets)
 
-    assert sets.states[str(teams)].acls == 9
+    reading = sets.states[str(teams)].reading
+    assert reading is not None
+    assert len(reading.contents.bindings) == 9
     sets.close()

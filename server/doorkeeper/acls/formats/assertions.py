@@ -175,7 +175,9 @@ def _names(rule: dict[str, Any], kinds: list[ResourceType]) -> Extent:
         return CLUSTER
     if "name" not in rule:
         return ALL_NAMES
-    [name] = _texts(rule, "name")[:1]
+    name = rule["name"]
+    if not isinstance(name, str) or not name:
+        raise wrong(name, "a string", "name")
     how = rule.get("patternType", "LITERAL")
     if not isinstance(how, str):
         raise FormatError(f"patternType: found {short(how)}; allowed: LITERAL, PREFIXED")

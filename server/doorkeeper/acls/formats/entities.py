@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from sys import float_info
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
@@ -206,7 +207,8 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     if _USER_NAME.fullmatch(name) is None:
         raise FormatError(f"name: found {short(name)}; allowed: ASCII characters, for a SCRAM user")
     mechanisms = words["mechanism"]
-    for mechanism in mechanisms if isinstance(mechanisms, list) else [mechanisms]:
+    # Without any, an owner would lose those that it has.
+    for mechanism in mechanisms if isinstance(mechanisms, list) and mechanisms else [mechanisms]:
         if mechanism not in MECHANISMS:
             raise FormatError(
                 f"mechanism: found {short(mechanism)}; allowed: {', '.join(MECHANISMS)}",
@@ -234,7 +236,8 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
         raise FormatError(f"found {what}; allowed for {', '.join(names)}: {', '.join(allowed)}")
     for limit in named_limits:
         value = words[limit]
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not 0 < value <= float_info.max:
             raise wrong(value, "a number greater than 0", limit)
         yield Quota(client_of(names), limit, float(value))
 

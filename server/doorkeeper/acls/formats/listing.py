@@ -1,4 +1,4 @@
-"""The text of ``kafka-acls.sh --list``.
+"""The text of ``kafka-acls.sh --list``, and of ``--add``, which lists what it adds first.
 
 Since 2.0, with the last two lines in one and an additional blank before 4.0:
 
@@ -32,7 +32,7 @@ from doorkeeper.acls.model import (
 )
 
 _RESOURCE = re.compile(
-    r"Current ACLs for resource `(?:ResourcePattern\(resourceType=(\w+), name=(.*),"
+    r"(?:Current|Adding) ACLs for resource `(?:ResourcePattern\(resourceType=(\w+), name=(.*),"
     r" patternType=(\w+)\)|(\w+):(?:(LITERAL|PREFIXED):)?(.*))`:\s*(.*)"
 )
 _ENTRY = re.compile(
@@ -40,11 +40,12 @@ _ENTRY = re.compile(
     r"|(.*) has (\w+) permission for operations: (\w+) from hosts: (\S+))\s*"
 )
 _LINES = re.compile(r"[^\r\n]*(?:\n\t\([^\r\n]*\))+")
-_HEADINGS = ("ACLs for principal `", "Adding ACLs for resource `")
+_OF_PRINCIPAL = "ACLs for principal `"
+_BEGINNINGS = ("Current ACLs for resource `", "Adding ACLs for resource `", _OF_PRINCIPAL)
 
 
 def is_listing(text: str) -> bool:
-    return text.startswith(("Current ACLs for resource `", "ACLs for principal `"))
+    return text.startswith(_BEGINNINGS)
 
 
 def read(text: str) -> AclSet:
@@ -61,7 +62,7 @@ def read(text: str) -> AclSet:
             )
             # Old releases began the entries here.
             entry = heading[7]
-        if not entry.strip() or entry.startswith(_HEADINGS):
+        if not entry.strip() or entry.startswith(_OF_PRINCIPAL):
             continue
         bindings.setdefault(_binding(entry, resource, number), (number,))
     if not bindings:

@@ -34,7 +34,7 @@ class Exposure(Struct, frozen=True):
     port: int
     url: str
     hosts: frozenset[str]
-    tls: ssl.SSLContext | None = None
+    tls: ReloadedFiles[ssl.SSLContext] | None = None
     users: UsersLogin | None = None
     oidc: Client | None = None
 
@@ -52,16 +52,6 @@ class Exposure(Struct, frozen=True):
 class _Said(LeveledLogger):
     def write(self, level: int, event: str, fields: Mapping[str, object] = NO_FIELDS, /) -> None:
         say("; ".join([event, *(f"{name}: {value}" for name, value in fields.items())]))
-
-
-class FollowedTls(ssl.SSLContext):
-    """The context of the present certificate: each new connection of asyncio wraps itself."""
-
-    files: ReloadedFiles[ssl.SSLContext]
-
-    def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
-        """Begin a connection with the certificate that the files have now."""
-        return self.files.current().wrap_bio(*arguments, **options)
 
 
 def exposure_of(options: Mapping[str, Any]) -> Exposure:
@@ -119,16 +109,12 @@ def _default_port(scheme: str) -> int:
     return 443 if scheme == "https" else 80
 
 
-def _tls_of(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+def _tls_of(certificate: Path | None, key: Path | None) -> ReloadedFiles[ssl.SSLContext] | None:
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:
         raise click.UsageError("--tls-certificate and --tls-key must be given together")
-    context = FollowedTls(ssl.PROTOCOL_TLS_SERVER)
-    context.files = ReloadedFiles(
-        lambda: https_context(certificate, key), _Said(), certificate, key
-    )
-    return context
+    return ReloadedFiles(lambda: https_context(certificate, key), _Said(), certificate, key)
 
 
 def _users_of(options: Mapping[str, Any]) -> UsersLogin | None:

@@ -39,8 +39,6 @@ PENDING_MAX: Final = 1_000
 PENDING_OF_PEER_MAX: Final = 100
 """Then its oldest gives way: one peer does not end the logins of others."""
 
-ANSWER_BYTES_MAX: Final = 1 << 20
-TIMEOUT_S: Final = 10.0
 DISCOVERY: Final = "/.well-known/openid-configuration"
 
 _ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
@@ -176,14 +174,14 @@ class Oidc:
             "redirect_uri": client.redirect,
             "code_verifier": verifier,
         }
-        headers = {}
+        login = {}
         if client.secret:
             # RFC 6749, 2.3.1: both are encoded as in a form first.
-            login = f"{quote_plus(client.id)}:{quote_plus(client.secret)}".encode()
-            headers["Authorization"] = f"Basic {base64.b64encode(login).decode()}"
+            pair = f"{quote_plus(client.id)}:{quote_plus(client.secret)}".encode()
+            login["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
         else:
             form["client_id"] = client.id
-        token = (await self._ask(url, form, headers)).get("id_token")
+        token = (await self._ask(url, form, **login)).get("id_token")
         if not isinstance(token, str):
             raise Refused(f"{url}: found no ID token")
         return token
@@ -211,45 +209,24 @@ class Oidc:
         return claims
 
     async def _ask(
-        self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}
+        self, url: str, form: Mapping[str, str] | None = None, **headers: str
     ) -> dict[str, Any]:
+        data = await self._read(url, form, **headers)
         try:
-            return json_object(await self._read(url, form, headers))
+            return json_object(data)
         except ValueError as error:
             raise Refused(f"{url}: {error}") from error
 
-    async def _read(
-        self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}
-    ) -> bytes:
+    async def _read(self, url: str, form: Mapping[str, str] | None = None, **headers: str) -> bytes:
         import aiohttp
 
-        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
-        tls: Any = True if self._client.tls is None else self._client.tls
+        from doorkeeper.server.security.oauth.jwks_url import cause_of, new_session, read_document
+
         try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout, trust_env=False) as session,
-                session.request(
-                    "GET" if form is None else "POST",
-                    url,
-                    data=form,
-                    headers={"Accept": "application/json", **headers},
-                    # A redirect could lead from HTTPS to HTTP, or to an internal host.
-                    allow_redirects=False,
-                    ssl=tls,
-                ) as answer,
-            ):
-                if answer.status != 200:
-                    raise Refused(f"{url}: found status {answer.status}; expected 200")
-                data = bytearray()
-                async for chunk in answer.content.iter_chunked(65536):
-                    data += chunk
-                    if len(data) > ANSWER_BYTES_MAX:
-                        raise Refused(f"{url}: found more than {ANSWER_BYTES_MAX} bytes")
-                return bytes(data)
-        except TimeoutError:
-            raise Refused(f"{url}: no response within {TIMEOUT_S:g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise Refused(f"{url}: {type(error).__name__}") from error
+            async with new_session() as session:
+                return await read_document(session, url, self._client.tls, form, **headers)
+        except (ValueError, OSError, aiohttp.ClientError) as error:
+            raise Refused(f"{url}: {cause_of(error)}") from None
 
 
 class _Fetched(Struct, frozen=True):

@@ -7,9 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from enum import Enum
-from ipaddress import IPv6Network
 from math import inf
 from typing import Final
 from urllib.parse import urlencode
@@ -18,6 +16,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from doorkeeper.server.net.http_listener import network_of
 
 SESSION_S: Final = 8 * 3600.0
 """A working day; then people log in again."""
@@ -147,11 +147,8 @@ def session_of(request: Request) -> Session | None:
 
 
 def peer_of(request: Request) -> str:
-    """Return the address by which logins are counted; of IPv6 the /64 network."""
-    host = request.client.host if request.client is not None else ""
-    with suppress(ValueError):
-        return str(IPv6Network((host.partition("%")[0], 64), strict=False))
-    return host
+    """Return the address by which logins are counted."""
+    return network_of(request.client.host if request.client is not None else "")
 
 
 def _to_login(request: Request) -> Response:

@@ -51,7 +51,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     if not answers:
         return {"changes": None}
     plan, target = answers[0].record, target_of(asked)
-    session, can_be_changed = asked.session, target.is_live or target.address.is_store
+    session, address = asked.session, target.address
     return {
         "target": target,
         "desired": asked.set_state(),
@@ -61,7 +61,7 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         "digest": digest_of(plan),
         "number": len(signed(plan)),
         "refused": answers[0].status == 1,
-        "can_be_changed": can_be_changed,
+        "can_be_changed": address.is_live or address.is_store,
         "may": asked.settings.allow_changes and session is not None and session.may_change,
     }
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from doorkeeper.acls.filters import covers
-from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
-from doorkeeper.console.page import Asked, Page
+from doorkeeper.acls.model import PatternType, ResourcePattern
+from doorkeeper.console.page import TYPE_OF, Asked, Page
 from doorkeeper.console.pictures import bars
 from doorkeeper.console.rendering import Rows
 from doorkeeper.console.runs import Answer, Command, run
@@ -61,15 +61,13 @@ def _lines_of(asked: Asked, revision: Mapping[str, Any]) -> dict[str, Any] | Non
 
 def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
     """Say whether a change is of an ACL whose pattern covers the name, or of what has the name."""
-    name, kind = asked.get("name"), asked.get("kind", "topic").upper().replace("-", "_")
+    name, kind = asked.get("name"), TYPE_OF[asked.get("kind", "topic")]
     if "resourceType" not in change:
         return name in (change.get("name"), change["key"])
     name = name.removesuffix("*") if asked.is_prefixed else name
-    pattern = ResourcePattern(
-        ResourceType[change["resourceType"]], change["name"], PatternType[change["patternType"]]
-    )
+    pattern = ResourcePattern(kind, change["name"], PatternType[change["patternType"]])
     is_within = asked.is_prefixed and pattern.name.startswith(name)
-    return change["resourceType"] == kind and (is_within or covers(pattern, name))
+    return change["resourceType"] == kind.name and (is_within or covers(pattern, name))
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from doorkeeper.acls.formats.csv import binding_of_row, row_of
-from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.console.page import Asked, Page, Wrong
-from doorkeeper.console.rendering import Rows, row_of_record
+from doorkeeper.acls.formats.names import FormatError, binding_of
+from doorkeeper.acls.model import CLUSTER_NAME, AclBinding
+from doorkeeper.console.page import TYPE_OF, Asked, Page, Wrong
+from doorkeeper.console.rendering import Rows
 from doorkeeper.console.runs import Answer, Command
 
-_COLUMNS: Final = (
-    *("principal", "resourceType", "patternType", "name", "operation", "permissionType", "host"),
-)
 _SIGNS: Final = (("add", "--with"), ("remove", "--without"))
 _FORM: Final = ("does", "permission", "principal", "operation", "kind", "name", "host")
 
@@ -36,40 +34,38 @@ def changes_of(asked: Asked) -> tuple[dict[str, list[str]], str]:
         Wrong: a row of the link cannot be read.
     """
     changes = {
-        field: [row for text in asked.all(field) for row in text.splitlines() if row.strip()]
+        field: [row for row in "\n".join(asked.fields.get(field, ())).splitlines() if row.strip()]
         for field, _ in _SIGNS
     }
     unfinished = ""
     if asked.get("principal") or asked.get("name"):
         try:
-            row = row_of(binding_of_row(_row_in(asked)))
+            row = row_of(_binding_in(asked))
             changes["remove" if asked.get("does") == "remove" else "add"].append(row)
         except FormatError as error:
-            unfinished = str(error).partition("; a row is")[0]
+            unfinished = str(error)
     rows = {field: list(dict.fromkeys(map(_checked, rows))) for field, rows in changes.items()}
     return rows, unfinished
 
 
-def _row_in(asked: Asked) -> str:
-    kind = asked.get("kind", "topic")
-    name = "kafka-cluster" if kind == "cluster" else asked.get("name")
-    pattern = "PREFIXED" if name.endswith("*") and name != "*" else "LITERAL"
-    cells = (
-        asked.get("principal"),
-        "USER" if kind == "user-principal" else kind.replace("-", "_").upper(),
-        pattern,
-        name if pattern == "LITERAL" else name.removesuffix("*"),
-        asked.get("operation", "Read"),
-        asked.get("permission", "ALLOW"),
-        asked.get("host") or "*",
+def _binding_in(asked: Asked) -> AclBinding:
+    kind, name = asked.get("kind", "topic"), asked.get("name")
+    is_prefixed = name.endswith("*") and name != "*"
+    return binding_of(
+        resource=TYPE_OF[kind].name if kind in TYPE_OF else kind,
+        name=CLUSTER_NAME if kind == "cluster" else name.removesuffix("*") if is_prefixed else name,
+        pattern="PREFIXED" if is_prefixed else "LITERAL",
+        principal=asked.get("principal"),
+        host=asked.get("host") or "*",
+        does=asked.get("operation", "Read"),
+        permission=asked.get("permission", "ALLOW"),
     )
-    return row_of_record(dict(zip(_COLUMNS, cells, strict=True)))
 
 
 def _checked(row: str) -> str:
     """Return a row as commands print it: what is no row could be the name of a file."""
     try:
-        return row_of(binding_of_row(row))
+        return row_of(binding_of_row(row.strip()))
     except FormatError as error:
         raise Wrong(f"{row}: {error}") from error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from doorkeeper.acls.model import ResourceType
-from doorkeeper.console.page import Asked, Page
+from doorkeeper.acls.model import CLUSTER_NAME, ResourceType
+from doorkeeper.console.page import TYPE_OF, Asked, Page
 from doorkeeper.console.rendering import Rows
 from doorkeeper.console.runs import Answer, Command
 
@@ -30,11 +30,11 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         text = asked.get("filter").casefold()
         who = [row for row in who if text in row["principal"].casefold()] if text else who
         values["rows"] = Rows(who, asked.number)
-        state, kind = asked.set_state(), asked.get("kind", "topic").upper().replace("-", "_")
+        state, kind = asked.set_state(), TYPE_OF[asked.get("kind", "topic")]
         if state is not None and state.reading is not None and not asked.is_prefixed:
             index = state.reading.snapshot
-            name = "kafka-cluster" if kind == "CLUSTER" else asked.get("name")
-            values["covered"] = index.covers(ResourceType[kind], name)
+            name = CLUSTER_NAME if kind is ResourceType.CLUSTER else asked.get("name")
+            values["covered"] = index.covers(kind, name)
     return values
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from doorkeeper.acls.formats.denials import Denial, read_denial
-from doorkeeper.console.page import OPERATIONS, Asked, Page
+from doorkeeper.console.page import OPERATIONS, TYPE_OF, Asked, Page
 from doorkeeper.console.rendering import Rows, row_of_record
 from doorkeeper.console.runs import Answer, Command
 
+_KINDS = {kind.name: option for option, kind in TYPE_OF.items()}
 _FIELDS = ("principal", "host", "operation", "kind", "name")
 
 
@@ -35,7 +36,7 @@ def question_of(asked: Asked) -> dict[str, str]:
             "principal": denial.principal,
             "host": denial.host,
             "operation": denial.operation,
-            "kind": denial.resource_type.lower().replace("_", "-"),
+            "kind": _KINDS.get(denial.resource_type, ""),
             "name": denial.name,
         }
     question = {field: asked.get(field) or pasted[field] for field in _FIELDS}

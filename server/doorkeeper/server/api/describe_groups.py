@@ -1,7 +1,7 @@
 """DescribeGroups (15), versions 0-6: the state and the members of groups.
 
 Needs DESCRIBE on each group. Groups without it come first, with 30 and nothing else; the others
-follow in the order of the request.
+follow in the order of the request. A group with members has one row, however often it is named.
 
     v3  masks of authorized operations     v4  instance ids of members     v5  flexible
     v6  a group that does not exist is 69 with a text; before, it is Dead with error 0 and a mask
@@ -61,11 +61,15 @@ def handle(
         asked = [name for name in allowed if version < 6 or _classic(name, node)]
         masks = authorized_operations(node, context, ResourceType.GROUP, asked)
     described = []
+    shown: set[str] = set()
     for group_id in allowed:
         group = _classic(group_id, node)
         mask = masks.get(group_id, OPERATIONS_NOT_COMPUTED)
         if group is not None:
-            described.append(_describe(group, mask))
+            # Members are sent once: a request may name a group a hundred thousand times.
+            if not group.members or group_id not in shown:
+                described.append(_describe(group, mask))
+            shown.add(group_id)
         # GROUP_ID_NOT_FOUND came with version 6 (KIP-1043).
         elif version >= 6:
             is_other = group_id in node.groups

@@ -3,6 +3,7 @@
 Needs DESCRIBE on each group (30). The groups without it come first; then those with an empty id,
 which are 24; then the others in the order of the request. A group that does not exist, or is of
 another type, is 69 with a text. One node of a cluster shows groups; the others answer 16 for each.
+A group with members has one row, however often it is named.
 
 Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 """
@@ -55,6 +56,7 @@ class TypedGroups(Struct, frozen=True):
         """Return a row for each group; one of topics that may not be described is refused."""
         on_group, on_topic = self.needed
         refused, invalid, judged = [], [], []
+        described: set[str] = set()
         for group_id in request.group_ids:
             if not is_allowed(node, context, on_group, group_id):
                 refused.append(self._refusal(group_id, on_group.refusal))
@@ -62,8 +64,11 @@ class TypedGroups(Struct, frozen=True):
                 invalid.append(self._refusal(group_id, ErrorCode.INVALID_GROUP_ID))
             elif node.coordinator_id != node.node_id:
                 judged.append(self._refusal(group_id, ErrorCode.NOT_COORDINATOR))
-            else:
-                judged.append(self._row(group_id, node))
+            elif group_id not in described:
+                judged.append(row := self._row(group_id, node))
+                # Members are sent once: a request may name a group a hundred thousand times.
+                if row.members:
+                    described.add(group_id)
         rows = [*refused, *invalid, *judged]
         if request.include_authorized_operations:
             shown = [row.group_id for row in rows if not row.error_code]

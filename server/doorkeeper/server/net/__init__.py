@@ -5,6 +5,7 @@ addresses          binding, and addresses as Java writes them
 limits             the limits of what peers and users can make it do
 admission          limits on the number of connections
 listener           accepting
+http_listener      accepting for HTTP, whose peers need no login to connect
 handshakes         TLS handshakes in progress, and the log lines of failures
 peer_log           values that peers sent, cut and rate limited for the log
 context            the parts that connections share, and the bytes held for all of them

@@ -69,6 +69,8 @@ def test_valid_rules_are_read(rule: dict[str, Any]) -> None:
         ({**RULE, "principal": []}, "principal: found []; expected: a string"),
         ({**RULE, "name": "a", "patternType": 7}, "patternType: found 7; allowed: LITERAL"),
         ({**RULE, "reason": 7}, "reason: found 7; expected: a string"),
+        # Only the first name was checked, and the rule "held".
+        ({**RULE, "name": ["a", "b"]}, "name: found ['a', 'b']; expected: a string"),
     ],
 )  # fmt: skip
 def test_invalid_rules_are_rejected(rule: object, said: str) -> None:

@@ -115,6 +115,8 @@ def test_password_must_be_a_reference(password: object) -> None:
         ),
         ({"quotas": [{"ip": "a", "producer_byte_rate": 1}]}, "allowed for ip: connection_creation"),
         ({"quotas": [{"user": "a", "producer_byte_rate": -1}]}, "found -1; expected: a number"),
+        ({"quotas": [{"user": "a", "producer_byte_rate": 10**400}]}, "expected: a number greater"),
+        ({"users": [{**NAMED, "mechanism": [], "password": "${env:A}"}]}, "mechanism: found []"),
         ({"owns": {"topics": "a", "prefixes": "b"}, "acls": []}, "owns: unknown: prefixes"),
         ({"owns": {"topics": ""}, "acls": []}, "owns: topics: found ''; expected: a name"),
         (

@@ -44,6 +44,19 @@ def test_host_with_commas_is_read_as_it_is_written() -> None:
         listing.write([allow("a", READ, topic("t"), "1, host=2")])
 
 
+def test_output_of_add_belongs_to_the_added_resource() -> None:
+    """Its first ACLs were read as those of the resource before them: bob could read ``orders``."""
+    orders = listing.write([allow("alice", READ, topic("orders"))])
+    payments = listing.write([allow("bob", READ, topic("pay"))])
+    added = payments.replace("Current", "Adding")
+
+    assert listing.is_listing(added)
+    assert listing.read(orders + added + payments).bindings == [
+        allow("alice", READ, topic("orders")),
+        allow("bob", READ, topic("pay")),
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "\n \r\n", "ACLs for principal `User:alice`\n"])
 def test_listing_without_acls_is_rejected(text: str) -> None:
     """What kafka-acls.sh leaves behind when it fails would otherwise ask for no ACLs at all."""

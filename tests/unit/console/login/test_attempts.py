@@ -7,10 +7,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
-from starlette.requests import Request
-
 from doorkeeper.console.login.oidc import Refused
-from doorkeeper.console.login.sessions import Role, peer_of
+from doorkeeper.console.login.sessions import Role
 from doorkeeper.console.login.users import (
     CHECKS_MAX,
     FAILURES_MAX,
@@ -101,14 +99,3 @@ async def test_right_passwords_are_not_counted() -> None:
     assert set(right) == {"Role.VIEWER"}
     assert wrong == ["None"] * FAILURES_MAX + ["too many wrong passwords; wait a minute"]
     assert later == "Role.VIEWER"
-
-
-def test_the_addresses_of_a_network_of_ipv6_are_one_peer() -> None:
-    """A peer has all 2^64 of them; addresses of IPv4 stand for themselves."""
-
-    def peer(host: str) -> str:
-        return peer_of(Request({"type": "http", "client": (host, 1)}))
-
-    assert peer("2001:db8::1") == peer("2001:db8::ffff:1") != peer("2001:db8:0:1::1")
-    assert peer("fe80::1%eth0") == peer("fe80::2%eth1")
-    assert peer("192.0.2.1") == "192.0.2.1" != peer("192.0.2.2")

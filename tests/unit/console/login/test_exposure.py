@@ -97,12 +97,12 @@ def test_new_connections_get_the_certificate_that_the_file_has_now(
     tls: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A new certificate without its key is reported, and the one before stays in use."""
-    server = exposure_of(options(*tls)).tls
+    contexts = exposure_of(options(*tls)).tls
     new = world().authority.server()
-    assert server is not None
+    assert contexts is not None
 
     def presented() -> bytes | None:
-        return shaken(server, client_context())[1].getpeercert(binary_form=True)
+        return shaken(contexts.current(), client_context())[1].getpeercert(binary_form=True)
 
     seen = [presented()]
     (tmp_path / "server.pem").write_text(new.chain_pem, encoding="ascii")

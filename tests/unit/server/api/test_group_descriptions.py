@@ -72,6 +72,19 @@ async def test_denied_groups_come_first() -> None:
     ]
 
 
+async def test_members_of_a_group_are_sent_once() -> None:
+    """A request could name one group a hundred thousand times; groups without members repeat."""
+    node = await node_of(groups=[a_group("g"), a_group("a", members=())])
+
+    rows = answer(describe_groups.API, asking("g", "a", "g", "a", "x", "x"), node, 6).groups
+    assert [row.group_id for row in rows] == ["g", "a", "a", "x", "x"]
+
+    node = await node_of(groups=[new_group()], topics=[a_topic("t", 2)])
+    request = ConsumerGroupDescribeRequest(group_ids=("g", "x", "g", "x"))
+    rows = answer(consumer_group_describe.API, request, node, 1).groups
+    assert [row.group_id for row in rows] == ["g", "x", "x"]
+
+
 async def test_other_nodes_are_not_the_coordinator() -> None:
     """A node that does not, says 16 of each that the caller may describe, found or not."""
     node = await node_of(allow("alice", DESCRIBE, group("g")), allow("alice", DESCRIBE, group("h")))

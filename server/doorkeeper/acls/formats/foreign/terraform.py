@@ -80,6 +80,9 @@ def read(source: Source) -> AclSet:
     """
     document = mapping_at(source.first)
     rows = Rows(source.line_of)
+    if document.get("errored"):
+        text = "planning failed, so that some ACLs may be missing; expected: a complete plan"
+        raise rows.error((0, "errored"), "errored", text)
     count = 0
     is_plan = _PLANNED in document
     defaults = {} if is_plan else _DEFAULTS

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Final
@@ -22,12 +22,10 @@ from msgspec.structs import replace
 from doorkeeper.base.secret_files import is_open_to_others
 from doorkeeper.server.config.http import HttpSettings, is_loopback
 from doorkeeper.server.config.http_keys import HTTP_LISTENER
-from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
-from doorkeeper.server.net.admission import Admission
+from doorkeeper.server.net.addresses import BindError
 from doorkeeper.server.net.context import Accepted
-from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.http_listener import HttpListener
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.net.listener import Listener
 from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.operations.http.answers import Stream, status_answer
 from doorkeeper.server.operations.http.credentials import Credentials, read_credentials
@@ -89,13 +87,10 @@ class HttpPort:
         )
         self._tls = _tls_of(settings, logger)
         self._credentials = _credentials_of(settings, logger)
-        self._admission = Admission(LIMITS)
-        self._connections: dict[_Connection, str] = {}
-        self._number = 0
         self._streams = 0
         self._pages: Pages | None = None
         self._server: web.Server | None = None
-        self._listener: Listener | None = None
+        self._listener: HttpListener | None = None
         self._only_local_names = True
         """Whether a request for another host is refused: on loopback without a login."""
 
@@ -112,7 +107,7 @@ class HttpPort:
 
     @property
     def connections(self) -> int:
-        return len(self._connections)
+        return 0 if self._listener is None else self._listener.connections
 
     async def open(self, pages: Pages) -> None:
         """Bind and accept.
@@ -122,13 +117,11 @@ class HttpPort:
         """
         self._pages = pages
         self._server = web.Server(self._answer, request_factory=_request)
-        self._listener = Listener(
+        self._listener = HttpListener(
             self._spec,
-            admission=self._admission,
-            make=self._connection,
-            tls=lambda _: None if self._tls is None else self._tls.current(),
-            # A queue of its own: clients of Kafka and of this port do not wait for each other.
-            fair_queue=FairQueue(asyncio.get_running_loop(), share=1.0),
+            LIMITS,
+            partial(_Connection, self._server),
+            tls=None if self._tls is None else self._tls.current,
             logger=self._logger,
         )
         address = self._listener.address
@@ -149,36 +142,8 @@ class HttpPort:
             await self._listener.close()
         if self._server is not None:
             await self._server.shutdown(CLOSE_S)
-        for connection in list(self._connections):
-            connection.abort("the server stops")
-
-    def _connection(
-        self, _spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
-    ) -> _Connection:
-        assert self._server is not None, "there before anything is accepted"
-        self._number += 1
-        peer_id = connection_id(accepted.getsockname(), address, self._number)
-        connection = _Connection(self._server, peer_id, self._forget)
-        self._connections[connection] = java_host_address(address)
-        # At the limit accepting would stop, and silent peers would keep probes out.
-        if self._admission.total >= LIMITS.connections_max:
-            self._make_room()
-        return connection
-
-    def _make_room(self) -> None:
-        """Close the oldest connection of the address with most: silent peers must not block others.
-
-        Handshakes make room by themselves; see ``Handshakes.wait_for_room``.
-        """
-        held: dict[str, list[_Connection]] = {}
-        for connection, host in self._connections.items():
-            if connection.is_connected:
-                held.setdefault(host, []).append(connection)
-        if held:
-            max(held.values(), key=len)[0].abort("others wait")
-
-    def _forget(self, connection: _Connection) -> None:
-        self._admission.leave(self._spec, self._connections.pop(connection))
+        if self._listener is not None:
+            self._listener.abort("the server stops")
 
     # --- requests
 
@@ -236,9 +201,7 @@ class _Connection(web.RequestHandler, Accepted):
 
     __slots__ = ("_deadline", "_lost", "peer_id")
 
-    def __init__(
-        self, server: web.Server, peer_id: str, lost: Callable[[_Connection], None]
-    ) -> None:
+    def __init__(self, server: web.Server, peer_id: str, lost: Callable[[Accepted], None]) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),

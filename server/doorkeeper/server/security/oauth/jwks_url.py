@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
@@ -63,9 +63,7 @@ class UrlKeys:
 
     async def start(self) -> None:
         """Fetch the keys, with retries up to the longest backoff, and start the timer."""
-        self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=FETCH_S), auto_decompress=False, trust_env=False
-        )
+        self._session = new_session()
         loop = asyncio.get_running_loop()
         end_s, wait_s = loop.time() + self._endpoint.backoff_max_s, self._endpoint.backoff_s
         while (problem := await self._join_fetch()) is not None:
@@ -129,38 +127,51 @@ class UrlKeys:
 
     async def _fetch(self) -> str | None:
         """Fetch the keys; return what is wrong, None if nothing is."""
+        assert self._session is not None
+        tls = self._endpoint.tls
         try:
-            self.keys = parse(await self._read())
-        except TimeoutError:
-            return f"{self._shown}: no response within {FETCH_S:g} s"
-        except (aiohttp.ClientError, OSError) as error:
-            # Before ValueError: some of aiohttp's errors are of both kinds.
-            return f"{self._shown}: {_cause(error)}"
-        except ValueError as error:
-            return f"{self._shown}: {error}"
+            self.keys = parse(
+                await read_document(
+                    self._session, self._endpoint.url, None if tls is None else tls.value
+                )
+            )
         except Exception as error:  # the timer must survive any error
-            return f"{self._shown}: {type(error).__name__}"
+            return f"{self._shown}: {cause_of(error)}"
         return None
 
-    async def _read(self) -> bytes:
-        assert self._session is not None
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        tls = self._endpoint.tls
-        async with self._session.get(
-            self._endpoint.url,
-            headers=headers,
-            # A redirect could lead from HTTPS to HTTP, or to an internal host.
-            allow_redirects=False,
-            ssl=True if tls is None else tls.value,
-        ) as response:
-            if response.status != HTTPStatus.OK:
-                raise ValueError(f"found status {response.status}; allowed: 200")
-            data = bytearray()
-            async for chunk in response.content.iter_chunked(65536):
-                data += chunk
-                if len(data) > JWKS_BYTES_MAX:
-                    raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes")
-            return bytes(data)
+
+def new_session() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(total=FETCH_S), auto_decompress=False, trust_env=False
+    )
+
+
+async def read_document(
+    session: aiohttp.ClientSession,
+    url: str,
+    tls: ssl.SSLContext | None,
+    form: Mapping[str, str] | None = None,
+    **headers: str,
+) -> bytes:
+    """Return a document of a provider, or its answer to a form; ``cause_of`` has the errors."""
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", **headers}
+    async with session.request(
+        "GET" if form is None else "POST",
+        url,
+        data=form,
+        headers=headers,
+        # A redirect could lead from HTTPS to HTTP, or to an internal host.
+        allow_redirects=False,
+        ssl=True if tls is None else tls,
+    ) as response:
+        if response.status != HTTPStatus.OK:
+            raise ValueError(f"found status {response.status}; allowed: 200")
+        data = bytearray()
+        async for chunk in response.content.iter_chunked(65536):
+            data += chunk
+            if len(data) > JWKS_BYTES_MAX:
+                raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes")
+        return bytes(data)
 
 
 def redact_url(url: str) -> str:
@@ -170,11 +181,16 @@ def redact_url(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
-def _cause(error: Exception) -> str:
-    """Return the cause of a network error; the text of some errors contains the whole URL."""
+def cause_of(error: Exception) -> str:
+    """Return why a document could not be read; the text of some errors contains the whole URL."""
+    if isinstance(error, TimeoutError):
+        return f"no response within {FETCH_S:g} s"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = getattr(error.certificate_error, "verify_message", "unknown reason")
         return f"the server's certificate is not trusted: {reason}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    # Some of aiohttp's errors are of both kinds.
+    if isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientError):
+        return str(error)
     return type(error).__name__

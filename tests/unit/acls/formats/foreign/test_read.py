@@ -219,6 +219,21 @@ def test_value_known_only_after_apply_has_no_default(word: str) -> None:
         read(json.dumps(document))
 
 
+def test_failed_terraform_plan_is_rejected() -> None:
+    """It lacks what was not planned any more: with --whole these ACLs would be removed."""
+    resource = {"address": "a", "mode": "managed", "type": "kafka_acl", "values": MONGEY}
+    document = {
+        "format_version": "1.2",
+        "terraform_version": "1.9.5",
+        "planned_values": {"root_module": {"resources": [resource]}},
+        "errored": True,
+    }
+
+    with pytest.raises(FormatError, match="planning failed, so that some ACLs may be missing"):
+        read(json.dumps(document))
+    assert read(json.dumps({**document, "errored": False}))
+
+
 RPK = """PRINCIPAL            HOST      RESOURCE-TYPE  RESOURCE-NAME  RESOURCE-PATTERN-TYPE  OPERATION  PERMISSION  ERROR
 User:öl mill         *         TOPIC          oil-           PREFIXED               ALL        ALLOW       
 RedpandaRole:press   10.0.0.7  CLUSTER        kafka-cluster  LITERAL                ALTER      DENY        
