@@ -79,16 +79,19 @@ async def run_command(words: Sequence[str], address: str) -> int:
         with suppress(ProcessLookupError):
             started.result().send_signal(number)
 
-    for number in FORWARDED:
+    def take(number: int, _frame: object) -> None:
         # Before the start: signals that come meanwhile are forwarded when there is a process.
-        loop.add_signal_handler(number, started.add_done_callback, partial(forward, number))
+        loop.call_soon_threadsafe(started.add_done_callback, partial(forward, number))
+
+    # Not by the loop: uvloop may handle a signal twice when another one comes with it.
+    handlers = {number: signal.signal(number, take) for number in FORWARDED}
     try:
         process = await asyncio.create_subprocess_exec(*words, env=environment)
         started.set_result(process)
         status = await process.wait()
     finally:
-        for number in FORWARDED:
-            loop.remove_signal_handler(number)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     return status if status >= 0 else SIGNAL_STATUS - status
 
 

@@ -125,8 +125,8 @@ class _Process:
         loop.set_exception_handler(end_without_memory)
         loop.set_default_executor(PlugInThreads())
         for number in STOPS:
-            # Not by the loop: it may be blocked, for example by an authorizer, and uvloop calls a
-            # handler twice for one signal that comes together with another one.
+            # Not by the loop: it may be blocked, for example by an authorizer, and uvloop may
+            # handle a signal twice when another one comes with it.
             signal.signal(number, self._stop)
         # SIGHUP must not end the process before there is something to reload.
         loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
