@@ -283,10 +283,8 @@ class Channel(Accepted):
         ends_s = now_s + TURN_S
         room = limits.out_bytes_per_turn
         answers: list[bytes | bytearray] = []
-        is_empty = False
         while left and room > 0 and self._request is None and not self._is_full:
-            if not connection.frames and connection.is_empty:
-                is_empty = True
+            if not connection.frames and connection.input.is_between_frames:
                 break
             result = connection.advance(now_s)
             if result is None:
@@ -300,11 +298,9 @@ class Channel(Accepted):
                 answers.append(answer)
             if left and self._clock() > ends_s:
                 left = 0
-        self._end_turn(answers, now_s, is_over=not left or room <= 0, is_empty=is_empty)
+        self._end_turn(answers, now_s, is_over=not left or room <= 0)
 
-    def _end_turn(
-        self, answers: list[bytes | bytearray], began_s: float, *, is_over: bool, is_empty: bool
-    ) -> None:
+    def _end_turn(self, answers: list[bytes | bytearray], began_s: float, *, is_over: bool) -> None:
         """Write the answers of a turn and update counters, logs and states."""
         connection = self.connection
         if answers:
@@ -313,20 +309,19 @@ class Channel(Accepted):
             self._count_answered(began_s)
         if connection.events:
             self._server.observe(log_events, connection, self._server)
-        if is_over:
-            # A turn that had time for nothing more needs no other one.
-            is_empty = connection.is_empty
-            is_over = not is_empty
+        is_empty = not connection.frames and connection.input.is_between_frames
         if not self._authenticated:
             self._authenticated = connection.session.is_past_login
         elif (
             is_empty
+            and self._request is None
             and self._reading
             and not (self._is_full or self._counted or self._draining or self._end)
         ):
             self._is_idle = True
             return
-        self._settle(turn_over=is_over)
+        # A turn that had time for everything needs no other one.
+        self._settle(turn_over=is_over and not is_empty)
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count answers since the last call; all answers of a turn have one end time."""

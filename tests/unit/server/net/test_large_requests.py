@@ -13,9 +13,12 @@ from msgspec.structs import replace
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.net.protocol.large_request import HANDLED_HERE_ELEMENTS_MAX
+from doorkeeper.server.net.protocol.large_request import (
+    DECODED_HERE_BYTES_MAX,
+    HANDLED_HERE_ELEMENTS_MAX,
+)
 from testkit.channels import PendingAuthorizer, World
-from testkit.edge import create, describe, until
+from testkit.edge import create, describe, until, versions
 from testkit.edge_apis import APIS
 from testkit.load import scaled
 
@@ -123,6 +126,17 @@ async def test_large_requests_that_wait_are_counted(monkeypatch: pytest.MonkeyPa
     assert closed.count(True) == 2
     assert 0 < held <= 2 * len(large)
     assert world.context.incoming.total == 0
+
+
+async def test_software_of_a_large_request_is_taken() -> None:
+    """ApiVersions is decoded in the thread too."""
+    channel, transport = World().connect()
+    software = "s" * DECODED_HERE_BYTES_MAX
+
+    channel.data_received(versions(software=software))
+    await until(lambda: bool(transport.writes))
+
+    assert channel.connection.client_software == f"{software}/1.0"
 
 
 class Noted:

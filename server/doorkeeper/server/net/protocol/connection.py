@@ -125,7 +125,6 @@ class Connection:
         "_apis",
         "_description",
         "_fault",
-        "_input",
         "_queued",
         "answer_codes",
         "arrays",
@@ -133,6 +132,7 @@ class Connection:
         "counts",
         "events",
         "frames",
+        "input",
         "is_ended",
         "is_whole",
         "limits",
@@ -180,7 +180,7 @@ class Connection:
         """Whether the last request that was decoded had no bytes behind it."""
         self.arrays: list[list[Any]] | None = None
         """Of a copy for a thread: long arrays, which the thread frees."""
-        self._input = FrameBuffer(self._frame_bytes_max)
+        self.input = FrameBuffer(self._frame_bytes_max)
         self.frames: deque[bytes] = deque()
         self._queued = 0
         self._fault: InvalidFrame | None = None
@@ -192,14 +192,9 @@ class Connection:
         return bool(self.frames) or (self._fault is not None and not self.is_ended)
 
     @property
-    def is_empty(self) -> bool:
-        """Return whether all received bytes have been handled."""
-        return not self.frames and self._input.is_between_frames
-
-    @property
     def buffered_bytes(self) -> int:
         """Return the size of unhandled frames, the incomplete one included."""
-        return self._queued + self._input.buffered
+        return self._queued + self.input.buffered
 
     def start(self, peer_certificates: tuple[bytes, ...] = ()) -> Closed | None:
         """Take the client's certificates, in DER, its own first. Call it before ``receive``."""
@@ -217,7 +212,7 @@ class Connection:
         if self._fault is not None or self.is_ended:
             return
         try:
-            frames = self._input.receive(data)
+            frames = self.input.receive(data)
         except InvalidFrame as fault:
             # Its traceback refers to this connection: a circle, which the collector may never see.
             self._fault = fault.with_traceback(None)
@@ -345,7 +340,7 @@ class Connection:
     def _client_changed(self) -> None:
         """Apply the frame limit of now: the client may have logged in; forget its last answer."""
         keep(self, None)
-        self._input.size_max = self._frame_bytes_max
+        self.input.size_max = self._frame_bytes_max
 
     # --- frames
 

@@ -181,7 +181,7 @@ class LargeRequest:
             connection.answer_codes += codes
         if connection.request_records is not None and records:
             connection.request_records += records
-        connection.is_whole = other.is_whole
+        connection.is_whole, connection.client_software = other.is_whole, other.client_software
         if self.api.key in REPEATED_APIS:
             keep(connection, other.repeatable)
         error, self._error = self._error, None

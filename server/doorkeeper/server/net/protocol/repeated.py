@@ -61,7 +61,7 @@ class RepeatableAnswer(Struct, frozen=True):
 def repeat(connection: Connection, data: bytes, now_s: float) -> bytes | None:
     """Answer data that is exactly one request, and the same as one before; else do nothing.
 
-    To be called where ``is_empty``.
+    To be called where nothing that was received is left.
     """
     known = connection.repeatable
     # Bytes 8 to 11 are the correlation id.

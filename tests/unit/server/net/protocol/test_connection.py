@@ -363,22 +363,6 @@ def test_api_without_error_response_closes_the_connection() -> None:
     assert isinstance(to.complete(formless, (), RuntimeError("no")), Closed)
 
 
-def test_connection_is_empty_when_all_input_is_handled() -> None:
-    client = connection()
-    frame = describe("a")
-    seen = [client.is_empty]
-
-    for data in (frame[:3], frame[3:4], frame[4:]):
-        client.receive(data)
-        seen.append(client.is_empty)
-    client.advance(0)
-    seen.append(client.is_empty)
-    client.receive(b"\xff\xff\xff\xff")
-    seen.append(client.is_empty)
-
-    assert seen == [True, False, False, False, True, False]
-
-
 @pytest.mark.parametrize(("release", "envelope"), [("4.3", "None"), ("4.4", "Optional.empty")])
 def test_peer_description_matches_the_broker(release: str, envelope: str) -> None:
     peer = Peer("127.0.0.1:9092-127.0.0.1:5-0-1", "127.0.0.1", "SASL", "SASL_PLAINTEXT", number=255)
