@@ -7,6 +7,7 @@ connections keep their mechanisms; a mechanism closes with its last connection.
 from __future__ import annotations
 
 import asyncio
+import re
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
@@ -16,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.config.keys import MAX_CONNECTIONS, PRINCIPAL_BUILDER_CLASS
+from doorkeeper.server.config.keys import MAX_CONNECTIONS
 from doorkeeper.server.config.listeners import Listener
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.naming import is_for_plug_ins
@@ -236,8 +237,9 @@ class ServerSecurity:
                 [mechanism.name for mechanism in listener.mechanisms],
             )
         except ValueError as error:
-            given_as = listener.full_name(PRINCIPAL_BUILDER_CLASS)
-            problems.append(str(error).replace(PRINCIPAL_BUILDER_CLASS.name, given_as, 1))
+            # It begins with the key: that of this listener, if it has its own.
+            key = re.split("[:=]", str(error), maxsplit=1)[0]
+            problems.append(listener.given_as.get(key, key) + str(error).removeprefix(key))
             return None
         return ListenerSecurity(listener, tuple(instances), builder, tls)
 

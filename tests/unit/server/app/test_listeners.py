@@ -176,3 +176,19 @@ async def test_missing_thread_does_not_stop_the_watch(
 
     assert [fields["problem"] for _, _, fields in log.lines] == ["can't start new thread"]
     await doors.close()
+
+
+async def test_errors_of_rules_name_the_key_of_the_listener(log: RecordingLogger) -> None:
+    """The key without a prefix is another one, whose line the operator would look at."""
+    doors = ServerSecurity(NO_SOURCES, log)
+    more = (
+        "ssl.principal.mapping.rules=DEFAULT\n"
+        "listener.name.p.ssl.principal.mapping.rules=RULE:(/$1/\n"
+        "listeners=P://localhost:1\nlistener.security.protocol.map=P:SSL\n"
+    )
+
+    with pytest.raises(StartError) as caught:
+        await prepared(doors, settings_of(more))
+
+    name = "listener.name.p.ssl.principal.mapping.rules"
+    assert [p for p in map(str, caught.value.problems) if p.startswith(f"{name}: Invalid rule")]
