@@ -115,7 +115,7 @@ def _changes(folder: Path) -> Iterator[Event]:
                     continue
                 try:
                     event = _DECODER.decode(line)
-                except msgspec.MsgspecError as error:
+                except (msgspec.MsgspecError, RecursionError) as error:
                     raise Unreadable(f"{path}: after byte {offset}: {error}") from error
                 if event.kind == "change" and event.subject == "acls":
                     yield event

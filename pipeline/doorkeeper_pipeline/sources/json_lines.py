@@ -29,7 +29,7 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
     sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes, readable
 from doorkeeper_pipeline.sources.recognising import form_of_file
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -194,9 +194,9 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
             lines += 1
             try:
                 contents = reading.contents(line)
-            except ValueError as error:
-                text = line.decode("utf-8", "replace")
-                bad.append((offset, len(line), " ".join(str(error).split())[:300], text))
+            except (ValueError, RecursionError) as error:
+                reason = " ".join(str(error).split())[:300]
+                bad.append((offset, len(line), reason, readable(line)))
                 contents = []
             else:
                 lines += len(contents) - 1

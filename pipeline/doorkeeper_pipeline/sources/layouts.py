@@ -194,7 +194,7 @@ def json_record(line: bytes) -> tuple[str, str, str, str] | None:
     """Return time, level, message and logger of a line of a JSON layout; None if it is none."""
     try:
         fields = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if not isinstance(fields, dict):
         return None

@@ -93,6 +93,10 @@ _FOREIGN = (
     "a decision of another authorizer; only lines of Kafka's StandardAuthorizer are supported"
 )
 _INNER = re.compile(r"\n" + BEGIN.pattern)
+_TORN = re.compile(r"\d\d:\d\d:\d\d.{0,200}? Principal = ")
+"""A record of any layout behind the time at its begin."""
+
+_INSIDE = "a log record begins inside another one: it is truncated, or a name"
 _RECORD = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
     re.DOTALL,
@@ -135,10 +139,7 @@ def read_record(text: str) -> Record | Ignored | Bad:
     if match is None:
         return Bad("not a log record; expected: '[time] LEVEL message (kafka.authorizer.logger)'")
     if _INNER.search(text):
-        return Bad(
-            "a log record begins inside another one: it is truncated, or a name with a line break"
-            " was forged"
-        )
+        return Bad(f"{_INSIDE} with a line break was forged")
     message = read(match[2], match[3])
     return Record(match[1], message) if isinstance(message, Message) else message
 
@@ -154,6 +155,9 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
         if others is not None:
             return Bad(f"the summary line of {others[1]} denials of a large request")
         return Bad("not an authorizer message; expected: 'Principal = ... on resource = ...'")
+    # A broker that was killed while it wrote a line begins the next one behind it.
+    if _TORN.search(text):
+        return Bad(f"{_INSIDE} was forged")
     try:
         return _message(level, head, text[head.end() :])
     except ValueError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.evaluation.numbering import DAY_US, Numbered, Stretch
-from doorkeeper_pipeline.sources import json_lines, reading
+from doorkeeper_pipeline.sources import json_lines, ocsf, reading
 from doorkeeper_pipeline.sources.json_lines import Decided, Event, Line, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
 
@@ -43,6 +43,15 @@ def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.Monk
     assert found.lost_days == {dt.date(1970, 1, 2)}
     assert found.stretches == (Stretch("node 1", 7, 7, 1, DAY_US, DAY_US, has_allowed=True),)
     assert found.quarantine.rows() == [(4, 1, "found b'x' expected: a, m or -", "x")]
+
+
+def test_nested_lines_are_quarantined(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text('{"class_uid":6003,"unmapped":{"a":' + 50_000 * "[" + 50_000 * "]" + "}}\n")
+
+    found = sum_parts(json_lines.parse_parts(path, "", ocsf.SOURCE, ocsf.line))
+
+    assert len(found.quarantine) == 1
 
 
 def test_range_has_its_own_lines(tmp_path: Path) -> None:
