@@ -489,8 +489,10 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
         rows.append((time[:16], 1 + piece.count(b"\n"), mark, time, time, offset, *message))
     decisions = _decisions(pl.DataFrame(rows, schema=_ODD, orient="row"), zone)
     untimed = decisions.filter(pl.col("first_ts").is_null())
+    texts = {offset: readable(piece) for offset, piece, _ in records}
     bad += [
-        (row, 0, f"this time does not exist in the zone {zone}", "") for row in untimed["offset"]
+        (at, len(texts[at].encode()), f"this time does not exist in the zone {zone}", texts[at])
+        for at in untimed["offset"]
     ]
     return Parsed(
         decisions=decisions.filter(pl.col("first_ts").is_not_null())

@@ -224,7 +224,12 @@ _EXPRESSIONS = {
 
 
 def _time(pattern: str, options: str) -> tuple[str, str]:
-    date_format = options[1:].partition("}")[0] if options else ""
+    date_format, _, zone = options[1:].partition("}") if options else ("", "", "")
+    if zone:
+        raise PipelineError(
+            f"--pattern {pattern!r}: found the zone {zone} of %d; leave it out, and give it as"
+            " --zone"
+        )
     if date_format in EPOCHS:
         return r"\d{10,13}", date_format
     date_format = _NAMED_TIMES.get(date_format, date_format)

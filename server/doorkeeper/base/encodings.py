@@ -8,6 +8,15 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The marks in front of UTF-16, as PowerShell writes a redirected output."""
 
 
+def is_utf8(text: str) -> bool:
+    """Say whether a text can be written: names of files and arguments may be any bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def not_utf8(error: UnicodeDecodeError) -> str:
     """Return why bytes are no text: the encoding that they have, or the first faulty byte."""
     if error.object.startswith(_UTF_16):

@@ -267,6 +267,7 @@ def test_implausible_times_are_quarantined(tmp_path: Path, year: str, name: str)
 
     assert names(found) == ["b"]
     assert "this time" in found.quarantine["reason"][0]
+    assert unread_in(found.quarantine, []).principals == {"User:alice"}
 
 
 def test_memory_is_bounded_for_compressed_files(

@@ -53,6 +53,10 @@ def test_layout_patterns(pattern: str, line: str, level: str) -> None:
         ("%d %q %m", "found '%q %m'; allowed: %d, %p, %m"),
         ("%d{HH:mm:ss,SSS} %m", "has no date"),
         ("%d{yyyy-MM-dd hh} %m", "found 'h'; allowed: yyyy"),
+        (
+            "%d{ISO8601}{GMT+2} %m",
+            "found the zone {GMT+2} of %d; leave it out, and give it as --zone",
+        ),
     ],
 )
 def test_invalid_patterns_are_rejected(pattern: str, text: str) -> None:
