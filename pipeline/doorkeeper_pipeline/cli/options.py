@@ -17,6 +17,7 @@ from doorkeeper.base.encodings import is_utf8
 from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import is_topic
 
 RELEASES = {"4.3": False, "4.4": True}
@@ -33,8 +34,6 @@ LAST = "as in the last run"
 """The default of options that a run keeps with its tables."""
 
 DAYS_MAX, BROKERS_MAX = 100_000, 100_000
-
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def moment(text: str) -> dt.datetime:
@@ -99,7 +98,7 @@ class TablesPlace(click.Path):
         scheme, colon, _ = str(value).partition("://")
         if colon and scheme in STORES:
             return str(value).rstrip("/")
-        if _URI.match(str(value)):
+        if is_address(str(value)):
             self.fail(
                 f"found {value!r}; expected: a local folder, or"
                 f" {', '.join(f'{store}://' for store in STORES)}. Mount other storage",
@@ -116,7 +115,7 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
         UsageError: there is one.
 
     """
-    address = next((text for text in inputs if _URI.match(text) and not is_topic(text)), None)
+    address = next((text for text in inputs if is_address(text) and not is_topic(text)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
             f"--log: found {address!r}; the local engine supports local paths and topics"

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper_pipeline.evaluation.numbering import DAY_US, Numbered, Stretch
 from doorkeeper_pipeline.sources import json_lines, ocsf, reading
-from doorkeeper_pipeline.sources.json_lines import Decided, Event, Line, Missing
+from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
 
 if TYPE_CHECKING:
@@ -22,8 +22,12 @@ ROW = Decided(
 
 def adapter(line: bytes) -> Line:
     """Read ``a``, ``m``, ``n`` and ``-``; anything else is an error."""
-    found: dict[bytes, Line] = {b"a": [ROW], b"m": Missing(2, DAY_US, DAY_US), b"-": None}
-    found[b"n"] = Event(Numbered(1, 7, DAY_US, allowed=True), [ROW])
+    found: dict[bytes, Line] = {
+        b"a": Line([ROW]),
+        b"m": Line(missing=Missing(2, DAY_US, DAY_US)),
+        b"n": Line([ROW], number=Numbered(1, 7, DAY_US, allowed=True)),
+        b"-": Line(),
+    }
     if line not in found:
         raise ValueError(f"found {line!r}\nexpected: a, m or -")
     return found[line]
