@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from doorkeeper.acls.formats.authorizer_message import DECIDED
+from doorkeeper.acls.formats.authorizer_message import DECISION
 from doorkeeper_pipeline.errors import PipelineError
 
 KAFKA = "[%d] %p %m (%c)%n"
@@ -182,7 +182,7 @@ def is_authorizer(logger: str | None, message: str) -> bool:
     if logger is None or logger == "":
         return message.startswith(MESSAGE_BEGIN)
     is_end = LOGGER.endswith(f".{logger}") and message.startswith(MESSAGE_BEGIN)
-    return logger == LOGGER or is_end or re.match(DECIDED, message) is not None
+    return logger == LOGGER or is_end or re.match(DECISION, message) is not None
 
 
 def expression(layout: Layout) -> re.Pattern[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from doorkeeper.acls.formats.authorizer_message import DECIDED
+from doorkeeper.acls.formats.authorizer_message import DECISION
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.envelopes import Envelope
@@ -227,9 +227,9 @@ def _json_rows(lines: list[tuple[int, str]]) -> pl.DataFrame:
 
 
 def _is_authorizer() -> pl.Expr:
-    """Return the condition of ``layouts.is_authorizer``."""
+    """Return the condition of ``layouts.is_authorizer``, or that there is a decision within."""
     logger, begins = pl.col("logger"), pl.col("message").str.starts_with(layouts.MESSAGE_BEGIN)
-    is_decision = pl.col("message").str.contains(DECIDED)
+    is_decision = pl.col("message").str.contains(DECISION)
     is_end = pl.lit(layouts.LOGGER).str.ends_with(pl.lit(".") + logger)
     return (
         pl.when(logger.is_null() | (logger == ""))

@@ -83,10 +83,11 @@ OTHER_RECORD = re.compile(
 )
 """A record with the name of another logger: its message, and the name."""
 
-DECIDED = r"(?s)\APrincipal = .* is (?:Allowed|Denied) "
-"""How a decision begins, whatever the logger: layouts shorten names, and wrappers have theirs."""
+DECISION = r"(?s)Principal = .* is (?:Allowed|Denied) "
+"""A decision, whatever the logger, and what stands before it: layouts shorten names, wrappers have
+theirs, and a thread or a context may stand there, whose layout is not the one of the file."""
 
-_DECIDED = re.compile(DECIDED)
+_DECISION = re.compile(DECISION)
 
 _FOREIGN_RECORD = re.compile(BEGIN.pattern + FOREIGN)
 _FOREIGN = (
@@ -129,7 +130,7 @@ NOTES = ("No acl found for resource ", "principal = ", "operation = ")
 def read_record(text: str) -> Record | Ignored | Bad:
     """Parse a record, which has several lines if a name in it has."""
     other = OTHER_RECORD.match(text)
-    if other is not None and _DECIDED.match(other[1]):
+    if other is not None and _DECISION.search(other[1]):
         return Bad(f"a decision of the logger {other[2]}; expected: (kafka.authorizer.logger)")
     if other is not None or not text.strip():
         return Ignored("a line of another logger")

@@ -185,11 +185,13 @@ def test_principal_in_another_encoding_is_the_one_of_acls(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("logger", ["k.a.logger", "logger", "com.acme.AuditedAuthorizer"])
-def test_decision_of_another_logger_is_not_skipped(tmp_path: Path, logger: str) -> None:
+@pytest.mark.parametrize("before", ["", "[request-handler-3] "])
+def test_decision_of_another_logger_is_not_skipped(
+    tmp_path: Path, logger: str, before: str
+) -> None:
     """It may be one of a broker whose layout shortens names; a use must not vanish."""
-    found = parsed(
-        tmp_path, f"{record('a').replace('kafka.authorizer.logger', logger)}\n{record('b')}\n"
-    )
+    line = record("a").replace("kafka.authorizer.logger", logger)
+    found = parsed(tmp_path, f"{record('b')}\n{line.replace('Principal', f'{before}Principal')}\n")
     assert (names(found), found.ignored, found.quarantined) == (["b"], 0, 1)
     assert f"of the logger {logger}" in found.quarantine["reason"][0]
 

@@ -183,6 +183,19 @@ def test_decisions_of_any_logger_are_read(
     assert found.decisions["resource_name"].to_list() == ["orders"]
 
 
+@pytest.mark.parametrize("line", [strimzi, as_json, docker])
+def test_decision_behind_other_words_is_not_skipped(
+    tmp_path: Path, line: Callable[..., str]
+) -> None:
+    """As of a layout that puts a thread before it; its logger's name may be shortened."""
+    lines = [line(message("a")), line(f"[t-1] {message('b')}", "k.a.logger")]
+
+    found = parsed(tmp_path, lines)
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert unread_in(found.quarantine, []).principals == {"User:a"}
+
+
 @pytest.mark.parametrize("name", [*PREFIXED, *ENVELOPED])
 def test_every_envelope_is_read(tmp_path: Path, name: str) -> None:
     line = {**PREFIXED, **ENVELOPED}[name]
