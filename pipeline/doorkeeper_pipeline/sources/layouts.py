@@ -35,7 +35,7 @@ KNOWN = (
 LOGGER = "kafka.authorizer.logger"
 MESSAGE_BEGIN = "Principal = "
 
-_ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
+ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d(?::?\d\d)?))?"
 _NAMED_TIMES = {
     "": "",
     "DEFAULT": "",
@@ -234,7 +234,7 @@ def _time(pattern: str, options: str) -> tuple[str, str]:
         return r"\d{10,13}", date_format
     date_format = _NAMED_TIMES.get(date_format, date_format)
     if not date_format:
-        return _ISO, ""
+        return ISO, ""
     parts, formats = [], []
     at = 0
     while at < len(date_format):
