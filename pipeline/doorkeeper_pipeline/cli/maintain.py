@@ -31,7 +31,7 @@ def _names(
 ) -> tuple[str, ...]:
     from doorkeeper_pipeline.jobs.maintain import check_name
 
-    for value in values:
+    for value in map(options.utf8, values):
         try:
             check_name(value)
         except ValueError:

@@ -16,6 +16,7 @@ from doorkeeper.acls.super_users import remark_on
 from doorkeeper.base.encodings import is_utf8
 from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 from doorkeeper_pipeline.cli.failures import say
+from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import is_topic
@@ -132,6 +133,22 @@ def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
     """
     if config is not None and not any(map(is_topic, inputs)):
         raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
+
+
+def check_targets(*files: Path | None) -> None:
+    """Check the places of the files to write, before all the work.
+
+    Raises:
+        UsageError: two of them are one file.
+        PipelineError: there is no such folder.
+
+    """
+    targets = [file for file in files if file is not None]
+    if len({target.absolute() for target in targets}) < len(targets):
+        raise click.UsageError(f"{targets[0]}: found twice; expected: two files")
+    for target in targets:
+        if not target.parent.is_dir():
+            raise PipelineError(f"{target}: no folder {target.parent}")
 
 
 def _principals(

@@ -88,6 +88,9 @@ def test_run_writes_tables_from_files(tmp_path: Path) -> None:
         ("propose --out a.xml", 3, "a.xml: found no format for that name; allowed: .yaml"),
         ("propose --out no/a.csv", 3, "a.csv: no folder no"),
         ("report --out no/r.html", 3, "r.html: no folder no"),
+        ("propose --out a.json --changes ./a.json", 2, "a.json: found twice; expected: two files"),
+        ("report --out r --ocsf r", 2, "r: found twice; expected: two files"),
+        ("maintain --forget User:\udcff", 2, "found 'User:\\udcff'; expected: UTF-8"),
     ],
 )
 def test_wrong_usage_and_failures(
