@@ -72,11 +72,11 @@ class Number(click.FloatRange):
     """A number in a range, which "nan" is not, though it is neither below nor above one."""
 
     def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number."""
         number = super().convert(value, param, ctx)
-        if isinstance(number, float) and math.isnan(number):
+        if math.isnan(number):
             self.fail(f"found {value!r}; expected: a number", param, ctx)
         return number
 

@@ -210,7 +210,7 @@ def test_every_envelope_is_read(tmp_path: Path, name: str) -> None:
     assert found.lines == int(found.decisions["lines"].sum()) + found.ignored
 
 
-PARTS = {
+PARTS: dict[str, Callable[[str, bool], str]] = {
     "cri": lambda text, is_last: f"2026-10-21T13:54:31.1Z stdout {'F' if is_last else 'P'} {text}",
     "docker": lambda text, is_last: json.dumps(
         {"log": text + is_last * "\n", "stream": "stdout", "time": "x"}
