@@ -25,6 +25,12 @@ FIELDS = (
 )
 """The columns that make a binding, in each table that has bindings."""
 
+TEXT = (
+    "resourceType={}, resourceName={}, patternType={}, principal={}, host={}, operation={},"
+    " permissionType={}"
+)
+"""The text of a binding, by these fields."""
+
 ID_LENGTH = 22
 
 BOOTSTRAP = '"$BOOTSTRAP"'
@@ -58,12 +64,8 @@ def id_of(binding: AclBinding) -> str:
 
 def text_of(binding: AclBinding) -> str:
     """Return a binding as Kafka 4.2 writes it between the brackets of a rule."""
-    (resource_type, name, pattern_type), entry = binding
-    return (
-        f"resourceType={resource_type.name}, resourceName={name}, patternType={pattern_type.name}, "
-        f"principal={entry.principal}, host={entry.host}, operation={entry.operation.name}, "
-        f"permissionType={entry.permission_type.name}"
-    )
+    row = row_of(binding, "-")
+    return TEXT.format(*(row[field] for field in FIELDS))
 
 
 def command_of(binding: AclBinding, *, remove: bool = False, arguments: str = "") -> str:

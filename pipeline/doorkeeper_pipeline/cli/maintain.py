@@ -31,7 +31,7 @@ def _names(
 ) -> tuple[str, ...]:
     from doorkeeper_pipeline.jobs.maintain import check_name
 
-    for value in values:
+    for value in map(options.utf8, values):
         try:
             check_name(value)
         except ValueError:
@@ -44,9 +44,16 @@ def _names(
 
 @click.command("maintain", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.out
-@named_option("--keep", "keep_days", type=click.IntRange(1), default_text="keep all")
+@named_option(
+    "--keep", "keep_days", type=click.IntRange(1, options.DAYS_MAX), default_text="keep all"
+)
 @named_option("--forget", multiple=True, callback=_names)
-@named_option("--vacuum-hours", type=click.IntRange(0), default=VACUUM_HOURS, show_default=True)
+@named_option(
+    "--vacuum-hours",
+    type=click.IntRange(0, 24 * options.DAYS_MAX),
+    default=VACUUM_HOURS,
+    show_default=True,
+)
 @engine_options
 @json_output(json_records.Maintained)
 def command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import os
 import re
 import zoneinfo
@@ -12,9 +13,12 @@ from pathlib import Path
 import click
 
 from doorkeeper.acls.super_users import remark_on
+from doorkeeper.base.encodings import is_unicode
 from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
 from doorkeeper_pipeline.cli.failures import say
+from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import is_topic
 
 RELEASES = {"4.3": False, "4.4": True}
@@ -30,18 +34,18 @@ STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
 LAST = "as in the last run"
 """The default of options that a run keeps with its tables."""
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+DAYS_MAX, BROKERS_MAX = 100_000, 100_000
 
 
 def moment(text: str) -> dt.datetime:
     """Return the day or time that a text means, UTC where it has no zone."""
     try:
         time = dt.datetime.fromisoformat(text)
-    except ValueError:
+        return time.astimezone(dt.UTC) if time.tzinfo else time.replace(tzinfo=dt.UTC)
+    except (ValueError, OverflowError):
         raise click.BadParameter(
             f"found {text!r}; expected: a date or time such as 2026-11-22 or 2026-11-22T07:30+01:00"
         ) from None
-    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
 
 
 def zone(text: str) -> str:
@@ -64,6 +68,19 @@ def setting(text: str) -> tuple[str, str]:
     return name, value
 
 
+class Number(click.FloatRange):
+    """A number in a range, which "nan" is not, though it is neither below nor above one."""
+
+    def convert(
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"found {value!r}; expected: a number", param, ctx)
+        return number
+
+
 class TablesPlace(click.Path):
     """A folder of tables: of this machine, or in an object store."""
 
@@ -77,10 +94,12 @@ class TablesPlace(click.Path):
 
         Another URI would be read as a relative path, and tables written to a folder ``hdfs:``.
         """
+        if not str(value):
+            self.fail("found an empty name; expected: a folder", param, ctx)
         scheme, colon, _ = str(value).partition("://")
         if colon and scheme in STORES:
             return str(value).rstrip("/")
-        if _URI.match(str(value)):
+        if is_address(str(value)):
             self.fail(
                 f"found {value!r}; expected: a local folder, or"
                 f" {', '.join(f'{store}://' for store in STORES)}. Mount other storage",
@@ -97,7 +116,7 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
         UsageError: there is one.
 
     """
-    address = next((text for text in inputs if _URI.match(text) and not is_topic(text)), None)
+    address = next((text for text in inputs if is_address(text) and not is_topic(text)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
             f"--log: found {address!r}; the local engine supports local paths and topics"
@@ -116,6 +135,22 @@ def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
         raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
 
 
+def check_targets(*files: Path | None) -> None:
+    """Check the places of the files to write, before all the work.
+
+    Raises:
+        UsageError: two of them are one file.
+        PipelineError: there is no such folder.
+
+    """
+    targets = [file for file in files if file is not None]
+    if len({target.absolute() for target in targets}) < len(targets):
+        raise click.UsageError(f"{targets[0]}: found twice; expected: two files")
+    for target in targets:
+        if not target.parent.is_dir():
+            raise PipelineError(f"{target}: no folder {target.parent}")
+
+
 def _principals(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -130,7 +165,7 @@ def _principals(
     parts = [[part.strip() for part in value.split(";")] for value in values]
     principals = [principal for part in parts for principal in (list(filter(None, part)) or [""])]
     for principal in principals:
-        if not re.fullmatch(r"[^:\s]+:.+", principal, re.DOTALL):
+        if not re.fullmatch(r"[^:\s]+:.+", utf8(principal), re.DOTALL):
             raise click.BadParameter(
                 f"found {principal!r}; expected: Type:name, such as User:admin"
             )
@@ -140,7 +175,19 @@ def _principals(
     return tuple(principals)
 
 
-cluster = named_option("--cluster-name", "cluster", default="")
+def utf8(text: str) -> str:
+    """Return a text, which the tables can have.
+
+    Raises:
+        BadParameter: it is not UTF-8.
+
+    """
+    if not is_unicode(text):
+        raise click.BadParameter(f"found {text!a}; expected: UTF-8")
+    return text
+
+
+cluster = named_option("--cluster-name", "cluster", default="", type=utf8)
 """Select one of several clusters."""
 
 out = named_option(
@@ -165,7 +212,7 @@ def excluded(*, is_run: bool) -> Callable[[Decorated], Decorated]:
 
 def evidence(*, is_run: bool) -> Callable[[Decorated], Decorated]:
     """Add the fields of ``Thresholds``; without them those of the last run, but for a run."""
-    percent, positive = click.FloatRange(0, 100), click.FloatRange(0)
+    percent, positive = Number(0, 100), Number(0, DAYS_MAX)
     return with_options(
         *(
             named_option(
@@ -181,7 +228,7 @@ def evidence(*, is_run: bool) -> Callable[[Decorated], Decorated]:
                 ("--min-start-days", "start_days", positive),
                 ("--min-agreement", "agreement", percent),
                 ("--min-coverage", "coverage", percent),
-                ("--brokers", "brokers", click.IntRange(0)),
+                ("--brokers", "brokers", click.IntRange(0, BROKERS_MAX)),
             )
         )
     )

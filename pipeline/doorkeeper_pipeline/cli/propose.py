@@ -190,6 +190,7 @@ def check_targets(to: Path | None, changes: Path | None) -> None:
     """Check the names of the files to write, before all the work.
 
     Raises:
+        UsageError: both are one file.
         PipelineError: a name has no format, or there is no such folder.
 
     """
@@ -197,9 +198,7 @@ def check_targets(to: Path | None, changes: Path | None) -> None:
         format_of(to)
     if changes is not None:
         is_plan(changes)
-    for target in filter(None, (to, changes)):
-        if not target.parent.is_dir():
-            raise PipelineError(f"{target}: no folder {target.parent}")
+    options.check_targets(to, changes)
 
 
 def is_plan(changes: Path) -> bool:

@@ -22,7 +22,6 @@ from doorkeeper_pipeline.cli.failures import (
     show,
 )
 from doorkeeper_pipeline.cli.json_records import show_record
-from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -89,9 +88,7 @@ def command(
         raise click.UsageError("found neither --out nor --ocsf; expected: one or both")
     if since is not None and events is None:
         raise click.UsageError("--since requires --ocsf")
-    for file in (target, events):
-        if file is not None and not file.parent.is_dir():
-            raise PipelineError(f"{file}: no folder {file.parent}")
+    options.check_targets(target, events)
     written = None if events is None else _write_events(out, events, cluster, since)
     if written is not None and output == "text":
         counts = f"{written['decisions']:,} decisions (6003), {written['changes']:,} changes (3005)"

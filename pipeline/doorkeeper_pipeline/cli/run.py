@@ -32,10 +32,12 @@ from doorkeeper_pipeline.cli.failures import (
 )
 from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.errors import Busy
+from doorkeeper_pipeline.errors import Busy, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary
 from doorkeeper_pipeline.sources.recognising import SOURCES
+
+FOLLOW_MAX_S = 86_400
 
 
 @click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)
@@ -54,12 +56,14 @@ from doorkeeper_pipeline.sources.recognising import SOURCES
     type=options.moment,
     default_text="the last day of the logs",
 )
+@named_option("--max-quarantined", type=options.Number(0, 100), default_text="5; 100 with --follow")
+@named_option("--follow", type=options.Number(0.1, FOLLOW_MAX_S))
 @named_option(
-    "--max-quarantined", type=click.FloatRange(0, 100), default_text="5; 100 with --follow"
-)
-@named_option("--follow", type=click.FloatRange(min=0.1))
-@named_option(
-    "--cluster-name", "cluster", text="The Kafka cluster that the logs belong to.", default=""
+    "--cluster-name",
+    "cluster",
+    text="The Kafka cluster that the logs belong to.",
+    default="",
+    type=options.utf8,
 )
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
@@ -171,15 +175,20 @@ def _follow(request: RunRequest, engine: Engine, every_s: float, *, is_json: boo
     from doorkeeper_pipeline.jobs.run import run_if_new
 
     request = replace(request, rebuild=False)
+    failure = ""
     with waiting() as wait:
         while wait(every_s):
             try:
                 summary = run_if_new(request, starting.surroundings(engine, lambda _: None))
-            except Busy as error:
-                say(str(error))  # the next look reads what this one could not
+            except (Busy, Unreadable) as error:
+                # The next look reads what this one could not; a reason is said once.
+                if str(error) != failure:
+                    say(str(error))
+                failure = str(error)
                 continue
             finally:
                 gc.collect()
+            failure = ""
             if summary is not None and is_json:
                 show_record(record_of(summary))
             elif summary is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper_pipeline.jobs.why import Explanation, Row
 
-EXAMPLES_SHOWN = 3
+EXAMPLES_SHOWN, EXAMPLES_MAX = 3, 10_000
 TEXT_SHOWN = 300
 
 _RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_principal")
@@ -57,7 +57,11 @@ _GRANT_OPTIONS = with_options(
 @options.cluster
 @_GRANT_OPTIONS
 @named_option(
-    "--examples", "most", type=click.IntRange(0), default=EXAMPLES_SHOWN, show_default=True
+    "--examples",
+    "most",
+    type=click.IntRange(0, EXAMPLES_MAX),
+    default=EXAMPLES_SHOWN,
+    show_default=True,
 )
 @json_output(json_records.ExplainedGrants)
 @engine_options

@@ -29,7 +29,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import satisfied_by
 from doorkeeper.acls.privileges import grant_of
-from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH, word
+from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH, TEXT, word
 
 NAME = ("resource_type", "resource_name")
 _DIGEST_BYTES = 18
@@ -103,11 +103,7 @@ def ids_of(frame: pl.DataFrame) -> pl.Series:
 
 def text() -> pl.Expr:
     """Return an expression for the texts of bindings, as ``bindings.text_of`` makes them."""
-    return pl.format(
-        "resourceType={}, resourceName={}, patternType={}, principal={}, host={}, operation={},"
-        " permissionType={}",
-        *map(pl.col, FIELDS),
-    )
+    return pl.format(TEXT, *map(pl.col, FIELDS))
 
 
 def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:

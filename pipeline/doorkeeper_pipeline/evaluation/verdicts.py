@@ -202,9 +202,15 @@ def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -
 
 
 def namesake(principal: str, activity: Mapping[str, Activity]) -> str:
-    """Return the first principal of a history whose name has the same words or letters, or ''."""
+    """Return the first principal of a history whose name has the same words or letters, or ''.
+
+    A broker whose encoding lacks a letter writes ``?`` in its place, some collectors U+FFFD.
+    """
     words, letters = _words(principal), _letters(principal)
+    in_ascii = principal.encode("ascii", "replace").decode()
     for other in sorted(activity):
+        if in_ascii != principal and other.replace("\ufffd", "?") == in_ascii:
+            return other
         others = _words(other)
         if words and others and (words <= others or others <= words):
             return other

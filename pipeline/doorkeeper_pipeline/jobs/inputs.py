@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
+from doorkeeper_pipeline.errors import TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
 from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
@@ -271,4 +271,4 @@ def _refuse(failures: Iterable[str]) -> None:
         return
     more = len(texts) - FAILURES_TOLD
     shown = texts[:FAILURES_TOLD] + ([f"and {more} more"] if more > 0 else [])
-    raise (Unreadable if len(texts) == 1 else PipelineError)("\n".join(shown))
+    raise Unreadable("\n".join(shown))

@@ -20,9 +20,9 @@ def dated(listing: str) -> tuple[str, dt.datetime | None]:
         return listing, None
     try:
         at = dt.datetime.fromisoformat(text)
-    except ValueError:
+        return path, at.astimezone(dt.UTC) if at.tzinfo else at.replace(tzinfo=dt.UTC)
+    except (ValueError, OverflowError):
         return listing, None
-    return path, at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def times_of(places: Sequence[str], now: dt.datetime) -> list[dt.datetime]:
@@ -58,10 +58,12 @@ def is_store(path: Path) -> bool:
     """Say whether a file is an SQLite database.
 
     Raises:
-        Unreadable: the file cannot be read.
+        Unreadable: the file cannot be read, or not twice.
 
     """
     try:
+        if path.exists() and not path.is_file():
+            raise Unreadable(f"{path}: not a file; write the listing to one (a pipe is read once)")
         with path.open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
     except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.choosing import Format
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.base.encodings import not_utf8
@@ -33,6 +34,11 @@ def read_bindings(path: Path) -> list[AclBinding]:
         Unreadable: it cannot be read, or is no set of ACLs; says where.
 
     """
+    return _read_file(path)[1]
+
+
+def _read_file(path: Path) -> tuple[Format, list[AclBinding]]:
+    """Return the format of a file, too."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise Unreadable(f"{path}: {path.stat().st_size} bytes; a set of ACLs has 1 GB at most")
@@ -42,7 +48,8 @@ def read_bindings(path: Path) -> list[AclBinding]:
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path}: {not_utf8(error)}") from error
     try:
-        return choosing.read(text, name=path.name)
+        how = choosing.format_of(text, path.name)
+        return how, choosing.read(text, how, name=path.name)
     except FormatError as error:
         raise Unreadable(f"{path}: {error}") from error
 
@@ -84,8 +91,8 @@ def _one(path: Path) -> pl.DataFrame:
         path = path / change_log.STORE_NAME
     if is_store(path):
         return change_log.read(path)
-    how = choosing.format_of(_beginning(path), path.name)
-    return table_of(read_bindings(path), how.value)
+    how, bindings = _read_file(path)
+    return table_of(bindings, how.value)
 
 
 def has_changes_only(path: Path) -> bool:
@@ -93,17 +100,11 @@ def has_changes_only(path: Path) -> bool:
     return path.is_dir() and not (path / change_log.STORE_NAME).exists()
 
 
-def _beginning(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror}") from error
-
-
 def _ended_by_listing(rows: pl.DataFrame) -> pl.DataFrame:
     """End bindings of an audit log that a listing beside it lacks, with the log's last change.
 
-    The file that the server writes at present is not read: it may have their removals.
+    A copy of the folder may lack the file that the server writes at present, which may have their
+    removals.
     """
     is_audited = pl.col("source") == audit_changes.SOURCE
     listed = rows.filter(~pl.col("source").is_in([audit_changes.SOURCE, change_log.SOURCE]))

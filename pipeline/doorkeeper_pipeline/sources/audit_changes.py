@@ -2,7 +2,7 @@
 
 The log knows changes from its begin on. An ACL that it removes, and never added, was there before.
 Give the present set beside it (``--acls acls.txt --acls audit``): it has the ACLs that never
-changed.
+changed. The file that the server writes at present is read up to its last whole line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import polars as pl
 from doorkeeper.acls.formats.names import FormatError, binding_of
 from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import row_of
-from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.errors import Unavailable, Unreadable
 from doorkeeper_pipeline.sources import reading, trail
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
@@ -28,6 +28,9 @@ from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.tables import contents
 
 SOURCE = "audit-log"
+OPEN = "*.jsonl.open"
+"""The name of the file of a node that its server writes."""
+
 _MARK = b'"change"'
 CLOCKS_DIFFER_NS = 60 * 10**9
 
@@ -97,8 +100,10 @@ def _in_order(events: Iterable[Event]) -> list[Event]:
 
 
 def _changes(folder: Path) -> Iterator[Event]:
+    # Before the others: one that is closed in between has another name, and is among them.
+    current = [(path, text) for path in sorted(folder.rglob(OPEN)) if (text := _whole_of(path))]
     paths = list_files([str(folder)])
-    if not paths:
+    if not paths and not current:
         raise Unreadable(
             f"{folder}: found neither a Doorkeeper store nor an audit log in this folder"
         )
@@ -110,15 +115,32 @@ def _changes(folder: Path) -> Iterator[Event]:
                 " or its audit log"
             )
         for offset, block in whole_lines(path, reading.compression(path), 0, None):
-            for line in block.split(b"\n"):
-                if _MARK not in line:
-                    continue
-                try:
-                    event = _DECODER.decode(line)
-                except msgspec.MsgspecError as error:
-                    raise Unreadable(f"{path}: after byte {offset}: {error}") from error
-                if event.kind == "change" and event.subject == "acls":
-                    yield event
+            yield from _changes_in(path, offset, block)
+    for path, text in current:
+        yield from _changes_in(path, 0, text)
+
+
+def _whole_of(path: Path) -> bytes:
+    """Return the whole lines of a file that a server may close, and give another name."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise Unavailable(f"{path}: {error.strerror}") from error
+    return text[: text.rfind(b"\n") + 1]
+
+
+def _changes_in(path: Path, offset: int, block: bytes) -> Iterator[Event]:
+    for line in block.split(b"\n"):
+        if _MARK not in line:
+            continue
+        try:
+            event = _DECODER.decode(line)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise Unreadable(f"{path}: after byte {offset}: {error}") from error
+        if event.kind == "change" and event.subject == "acls":
+            yield event
 
 
 def _binding(folder: Path, event: Event, acl: trail.Binding) -> AclBinding:

@@ -50,7 +50,7 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
 )
 from doorkeeper_pipeline.sources.possible_principals import excerpt
-from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import INVALID_UTF8, cut_blocks, part_bytes, readable
 from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
 from doorkeeper_pipeline.sources.records import Records, records
 from doorkeeper_pipeline.sources.times import utc_of_zone
@@ -63,6 +63,10 @@ BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
 
 _DECIDED = re.compile(r"Principal = .*? is (?:Allowed|Denied) [Oo]peration = ", re.DOTALL)
 _NAMED = re.compile(_DECIDED.pattern + r"\w+ from host = \S+ on resource = \w+:", re.DOTALL)
+OPEN_BYTES_MAX = 1 << 16
+"""The longest record that waits for its end after a line which begins like another one: a name has
+32,767 bytes at most, and where all lines lack their end the time must not grow with the square."""
+
 TIME_AT, TIME_LENGTH = 1, 23
 REST_AT = 26
 """Where the level begins."""
@@ -280,7 +284,7 @@ def _group(
     indexes = range(len(starts)) if regular is None else np.flatnonzero(~regular)
     pieces: list[tuple[int, bytes]] = []
     first = last = -1  # the lines of the piece that is being put together
-    in_record = False
+    in_record = is_named = False
 
     def close() -> None:
         if first >= 0:
@@ -289,13 +293,15 @@ def _group(
     for index in map(int, indexes):
         line = str(block[starts[index] : ends[index]], "utf-8", "replace").rstrip("\r")
         begins = BEGIN.match(line) is not None
-        if begins and in_record and first >= 0:
-            in_record = _may_go_on(bytes(block[starts[first] : ends[last]]))
-        if first >= 0 and (last + 1 != index or (begins and not in_record)):
+        if first >= 0 and begins and in_record and not is_named:
+            in_record, is_named = _may_go_on(block[starts[first] : ends[last]])
+        is_too_long = first >= 0 and starts[index] - starts[first] > OPEN_BYTES_MAX
+        is_next = begins and (not in_record or is_too_long)
+        if first >= 0 and (last + 1 != index or is_next):
             close()
             first = -1
         if first < 0:
-            first, in_record = index, begins
+            first, in_record, is_named = index, begins, False
         last = index
         if line.endswith(END) or (first == index and OTHER_RECORD.match(line)):
             close()
@@ -323,12 +329,16 @@ def _together(blocks: list[_Frame]) -> _Frame:
     )
 
 
-def _may_go_on(piece: bytes) -> bool:
-    """Say whether a record that has not ended stopped inside of a name, which may have lines."""
-    text = BEGIN.sub("", piece.decode("utf-8", "replace"), count=1)
+def _may_go_on(piece: memoryview) -> tuple[bool, bool]:
+    """Say whether a record that has not ended stopped inside of a name, which may have lines.
+
+    And whether that is the name of the resource: then more lines do not change the answer.
+    """
+    text = BEGIN.sub("", str(piece, "utf-8", "replace"), count=1)
     if _DECIDED.match(text):
-        return _NAMED.match(text) is not None
-    return text.startswith(("Principal = ", *authorizer_message.NOTES))
+        is_named = _NAMED.match(text) is not None
+        return is_named, is_named
+    return text.startswith(("Principal = ", *authorizer_message.NOTES)), False
 
 
 def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
@@ -379,7 +389,8 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
 def _messages(rests: pl.DataFrame) -> pl.DataFrame:
     """Parse each rest of a line; return its kind, and why it is bad, too."""
     groups = rests.with_columns(fields=pl.col("rest").str.extract_groups(_PLAIN)).unnest("fields")
-    is_plain = pl.col("principal").is_not_null() & _FITS & _AGREES
+    is_torn = pl.col("principal").str.contains("Principal = ", literal=True)
+    is_plain = pl.col("principal").is_not_null() & _FITS & _AGREES & ~is_torn
     plain = groups.filter(is_plain)
     rows = []
     for rest in groups.filter(~is_plain)["rest"]:
@@ -463,7 +474,7 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
     bad: list[tuple[int, int, str, str]] = []
     ignored = quarantined = 0
     for offset, piece in pieces:
-        text = piece.decode("utf-8", "replace").rstrip("\r\n")
+        text = readable(piece).rstrip("\r\n")
         record = _record(piece, text)
         if isinstance(record, str):
             bad.append((offset, len(piece), record, text))
@@ -478,8 +489,10 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
         rows.append((time[:16], 1 + piece.count(b"\n"), mark, time, time, offset, *message))
     decisions = _decisions(pl.DataFrame(rows, schema=_ODD, orient="row"), zone)
     untimed = decisions.filter(pl.col("first_ts").is_null())
+    texts = {offset: readable(piece) for offset, piece, _ in records}
     bad += [
-        (row, 0, f"this time does not exist in the zone {zone}", "") for row in untimed["offset"]
+        (at, len(texts[at].encode()), f"this time does not exist in the zone {zone}", texts[at])
+        for at in untimed["offset"]
     ]
     return Parsed(
         decisions=decisions.filter(pl.col("first_ts").is_not_null())
@@ -499,7 +512,7 @@ def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
     """Return time and message of a piece; why it is bad; None when it says no decision."""
     match read_record(text):
         case Record(time, message):
-            return (time, message) if _is_utf8(piece) else "invalid UTF-8"
+            return (time, message) if _is_utf8(piece) else INVALID_UTF8
         case Bad(reason):
             return reason
         case _:

@@ -16,6 +16,7 @@ import polars as pl
 
 from doorkeeper.acls.model import AclOperation, AclPermissionType, PatternType, ResourceType
 from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources.json_lines import EPOCH
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ ACL = "acl"
 """The kind of the rows that are read: the key is the binding's id, the value its seven cells."""
 
 BUSY_MS = 5000
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def read(path: Path) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import msgspec
 from doorkeeper.acls.formats import request_words
 from doorkeeper.acls.formats.names import mismatch
 from doorkeeper_pipeline.sources import json_lines
-from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line, Once
+from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line
 
 SOURCE = "cloudevents"
 TYPE = "io.confluent.kafka.server/authorization"
@@ -95,7 +95,7 @@ def line(text: bytes) -> Line:
     event = _DECODER.decode(text)
     data = event.data
     if event.type != TYPE or not data.method_name.startswith(METHODS):
-        return None
+        return Line()
     if event.time is None or event.time.tzinfo is None:
         raise ValueError(mismatch(event.time and str(event.time), "a time with a zone", "time"))
     asked = data.authorization_info
@@ -118,10 +118,9 @@ def line(text: bytes) -> Line:
         last_us=time,
         cluster=_cluster(event),
     )
-    rows = [json_lines.check_row(decided)]
     # Source and id name an event: one that is delivered again is the same.
     identity = f"{event.source}#{event.id}" if event.id else ""
-    return Once(identity, rows)
+    return Line([json_lines.check_row(decided)], identity)
 
 
 def _cluster(event: Event) -> str:

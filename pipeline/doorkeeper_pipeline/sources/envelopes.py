@@ -59,6 +59,9 @@ PATHS: tuple[tuple[str, str], ...] = (
 _TIMES = ("@timestamp", "timestamp", "time", "date", "_time", "__REALTIME_TIMESTAMP")
 """Fields beside the text that have the time of a collector."""
 
+_CUT_MARKS = ("logtag", "_p")
+"""Fields of Fluent Bit's parser and multi-line parser of CRI."""
+
 ZONED_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 _FIELDS = frozenset(path.rpartition(".")[2].removesuffix("[]") for path, _ in PATHS)
 _FIELD = re.compile(r'\s*"(\w+)"\s*:\s*("(?:[^"\\]|\\.)*")\s*[,}\]]*\s*\Z')
@@ -222,8 +225,9 @@ def _contents(container: dict[str, Any], path: str) -> list[Unwrapped]:
     for parent, value in _values(container, path):
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         # Fluent Bit says by P that a container runtime cut the line, Docker by no line break.
-        is_docker = path == "log" and {"stream", "time"} <= parent.keys() and "logtag" not in parent
-        partial = parent.get("logtag") == "P" or (is_docker and not text.endswith("\n"))
+        cuts = [parent[name] for name in _CUT_MARKS if name in parent]
+        is_docker = path == "log" and {"stream", "time"} <= parent.keys() and not cuts
+        partial = "P" in cuts or (is_docker and not text.endswith("\n"))
         time = next((str(parent[name]) for name in _TIMES if parent.get(name)), "")
         contents.append(Unwrapped(text.removesuffix("\n"), partial, identity, time))
     return contents

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from doorkeeper.base.encodings import is_unicode
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading
 from doorkeeper_pipeline.sources.recognising import (
@@ -39,16 +40,21 @@ def list_files(places: Iterable[str]) -> list[Path]:
     there once.
 
     Raises:
-        Unreadable: a place is not there, nothing fits a pattern, or a folder cannot be listed.
+        Unreadable: a place is not there, nothing fits a pattern, or a folder cannot be listed; or a
+            name is not UTF-8, which the tables could not have.
 
     """
     paths: dict[Path, None] = {}
     for name in places:
         path = Path(name)
+        if not name:
+            raise Unreadable("found an empty name; expected: a file, a folder, or a pattern")
         if path.is_dir():
             paths.update(dict.fromkeys(_below(path)))
-        elif path.exists():
+        elif path.is_file():
             paths[path.absolute()] = None
+        elif path.exists():
+            raise Unreadable(f"{path}: not a file; write the lines to one (a pipe is read once)")
         else:
             fitting = sorted(glob.glob(name, recursive=True))  # noqa: PTH207  absolute ones too
             if not fitting:
@@ -58,6 +64,9 @@ def list_files(places: Iterable[str]) -> list[Path]:
             for matched in map(Path, fitting):
                 new = _below(matched) if matched.is_dir() else [matched.absolute()]
                 paths.update(dict.fromkeys(file for file in new if _is_finished(file.name)))
+    for path in paths:
+        if not is_unicode(str(path)):
+            raise Unreadable(f"{str(path)!a}: the name is not UTF-8; rename the file")
     return _each_once(paths)
 
 

@@ -7,8 +7,7 @@ and the line goes to quarantine with that reason.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
     sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes
+from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes, readable
 from doorkeeper_pipeline.sources.recognising import form_of_file
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -37,11 +36,10 @@ COUNT_MAX = 1 << 40
 """How often one line may say that something happened: sums of these fit into the tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(NamedTuple):
     """A line says that so many decisions are not in the file, and from when to when."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple's method of that name is not needed
     first_us: int
     last_us: int
 
@@ -68,26 +66,18 @@ class Decided(NamedTuple):
     cluster: str = ""
 
 
-class Once(NamedTuple):
-    """The decisions of an event, and the name under which it may come again, empty for none."""
+class Line(NamedTuple):
+    """The decisions of a line, as an adapter returns them; none if it is known and has none.
 
-    identity: str
-    decided: list[Decided]
+    ``identity`` is the name under which it may come again, empty for none; ``number`` is that of
+    an event at its node.
+    """
 
+    decided: Sequence[Decided] = ()
+    identity: str = ""
+    number: Numbered | None = None
+    missing: Missing | None = None
 
-Content = list[Decided] | Missing | None
-"""The decisions of a line; None if it is known and has none."""
-
-
-class Event(NamedTuple):
-    """An event that has a number at its node, and its decisions."""
-
-    number: Numbered
-    content: Content
-
-
-Line = Content | Once | Event
-"""The decisions of a line as an adapter returns them."""
 
 _ROWS = {
     **dict.fromkeys(Decided._fields, pl.String()),
@@ -146,7 +136,7 @@ class _Reading(NamedTuple):
     seen: set[str]
     numbers: list[Numbered]
 
-    def contents(self, line: bytes) -> list[Content]:
+    def contents(self, line: bytes) -> list[Line]:
         """Return the decisions of the events of a line, which is one in most envelopes.
 
         Raises:
@@ -165,20 +155,15 @@ class _Reading(NamedTuple):
         parts = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
         return (parts[1] if parts else text).encode()
 
-    def _content(self, event: bytes, record_id: str) -> Content:
-        """Return the decisions of an event; None for one that was delivered before."""
-        result = self.adapter(event)
-        if isinstance(result, Event):
-            self.numbers.append(result.number)
-            result = result.content
+    def _content(self, event: bytes, record_id: str) -> Line:
+        """Return the decisions of an event; none for one that was delivered before."""
+        content = self.adapter(event)
+        if content.number is not None:
+            self.numbers.append(content.number)
         # The sender may repeat an event, which then has another place in the topic.
-        identity, content = (
-            (result.identity or record_id, result.decided)
-            if isinstance(result, Once)
-            else (record_id, result)
-        )
+        identity = content.identity or record_id
         if identity in self.seen:
-            return None
+            return Line()
         if identity:
             self.seen.add(identity)
         return content
@@ -194,22 +179,18 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
             lines += 1
             try:
                 contents = reading.contents(line)
-            except ValueError as error:
-                text = line.decode("utf-8", "replace")
-                bad.append((offset, len(line), " ".join(str(error).split())[:300], text))
+            except (ValueError, RecursionError) as error:
+                reason = " ".join(str(error).split())[:300]
+                bad.append((offset, len(line), reason, readable(line)))
                 contents = []
             else:
                 lines += len(contents) - 1
             for content in contents:
-                match content:
-                    case Missing(count, first_us, last_us):
-                        missing += count
-                        lost_days.update(days_between(first_us, last_us))
-                        ignored += 1
-                    case None:
-                        ignored += 1
-                    case _:
-                        rows += content
+                if content.missing is not None:
+                    missing += content.missing.count
+                    lost_days.update(days_between(*content.missing[1:]))
+                ignored += not content.decided
+                rows += content.decided
         offset += len(line) + 1
     stretches = tuple(stretches_of(reading.numbers))
     reading.numbers.clear()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from doorkeeper.acls.formats.authorizer_message import DECIDED
+from doorkeeper.acls.formats.authorizer_message import DECISION
 from doorkeeper_pipeline.errors import PipelineError
 
 KAFKA = "[%d] %p %m (%c)%n"
@@ -35,7 +35,7 @@ KNOWN = (
 LOGGER = "kafka.authorizer.logger"
 MESSAGE_BEGIN = "Principal = "
 
-_ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
+ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d(?::?\d\d)?))?"
 _NAMED_TIMES = {
     "": "",
     "DEFAULT": "",
@@ -182,7 +182,7 @@ def is_authorizer(logger: str | None, message: str) -> bool:
     if logger is None or logger == "":
         return message.startswith(MESSAGE_BEGIN)
     is_end = LOGGER.endswith(f".{logger}") and message.startswith(MESSAGE_BEGIN)
-    return logger == LOGGER or is_end or re.match(DECIDED, message) is not None
+    return logger == LOGGER or is_end or re.match(DECISION, message) is not None
 
 
 def expression(layout: Layout) -> re.Pattern[str]:
@@ -194,7 +194,7 @@ def json_record(line: bytes) -> tuple[str, str, str, str] | None:
     """Return time, level, message and logger of a line of a JSON layout; None if it is none."""
     try:
         fields = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if not isinstance(fields, dict):
         return None
@@ -224,12 +224,17 @@ _EXPRESSIONS = {
 
 
 def _time(pattern: str, options: str) -> tuple[str, str]:
-    date_format = options[1:].partition("}")[0] if options else ""
+    date_format, _, zone = options[1:].partition("}") if options else ("", "", "")
+    if zone:
+        raise PipelineError(
+            f"--pattern {pattern!r}: found the zone {zone} of %d; leave it out, and give it as"
+            " --zone"
+        )
     if date_format in EPOCHS:
         return r"\d{10,13}", date_format
     date_format = _NAMED_TIMES.get(date_format, date_format)
     if not date_format:
-        return _ISO, ""
+        return ISO, ""
     parts, formats = [], []
     at = 0
     while at < len(date_format):

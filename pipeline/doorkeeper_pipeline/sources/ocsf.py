@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from doorkeeper.acls.formats import request_words
+from doorkeeper_pipeline.bindings import TEXT
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line
 
@@ -161,7 +162,7 @@ def line(text: bytes) -> Line:
     """
     event = _DECODER.decode(text)
     if event.class_uid != API_ACTIVITY or event.api.service.name != SERVICE:
-        return None
+        return Line()
     if not event.actor.authorizations:
         raise ValueError("actor.authorizations: found none; expected: one")
     authorization = event.actor.authorizations[0]
@@ -200,7 +201,7 @@ def line(text: bytes) -> Line:
             last_us=(event.end_time or event.start_time or event.time) * US_IN_MS,
         )
         rows.append(json_lines.check_row(decided))
-    return rows or None
+    return Line(rows)
 
 
 def _rule(description: str, unmapped: dict[str, Any], outcome: str) -> tuple[str, str]:
@@ -216,13 +217,14 @@ def _rule(description: str, unmapped: dict[str, Any], outcome: str) -> tuple[str
         return "MatchingAcl", ""
     principal = _PRINCIPAL.match(str(acl.get("principal", "")))
     try:
-        text = (
-            f"resourceType={request_words.resource_type(str(resource['type']))},"
-            f" resourceName={resource['name']}, patternType={str(resource['pattern']).upper()},"
-            f" principal=User:{principal[1] if principal else ''},"
-            f" host={'*' if 'any_host' in str(acl['host']) else acl['host']},"
-            f" operation={str(acl['op']).upper()},"
-            f" permissionType={str(acl['permission_type']).upper()}"
+        text = TEXT.format(
+            request_words.resource_type(str(resource["type"])),
+            resource["name"],
+            str(resource["pattern"]).upper(),
+            f"User:{principal[1] if principal else ''}",
+            "*" if "any_host" in str(acl["host"]) else acl["host"],
+            str(acl["op"]).upper(),
+            str(acl["permission_type"]).upper(),
         )
     except (KeyError, ValueError):
         return "MatchingAcl", ""

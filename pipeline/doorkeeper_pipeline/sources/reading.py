@@ -35,6 +35,18 @@ RECORD_BYTES_MAX = 4 << 20
 and a message holds a few of them. A longer one is cut, and ends in quarantine."""
 
 
+INVALID_UTF8 = "invalid UTF-8"
+_ONE_BYTE = {0xDC00 + byte: chr(byte) for byte in range(0x80, 0x100)}
+
+
+def readable(raw: bytes) -> str:
+    """Return bytes as a text, of which those that are not UTF-8 are letters of ISO 8859-1.
+
+    A broker of a country without UTF-8 writes names so, and ACLs have the letters.
+    """
+    return raw.decode("utf-8", "surrogateescape").translate(_ONE_BYTE)
+
+
 def part_bytes(how: str) -> int:
     """Return how many uncompressed bytes of a range are parsed before their rows are written."""
     return UNPACKED_PART_BYTES if how else PART_BYTES

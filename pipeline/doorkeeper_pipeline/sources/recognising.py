@@ -169,7 +169,7 @@ def describe_unknown(beginning: bytes) -> str:
     if text.startswith("{"):
         try:
             keys = sorted(msgspec.json.decode(text.partition("\n")[0], type=dict))
-        except ValueError:
+        except (ValueError, RecursionError):
             return "found JSON that is not one object per line"
         more = ", ..." if len(keys) > KEYS_SHOWN else ""
         return f"found JSON with the keys {', '.join(map(ascii, keys[:KEYS_SHOWN]))}{more}"

@@ -7,19 +7,21 @@ that fits its rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from doorkeeper.acls.formats.authorizer_message import DECIDED
+from doorkeeper.acls.formats.authorizer_message import DECISION
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.envelopes import Envelope
 from doorkeeper_pipeline.sources.json_lines import whole_lines
 from doorkeeper_pipeline.sources.layouts import Layout
-from doorkeeper_pipeline.sources.parsed import Parsed, breakage, quarantine_frame
+from doorkeeper_pipeline.sources.parsed import Parsed, breakage, join_pieces, quarantine_frame
+from doorkeeper_pipeline.sources.reading import INVALID_UTF8, readable
 from doorkeeper_pipeline.sources.recognising import Form
 from doorkeeper_pipeline.sources.times import utc_texts
 
@@ -45,26 +47,27 @@ class Records(NamedTuple):
 def records(
     path: Path, how: str, form: Form, start: int = 0, end: int | None = None
 ) -> Iterator[Records]:
+    """Yield the records of a range, block by block."""
     layout = form.layout or layouts.compile_pattern(layouts.KAFKA)
+    unwrapping = _Unwrapping(form.envelope)
     at = start
-    seen: set[str] = set()
+    broken: Parsed | None = None
     try:
         for offset, block in whole_lines(path, how, start, end):
-            yield _records_in(offset, block, form.envelope, layout, seen)
-            at = offset + len(block)
+            at = offset
+            for line in block.removesuffix(b"\n").split(b"\n"):
+                unwrapping.add_line(at, line)
+                at += len(line) + 1
+            yield _records_of(unwrapping.take(), layout)
     except Damaged as error:
-        none = pl.DataFrame(schema={"time": pl.String(), "rest": pl.String(), "offset": pl.Int64()})
-        yield Records(none, breakage(at, error), is_utc=False)
+        broken = breakage(at, error)
+    unwrapping.end_line()
+    rest = _records_of(unwrapping.take(), layout)
+    yield rest if broken is None else rest._replace(others=join_pieces([rest.others, broken]))
 
 
-def _records_in(
-    offset: int, block: bytes, envelope: Envelope, layout: Layout, seen: set[str]
-) -> Records:
-    unwrapping = _Unwrapping(envelope, seen)
-    for line in block.removesuffix(b"\n").split(b"\n"):
-        unwrapping.add_line(offset, line)
-        offset += len(line) + 1
-    lines, bad = unwrapping.texts, unwrapping.bad
+def _records_of(taken: tuple[list[_Text], list[_Rejected], int], layout: Layout) -> Records:
+    lines, bad, left_out = taken
     rows = _json_rows(lines) if layout.is_json else _text_rows(lines, layout)
     expected = (
         "a JSON object with time, level, message and logger"
@@ -80,7 +83,7 @@ def _records_in(
     ours = ours.with_columns(times.alias("time"))
     untimed = ours.filter(pl.col("time").is_null())
     ours = ours.filter(pl.col("time").is_not_null()).select(
-        "time", rest=pl.concat_str("level", pl.lit(" "), "message"), offset="offset"
+        "time", rest=pl.concat_str(_LEVEL, pl.lit(" "), "message"), offset="offset"
     )
     bad += [
         (at, len(text), f"not a record: expected {expected}", text)
@@ -90,7 +93,7 @@ def _records_in(
         (at, len(text), "the time is none", text)
         for at, text in untimed.select("offset", "text").iter_rows()
     ]
-    ignored = len(readable) - len(ours) - len(untimed) + len(blank) + unwrapping.ignored
+    ignored = len(readable) - len(ours) - len(untimed) + len(blank) + left_out
     others = Parsed(
         quarantine=quarantine_frame(bad),
         lines=len(bad) + ignored,
@@ -100,36 +103,52 @@ def _records_in(
     return Records(ours, others, is_utc=is_utc)
 
 
-class _Unwrapping:
-    """The texts of the lines of a block, lines that are none, and how many are left out.
+_Text = tuple[int, str]
+_Rejected = tuple[int, int, str, str]
 
-    Those that came again are left out: places of records in a topic are added to those that were
-    seen. Of several texts in a line each has an offset of its own.
+
+class _Unwrapping:
+    """The texts of the lines of a range, lines that are none, and how many are left out.
+
+    Those that came again are left out, by the places of records in a topic. Of several texts in a
+    line each has an offset of its own. A line may be cut into parts, which may be in two blocks.
     """
 
-    def __init__(self, envelope: Envelope, seen: set[str]) -> None:
+    def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
-        self._seen = seen
+        self._seen: set[str] = set()
         self._begin, self._part, self._prefix = 0, "", ""
-        self.texts: list[tuple[int, str]] = []
-        self.bad: list[tuple[int, int, str, str]] = []
-        self.ignored = 0
+        self._texts: list[_Text] = []
+        self._bad: list[_Rejected] = []
+        self._ignored = 0
+
+    def take(self) -> tuple[list[_Text], list[_Rejected], int]:
+        """Return what was added since the last call."""
+        taken = self._texts, self._bad, self._ignored
+        self._texts, self._bad, self._ignored = [], [], 0
+        return taken
+
+    def end_line(self) -> None:
+        """Reject a part of a line whose rest did not come."""
+        if self._part:
+            self._reject(self._begin, self._part, "the rest of the line is missing")
+        self._part = ""
 
     def add_line(self, offset: int, line: bytes) -> None:
         text = line.decode("utf-8", "surrogateescape").removesuffix("\r")
         try:
             contents = envelopes.unwrap(self._envelope, text)
         except ValueError as error:
+            self.end_line()
             self._reject(offset, text, str(error))
-            self._part = ""
             return
-        self.ignored += not contents
+        self._ignored += not contents
         for number, unwrapped in enumerate(contents):
             self._begin = self._begin if self._part else offset + number
             self._part += unwrapped.content
             if not unwrapped.partial:
                 if unwrapped.identity in self._seen:
-                    self.ignored += 1
+                    self._ignored += 1
                 else:
                     self._add_content(self._begin, self._part)
                 self._seen.update([unwrapped.identity] if unwrapped.identity else ())
@@ -138,8 +157,8 @@ class _Unwrapping:
     def _add_content(self, offset: int, content: str) -> None:
         try:
             text = content.encode("utf-8", "surrogateescape").decode().removesuffix("\r")
-        except UnicodeDecodeError:
-            self._reject(offset, content, "invalid UTF-8")
+        except UnicodeError:
+            self._reject(offset, content, INVALID_UTF8)
             return
         begin = self._envelope.begin
         parts = envelopes.without_prefix(begin, text) if begin else ("", text)
@@ -152,14 +171,20 @@ class _Unwrapping:
                 return
             parts = self._prefix, rest
         self._prefix, text = parts
-        self.texts.append((offset, text))
+        self._texts.append((offset, text))
 
     def _reject(self, offset: int, text: str, reason: str) -> None:
-        raw = text.encode("utf-8", "surrogateescape")
+        # A collector that cuts texts may leave half of a surrogate pair.
+        raw = _HALF_PAIR.sub("\ufffd", text).encode("utf-8", "surrogateescape")
         if raw.strip():
-            self.bad.append((offset, len(raw), reason, raw.decode("utf-8", "replace")))
+            self._bad.append((offset, len(raw), reason, readable(raw)))
         else:
-            self.ignored += 1
+            self._ignored += 1
+
+
+_HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_LEVEL = pl.col("level").str.to_uppercase().replace("T", "TRACE")
+"""The level as Kafka has it: layouts may shorten it, and print it in lower case."""
 
 
 def _text_rows(lines: list[tuple[int, str]], layout: Layout) -> pl.DataFrame:
@@ -202,9 +227,9 @@ def _json_rows(lines: list[tuple[int, str]]) -> pl.DataFrame:
 
 
 def _is_authorizer() -> pl.Expr:
-    """Return the condition of ``layouts.is_authorizer``."""
+    """Return the condition of ``layouts.is_authorizer``, or that there is a decision within."""
     logger, begins = pl.col("logger"), pl.col("message").str.starts_with(layouts.MESSAGE_BEGIN)
-    is_decision = pl.col("message").str.contains(DECIDED)
+    is_decision = pl.col("message").str.contains(DECISION)
     is_end = pl.lit(layouts.LOGGER).str.ends_with(pl.lit(".") + logger)
     return (
         pl.when(logger.is_null() | (logger == ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from doorkeeper_pipeline.sources.layouts import EPOCHS, Layout
+from doorkeeper_pipeline.sources.layouts import EPOCHS, ISO, Layout
 from doorkeeper_pipeline.sources.parsed import TIME_MAX_US
 
 _TEXT = "%Y-%m-%d %H:%M:%S,%3f"
@@ -24,7 +24,10 @@ def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
         if zoned:
             local = local.dt.convert_time_zone("UTC")
         return local.dt.strftime(_TEXT), zoned
-    frame = times.to_frame("time").select(
+    # JSON has texts of any form: behind a time may be the name of a zone, which would be lost.
+    known_form = pl.when(pl.col("time").str.contains(rf"\A{ISO}\z")).then("time").alias("time")
+    frame = times.to_frame("time").select(known_form)
+    frame = frame.select(
         pl.concat_str(
             pl.col("time").str.slice(0, 10),
             pl.lit(" "),
@@ -34,12 +37,12 @@ def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
         )
         .str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
         .alias("local"),
-        zone=pl.col("time").str.extract(r"(Z|[+-]\d\d:?\d\d)$"),
+        zone=pl.col("time").str.extract(r":\S+ ?(Z|[+-]\d\d(?::?\d\d)?)$"),
     )
     hours = pl.col("zone").str.slice(0, 3).cast(pl.Int64, strict=False)
-    minutes = pl.col("zone").str.slice(-2).cast(pl.Int64, strict=False)
+    minutes = pl.col("zone").str.extract(r"\d\d:?(\d\d)$").cast(pl.Int64, strict=False)
     sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1).otherwise(1)
-    offset = (hours * 60 + sign * minutes).fill_null(0)
+    offset = hours.fill_null(0) * 60 + sign * minutes.fill_null(0)
     known = frame.filter(pl.col("local").is_not_null())["zone"]
     zoned = 2 * known.null_count() < len(known)
     utc_frame = frame.select(

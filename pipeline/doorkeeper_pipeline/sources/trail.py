@@ -7,16 +7,17 @@ from typing import Annotated
 import msgspec
 
 from doorkeeper.acls.formats import request_words
+from doorkeeper_pipeline.bindings import TEXT
 from doorkeeper_pipeline.evaluation.numbering import Numbered
 from doorkeeper_pipeline.sources import json_lines
-from doorkeeper_pipeline.sources.json_lines import Content, Decided, Line, Missing
+from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
 
 SOURCE = "trail"
 NS_IN_US = 1000
 
 
 class Binding(msgspec.Struct, frozen=True):
-    """The ACL of a decision."""
+    """The ACL of a decision, its fields in the order of ``bindings.FIELDS``."""
 
     resource_type: str
     resource_name: str
@@ -69,21 +70,22 @@ def line(text: bytes) -> Line:
         return content
     at_us = event.ts_ns // NS_IN_US
     json_lines.check_times(at_us, at_us)
-    allowed = content is not None and event.outcome == "ALLOWED"
-    return json_lines.Event(Numbered(event.node, event.seq, at_us, allowed), content)
+    allowed = bool(content.decided) and event.outcome == "ALLOWED"
+    return content._replace(number=Numbered(event.node, event.seq, at_us, allowed))
 
 
-def _content(event: Event) -> Content:
+def _content(event: Event) -> Line:
     if event.kind == "dropped":
         first_ns, last_ns = event.first_ns or event.ts_ns, event.last_ns or event.ts_ns
         json_lines.check_times(first_ns // NS_IN_US, last_ns // NS_IN_US)
-        return Missing(max(event.count, 0), first_ns // NS_IN_US, last_ns // NS_IN_US)
+        missing = Missing(max(event.count, 0), first_ns // NS_IN_US, last_ns // NS_IN_US)
+        return Line(missing=missing)
     if event.kind != "decision":
-        return None  # a change, a login; or what a newer server tells besides
+        return Line()  # a change, a login; or what a newer server tells besides
     if event.outcome not in _OUTCOMES:
         raise ValueError(f"outcome: found {event.outcome!r}; expected: one of {_OUTCOMES}")
     if event.pattern_type != "LITERAL" or event.reference_count == 0:
-        return None  # asked for any resource of a type, not for one
+        return Line()  # asked for any resource of a type, not for one
     denied = event.outcome == "DENIED"
     decided = Decided(
         principal=event.principal or "",
@@ -100,12 +102,8 @@ def _content(event: Event) -> Content:
         first_us=event.first_ns // NS_IN_US,
         last_us=event.last_ns // NS_IN_US,
     )
-    return [json_lines.check_row(decided)]
+    return Line([json_lines.check_row(decided)])
 
 
 def _text(binding: Binding) -> str:
-    return (
-        f"resourceType={binding.resource_type}, resourceName={binding.resource_name}, "
-        f"patternType={binding.pattern_type}, principal={binding.principal}, host={binding.host}, "
-        f"operation={binding.operation}, permissionType={binding.permission}"
-    )
+    return TEXT.format(*msgspec.structs.astuple(binding))

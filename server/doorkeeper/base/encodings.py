@@ -9,7 +9,10 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether a text is free of lone surrogates, which JSON and plug-ins can express."""
+    """Return whether a text has no lone surrogates.
+
+    JSON and plug-ins can express them, and names of files and arguments may be any bytes.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

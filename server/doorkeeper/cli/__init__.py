@@ -43,7 +43,7 @@ from contextlib import nullcontext
 
 from doorkeeper.base.garbage_collection import collection_paused
 
-__all__ = ["main"]
+__all__ = ["fill_standard_descriptors", "main"]
 
 STDIN = 0
 STDOUT = 1
@@ -52,7 +52,7 @@ STDERR = 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
-    _fill_standard_descriptors()
+    fill_standard_descriptors()
     serves = "serve" in (sys.argv[1:] if arguments is None else arguments)[:1]
     if serves:
         # A service manager may send SIGHUP at any time. Before the server has its own handler, the
@@ -93,16 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         fail([f"{error.filename or 'standard output'}: {error.strerror}"])
 
 
-def _is_of_memory(error: Exception) -> bool:
-    """Return whether memory, or room for a thread, is what the process lacks."""
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    # Python has no class for the last two: a thread, and the code of a library.
-    texts = ("can't start new thread", "failed to map segment", "cannot allocate memory")
-    return isinstance(error, MemoryError) or any(text in str(error).lower() for text in texts)
-
-
-def _fill_standard_descriptors() -> None:
+def fill_standard_descriptors() -> None:
     """Open the null device for standard streams that the parent process has closed.
 
     Otherwise the next files get their descriptors, and log lines are written to sockets and stores.
@@ -114,3 +105,12 @@ def _fill_standard_descriptors() -> None:
     sys.stdin = sys.stdin or os.fdopen(STDIN)
     sys.stdout = sys.stdout or os.fdopen(STDOUT, "w")
     sys.stderr = sys.stderr or os.fdopen(STDERR, "w")
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Return whether memory, or room for a thread, is what the process lacks."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    # Python has no class for the last two: a thread, and the code of a library.
+    texts = ("can't start new thread", "failed to map segment", "cannot allocate memory")
+    return isinstance(error, MemoryError) or any(text in str(error).lower() for text in texts)

@@ -83,16 +83,21 @@ OTHER_RECORD = re.compile(
 )
 """A record with the name of another logger: its message, and the name."""
 
-DECIDED = r"(?s)\APrincipal = .* is (?:Allowed|Denied) "
-"""How a decision begins, whatever the logger: layouts shorten names, and wrappers have theirs."""
+DECISION = r"(?s)Principal = .* is (?:Allowed|Denied) "
+"""A decision, whatever the logger, and what stands before it: layouts shorten names, wrappers have
+theirs, and a thread or a context may stand there, whose layout is not the one of the file."""
 
-_DECIDED = re.compile(DECIDED)
+_DECISION = re.compile(DECISION)
 
 _FOREIGN_RECORD = re.compile(BEGIN.pattern + FOREIGN)
 _FOREIGN = (
     "a decision of another authorizer; only lines of Kafka's StandardAuthorizer are supported"
 )
 _INNER = re.compile(r"\n" + BEGIN.pattern)
+_TORN = re.compile(r"\d\d:\d\d:\d\d.{0,200}? Principal = ")
+"""A record of any layout behind the time at its begin."""
+
+_INSIDE = "a log record begins inside another one: it is truncated, or a name"
 _RECORD = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
     re.DOTALL,
@@ -125,7 +130,7 @@ NOTES = ("No acl found for resource ", "principal = ", "operation = ")
 def read_record(text: str) -> Record | Ignored | Bad:
     """Parse a record, which has several lines if a name in it has."""
     other = OTHER_RECORD.match(text)
-    if other is not None and _DECIDED.match(other[1]):
+    if other is not None and _DECISION.search(other[1]):
         return Bad(f"a decision of the logger {other[2]}; expected: (kafka.authorizer.logger)")
     if other is not None or not text.strip():
         return Ignored("a line of another logger")
@@ -135,10 +140,7 @@ def read_record(text: str) -> Record | Ignored | Bad:
     if match is None:
         return Bad("not a log record; expected: '[time] LEVEL message (kafka.authorizer.logger)'")
     if _INNER.search(text):
-        return Bad(
-            "a log record begins inside another one: it is truncated, or a name with a line break"
-            " was forged"
-        )
+        return Bad(f"{_INSIDE} with a line break was forged")
     message = read(match[2], match[3])
     return Record(match[1], message) if isinstance(message, Message) else message
 
@@ -154,6 +156,9 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
         if others is not None:
             return Bad(f"the summary line of {others[1]} denials of a large request")
         return Bad("not an authorizer message; expected: 'Principal = ... on resource = ...'")
+    # A broker that was killed while it wrote a line begins the next one behind it.
+    if _TORN.search(text):
+        return Bad(f"{_INSIDE} was forged")
     try:
         return _message(level, head, text[head.end() :])
     except ValueError as error:

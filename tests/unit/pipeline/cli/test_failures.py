@@ -139,3 +139,34 @@ def test_result_is_printed_before_it_is_stored(
     told_then = capsys.readouterr()
     assert "1 decisions (1 distinct, 1 principals) would be denied" in told_then.out
     assert "No space left" in told_then.err
+
+
+class Interrupted:
+    """An import during which Ctrl-C comes."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "doorkeeper_pipeline.cli.commands":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_during_an_import(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "doorkeeper_pipeline.cli.commands", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "doorkeeper-pipeline: interrupted\n"
+
+
+def test_closed_output_is_like_the_null_device() -> None:
+    program = [sys.executable, "-m", "doorkeeper_pipeline", "completion", "bash"]
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *program], stderr=subprocess.PIPE, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -135,6 +135,27 @@ def test_conflicting_writer_is_retried(
     assert len(names(tmp_path)) == 4
 
 
+def test_input_that_is_away_is_read_later(
+    tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason is said once, and again after a look that succeeded."""
+    away = tmp_path / "away"
+
+    def leave() -> None:
+        trail.rename(away)
+
+    def come() -> None:
+        write_file(away, 4, 1)
+        away.rename(trail)
+
+    looks = (leave, lambda: None, come, lambda: None, leave, lambda: None)
+    status, lines, told = follow(tmp_path, monkeypatch, *looks)
+
+    assert status == 0
+    assert told.count("no such file or folder") == 2
+    assert lines[-1].endswith(" 1 files, 1 decisions; denied 3, new_access 0")
+
+
 def test_signal_ends_the_wait() -> None:
     ends = (signal.SIGINT, signal.SIGTERM)
     before = [signal.getsignal(number) for number in ends]

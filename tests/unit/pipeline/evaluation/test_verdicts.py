@@ -235,6 +235,8 @@ def test_refused_principals_and_shut_grants_are_not_narrowed() -> None:
         ("STRASSE-1", "straße_1"),
         ("buchha\u0308lter", "Buchh\u00e4lter"),
         ("\uff4d\uff41\uff49\uff4c", "mail"),
+        ("CN=M\u00fcller", "CN=M?ller"),
+        ("M\u00fcller", "M\ufffdller"),
     ],
 )
 def test_renamed_principals_are_found_in_every_script(name: str, other: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from doorkeeper.acls.formats.choosing import Format
 from doorkeeper.acls.formats.names import binding_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets
+from doorkeeper_pipeline.sources.acl_places import dated, digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,3 +75,27 @@ def test_invalid_acl_files_are_rejected(tmp_path: Path, data: bytes | None, reas
 
     with pytest.raises(Unreadable, match=re.escape(reason)):
         acl_sets.read([str(path)])
+
+
+def test_pipe_is_rejected(tmp_path: Path) -> None:
+    """It could be read once, and its digest is made first."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    for reader in (digest_of, acl_sets.read):
+        with pytest.raises(Unreadable, match="not a file"):
+            reader([str(pipe)])
+
+
+@pytest.mark.parametrize("date", ["0001-01-01T00:00+14:00", "9999-12-31T23:00-14:00"])
+def test_date_that_is_none_in_utc_belongs_to_the_name(date: str) -> None:
+    assert dated(f"acls.csv@{date}") == (f"acls.csv@{date}", None)
+
+
+def test_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acl_sets, "FILE_BYTES_MAX", 9)
+    monkeypatch.setattr(type(tmp_path), "read_text", None)
+    (tmp_path / "acls.csv").write_bytes(bytes(10))
+
+    with pytest.raises(Unreadable, match="1 GB at most"):
+        acl_sets.read([str(tmp_path / "acls.csv")])

@@ -88,7 +88,7 @@ def test_revisions_order_changes_of_several_nodes(tmp_path: Path) -> None:
 
 
 def test_listing_lacks_what_was_removed_since(tmp_path: Path) -> None:
-    """The file that the server writes at present is not read: it may have the removal."""
+    """A copy of the folder may lack the file that the server writes at present."""
     audit = log(tmp_path, event(1, added=[acl("gone"), acl("new")]), event(5, removed=[acl("old")]))
     (tmp_path / "acls.csv").write_text(LISTED)
 
@@ -99,6 +99,19 @@ def test_listing_lacks_what_was_removed_since(tmp_path: Path) -> None:
     assert found.filter(resource_name="gone")["valid_to"].to_list() == [
         dt.datetime(1970, 1, 1, 0, 0, 5, tzinfo=dt.UTC)
     ]
+
+
+def test_file_that_is_being_written_is_read(tmp_path: Path) -> None:
+    """Up to its last whole line; the folder of a new server has no other."""
+    audit = log(tmp_path, event(1, added=[acl("gone"), acl("new")]))
+    current = audit / "audit-1-000000000002.jsonl.open"
+    current.write_text(event(2, removed=[acl("gone")]) + event(3, removed=[acl("new")])[:-9])
+
+    found = acl_sets.read([str(audit)]).filter(pl.col("valid_to").is_null())
+    assert found["resource_name"].to_list() == ["new"]
+
+    (audit / "audit-1-1-9.jsonl").unlink()
+    assert acl_sets.read([str(audit)])["resource_name"].to_list() == ["gone"]
 
 
 def test_revisions_of_a_new_store_begin_anew(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from doorkeeper.acls.formats.authorizer_message import Message
 from doorkeeper.acls.formats.authorizer_message import read as read_message
 from doorkeeper_pipeline.sources import authorizer_log, reading
 from doorkeeper_pipeline.sources.parsed import sum_parts
+from doorkeeper_pipeline.sources.possible_principals import unread_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,6 +119,36 @@ def test_truncated_record_is_quarantined_alone(tmp_path: Path, size: int) -> Non
     assert len(found.quarantine) == 1
 
 
+@pytest.mark.parametrize("size", [48, 60, 75, 110, 130])
+@pytest.mark.parametrize("rule", ["DefaultDeny", "SuperUser", ""])
+def test_record_that_begins_in_the_line_of_a_torn_one_is_quarantined(
+    tmp_path: Path, size: int, rule: str
+) -> None:
+    """As a broker leaves it that was killed while it wrote; both may be uses."""
+    whole = record("b", user="svc").replace("DefaultDeny", rule)
+    if rule == "SuperUser":
+        whole = whole.replace("Denied", "Allowed")
+    if not rule:
+        whole = whole.replace("operation = READ", "Operation = Read").replace(" based on rule ", "")
+    found = parsed(tmp_path, f"{record('a')}\n{record('torn')[:size]}{whole}\n")
+
+    assert names(found) == ["a"]
+    assert "begins inside another" in found.quarantine["reason"][0]
+    assert "User:svc" in unread_in(found.quarantine, []).principals
+
+
+def test_lines_without_an_end_are_quarantined_in_short_pieces(tmp_path: Path) -> None:
+    """Otherwise a log whose layout has no logger's name would be looked at again for each line."""
+    line = record("x").removesuffix(" (kafka.authorizer.logger)") + "\n"
+
+    found = parsed(tmp_path, line * 2000)
+
+    lengths = found.quarantine["byte_length"].to_list()
+    assert max(lengths) < authorizer_log.OPEN_BYTES_MAX + len(line)
+    assert sum(lengths) + len(lengths) == 2000 * len(line)
+    assert found.quarantined == 2000
+
+
 def test_truncated_end_is_quarantined(tmp_path: Path) -> None:
     found = parsed(tmp_path, record("a") + "\n" + record("b")[:100])
 
@@ -146,12 +177,21 @@ def test_invalid_utf_8_is_quarantined(tmp_path: Path) -> None:
     assert found.quarantine["reason"].to_list() == ["invalid UTF-8"]
 
 
+def test_principal_in_another_encoding_is_the_one_of_acls(tmp_path: Path) -> None:
+    found = parsed(tmp_path, record(user="CN=M\u00fcller").encode("latin-1") + b"\n")
+
+    assert found.decisions.is_empty()
+    assert unread_in(found.quarantine, []).principals == {"User:CN=M\u00fcller"}
+
+
 @pytest.mark.parametrize("logger", ["k.a.logger", "logger", "com.acme.AuditedAuthorizer"])
-def test_decision_of_another_logger_is_not_skipped(tmp_path: Path, logger: str) -> None:
+@pytest.mark.parametrize("before", ["", "[request-handler-3] "])
+def test_decision_of_another_logger_is_not_skipped(
+    tmp_path: Path, logger: str, before: str
+) -> None:
     """It may be one of a broker whose layout shortens names; a use must not vanish."""
-    found = parsed(
-        tmp_path, f"{record('a').replace('kafka.authorizer.logger', logger)}\n{record('b')}\n"
-    )
+    line = record("a").replace("kafka.authorizer.logger", logger)
+    found = parsed(tmp_path, f"{record('b')}\n{line.replace('Principal', f'{before}Principal')}\n")
     assert (names(found), found.ignored, found.quarantined) == (["b"], 0, 1)
     assert f"of the logger {logger}" in found.quarantine["reason"][0]
 
@@ -229,6 +269,7 @@ def test_implausible_times_are_quarantined(tmp_path: Path, year: str, name: str)
 
     assert names(found) == ["b"]
     assert "this time" in found.quarantine["reason"][0]
+    assert unread_in(found.quarantine, []).principals == {"User:alice"}
 
 
 def test_memory_is_bounded_for_compressed_files(

@@ -40,6 +40,22 @@ def test_missing_path_is_rejected(tmp_path: Path, place: str) -> None:
         list_files([str(tmp_path / place)])
 
 
+def test_pipes_and_empty_names_are_rejected(tmp_path: Path) -> None:
+    """A pipe has no size, and an empty name would be the current folder."""
+    os.mkfifo(tmp_path / "pipe")
+
+    for place, reason in ((str(tmp_path / "pipe"), "not a file"), ("", "an empty name")):
+        with pytest.raises(Unreadable, match=reason):
+            list_files([place])
+
+
+def test_name_that_tables_cannot_have_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"a\xff.log")).write_bytes(LOG)
+
+    with pytest.raises(Unreadable, match=r"a\\udcff.log': the name is not UTF-8"):
+        list_files([str(tmp_path)])
+
+
 def test_compression_keeps_the_identity(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LOG * 200)
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(LOG * 200))

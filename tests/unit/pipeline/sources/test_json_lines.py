@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.evaluation.numbering import DAY_US, Numbered, Stretch
-from doorkeeper_pipeline.sources import json_lines, reading
-from doorkeeper_pipeline.sources.json_lines import Decided, Event, Line, Missing
+from doorkeeper_pipeline.sources import json_lines, ocsf, reading
+from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
 
 if TYPE_CHECKING:
@@ -22,8 +22,12 @@ ROW = Decided(
 
 def adapter(line: bytes) -> Line:
     """Read ``a``, ``m``, ``n`` and ``-``; anything else is an error."""
-    found: dict[bytes, Line] = {b"a": [ROW], b"m": Missing(2, DAY_US, DAY_US), b"-": None}
-    found[b"n"] = Event(Numbered(1, 7, DAY_US, allowed=True), [ROW])
+    found: dict[bytes, Line] = {
+        b"a": Line([ROW]),
+        b"m": Line(missing=Missing(2, DAY_US, DAY_US)),
+        b"n": Line([ROW], number=Numbered(1, 7, DAY_US, allowed=True)),
+        b"-": Line(),
+    }
     if line not in found:
         raise ValueError(f"found {line!r}\nexpected: a, m or -")
     return found[line]
@@ -43,6 +47,15 @@ def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.Monk
     assert found.lost_days == {dt.date(1970, 1, 2)}
     assert found.stretches == (Stretch("node 1", 7, 7, 1, DAY_US, DAY_US, has_allowed=True),)
     assert found.quarantine.rows() == [(4, 1, "found b'x' expected: a, m or -", "x")]
+
+
+def test_nested_lines_are_quarantined(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text('{"class_uid":6003,"unmapped":{"a":' + 50_000 * "[" + 50_000 * "]" + "}}\n")
+
+    found = sum_parts(json_lines.parse_parts(path, "", ocsf.SOURCE, ocsf.line))
+
+    assert len(found.quarantine) == 1
 
 
 def test_range_has_its_own_lines(tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ def test_layout_patterns(pattern: str, line: str, level: str) -> None:
         ("%d %q %m", "found '%q %m'; allowed: %d, %p, %m"),
         ("%d{HH:mm:ss,SSS} %m", "has no date"),
         ("%d{yyyy-MM-dd hh} %m", "found 'h'; allowed: yyyy"),
+        (
+            "%d{ISO8601}{GMT+2} %m",
+            "found the zone {GMT+2} of %d; leave it out, and give it as --zone",
+        ),
     ],
 )
 def test_invalid_patterns_are_rejected(pattern: str, text: str) -> None:
@@ -68,6 +72,9 @@ def test_invalid_patterns_are_rejected(pattern: str, text: str) -> None:
         (["2026-10-21T13:54:30.714123Z"], ["2026-10-21 13:54:30,714"], True),
         (["2026-10-21T13:54:30,714-0130"], ["2026-10-21 15:24:30,714"], True),
         (["2026-10-21 13:54:30.7 +05:30"], ["2026-10-21 08:24:30,700"], True),
+        (["2026-10-21T13:54:30.714-03"], ["2026-10-21 16:54:30,714"], True),
+        (["2026-10-21 13:54:30 -0030"], ["2026-10-21 14:24:30,000"], True),
+        (["2026-10-21 13:54:30.714 EST"], [None], False),
         (["2026-10-21 13:54:30"], ["2026-10-21 13:54:30,000"], False),
         (["2026-13-21 13:54:30"], [None], False),
     ],

@@ -67,6 +67,7 @@ def test_first_recognised_line_decides(beginning: bytes, source: str | None) -> 
         (b'{"repoType":9,"repo":"k","reqUser":"a","access":"describe"}\n', "Apache Ranger"),
         (b'{"b":1,"a":{}}\n', "the keys 'a', 'b'"),
         (b"{torn\n", "not one object per line"),
+        (b'{"a":' + 50_000 * b"[" + b"\n", "not one object per line"),
         (b"hello \x1b[2J\nyou\n", r"its first line is 'hello \x1b[2J'"),
         (b"hello\x00", "not a text file"),
     ],

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources import authorizer_log, cloudevents, json_lines
+from doorkeeper_pipeline.sources import authorizer_log, cloudevents, json_lines, reading
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import sum_parts
+from doorkeeper_pipeline.sources.possible_principals import unread_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,6 +183,19 @@ def test_decisions_of_any_logger_are_read(
     assert found.decisions["resource_name"].to_list() == ["orders"]
 
 
+@pytest.mark.parametrize("line", [strimzi, as_json, docker])
+def test_decision_behind_other_words_is_not_skipped(
+    tmp_path: Path, line: Callable[..., str]
+) -> None:
+    """As of a layout that puts a thread before it; its logger's name may be shortened."""
+    lines = [line(message("a")), line(f"[t-1] {message('b')}", "k.a.logger")]
+
+    found = parsed(tmp_path, lines)
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert unread_in(found.quarantine, []).principals == {"User:a"}
+
+
 @pytest.mark.parametrize("name", [*PREFIXED, *ENVELOPED])
 def test_every_envelope_is_read(tmp_path: Path, name: str) -> None:
     line = {**PREFIXED, **ENVELOPED}[name]
@@ -194,6 +208,64 @@ def test_every_envelope_is_read(tmp_path: Path, name: str) -> None:
     assert found.decisions["first_ts"].to_list() == [TIME] * len(NAMES)
     assert found.quarantine.is_empty()
     assert found.lines == int(found.decisions["lines"].sum()) + found.ignored
+
+
+PARTS: dict[str, Callable[[str, bool], str]] = {
+    "cri": lambda text, is_last: f"2026-10-21T13:54:31.1Z stdout {'F' if is_last else 'P'} {text}",
+    "docker": lambda text, is_last: json.dumps(
+        {"log": text + is_last * "\n", "stream": "stdout", "time": "x"}
+    ),
+    "fluent bit": lambda text, is_last: json.dumps(
+        {"log": text, "stream": "stdout", "time": "x", "_p": "F" if is_last else "P"}
+    ),
+}
+
+
+@pytest.mark.parametrize("how", PARTS)
+@pytest.mark.parametrize("behind", ["", "garbage"])
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_lines_in_parts(
+    tmp_path: Path, how: str, behind: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts may be in two blocks; one without the next may be a use, and is not dropped."""
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, size))
+    part, text = PARTS[how], kafka(message("a"))
+    whole = [part(text[:50], False), part(text[50:], True), part(text, True)]
+
+    found = parsed(tmp_path, [*whole, part(kafka(message("b"))[:60], False), behind])
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert found.decisions["count"].to_list() == [2]
+    assert found.quarantine["reason"][0] == "the rest of the line is missing"
+    assert unread_in(found.quarantine, []).principals == {"User:a"}
+
+
+def test_half_of_a_letter_is_quarantined(tmp_path: Path) -> None:
+    """As a collector leaves it that cuts texts in the middle of a surrogate pair."""
+    lines = [json.dumps({"message": kafka(message(name))}) for name in ("a", "b\ud83d")]
+
+    found = parsed(tmp_path, lines)
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert found.quarantine["reason"].to_list() == ["invalid UTF-8"]
+
+
+@pytest.mark.parametrize("level", ["trace", "TRACE", "T"])
+def test_probes_are_told_by_levels_of_any_form(tmp_path: Path, level: str) -> None:
+    line = json.loads(as_json(message("a"))) | {"level": level}
+
+    found = parsed(tmp_path, [json.dumps(line)])
+
+    assert found.decisions["probe"].to_list() == [True]
+
+
+def test_nested_objects_do_not_end_the_run(tmp_path: Path) -> None:
+    deep = '{"a":' + "[" * 50_000
+
+    found = parsed(tmp_path, [deep, as_json(message("a")), deep])
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert len(found.quarantine) == 2
 
 
 def test_quoted_records(tmp_path: Path) -> None:
