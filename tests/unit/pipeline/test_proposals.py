@@ -12,6 +12,7 @@ from doorkeeper.acls.formats import choosing
 from doorkeeper.acls.formats.choosing import Format
 from doorkeeper.acls.model import AclBinding, AclOperation
 from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY
+from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES
 from doorkeeper_pipeline.jobs.propose import Proposal
 from doorkeeper_pipeline.proposals import PREFIXES_LISTED, file_of, script_of, summary_of
 from doorkeeper_pipeline.tables.contents import schema_of
@@ -43,7 +44,7 @@ def proposal(
         }
         for turn in turns
     ]
-    row: dict[str, Any] = dict.fromkeys(schema_of("least_privilege")) | {
+    row: dict[str, Any] = dict.fromkeys(NO_PRIVILEGES.columns) | {
         "operation": "READ",
         "resource_type": "TOPIC",
     }
@@ -52,7 +53,7 @@ def proposal(
         bindings=tuple(sorted([*added, STAYING])),
         added=added,
         removed=removed,
-        least_privilege=pl.DataFrame([row] * prefixes, schema=schema_of("least_privilege")),
+        least_privilege=pl.DataFrame([row] * prefixes, schema=NO_PRIVILEGES.schema),
         backtest=pl.DataFrame(rows, schema=schema_of("backtest")),
     )
 
