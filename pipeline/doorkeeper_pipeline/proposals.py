@@ -101,6 +101,10 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         turned,
         *_opening_of(proposal),
+        *(
+            ascii(f"removes ACLs of {principal}, unneeded only while it is in super.users")[1:-1]
+            for principal in proposal.super_users
+        ),
         *(f"kept, accepted until {day}: {text_of(binding)}" for binding, day in proposal.accepted),
         *_patterns(proposal),
         *_wider(proposal),

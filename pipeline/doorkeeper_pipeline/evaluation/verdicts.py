@@ -147,9 +147,18 @@ class Known(NamedTuple):
 
 _DAY_S: Final = 86_400
 
-_PER_REQUEST: Final = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
-_ASKED_OFTEN: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP})
-"""Operations that a client asks for with its requests; all others per start, or per creation."""
+_ASKED_OFTEN: Final = frozenset(
+    {
+        (AclOperation.READ, ResourceType.TOPIC),
+        (AclOperation.WRITE, ResourceType.TOPIC),
+        (AclOperation.DESCRIBE, ResourceType.TOPIC),
+        (AclOperation.READ, ResourceType.GROUP),
+    }
+)
+"""What a client asks for with its requests; all else per start, or per creation.
+
+To describe a group is to look for its coordinator and its offsets, when a client starts.
+"""
 
 _FORWARDED: Final = frozenset(
     {
@@ -384,7 +393,7 @@ def _period(grant: Grant, known: Known) -> str:
             made = f"{int(days)} days may lack the requests of"
         return f"{made} a quarterly job or a future service; required: {needed:g} days"
     operation, kind = grant.binding.entry.operation, grant.binding.pattern.resource_type
-    if operation in _PER_REQUEST and kind in _ASKED_OFTEN:
+    if (operation, kind) in _ASKED_OFTEN:
         return ""
     return (
         f"{operation.name} on {kind.name} is checked at startup or creation, not per request:"

@@ -171,6 +171,7 @@ def at(host: str) -> Grant:
                 (WRITE, TRANSACTION),
                 (AclOperation.CREATE, topic("t")),
                 (AclOperation.DESCRIBE_CONFIGS, topic("t")),
+                (AclOperation.DESCRIBE, group("g")),
                 (AclOperation.ALL, topic("t")),
             )
             for days, *decided in ((8, "unneeded", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
