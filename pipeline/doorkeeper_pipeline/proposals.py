@@ -5,6 +5,7 @@
 
 The script adds before it removes, so that no kept access is lost in between, and the tool asks
 before it removes a DENY. A binding that no command can name is a comment; the file has everything.
+If no command can add one, all removals are comments too: it may stand for what they take away.
 """
 
 from __future__ import annotations
@@ -44,13 +45,17 @@ def script_of(proposal: Proposal) -> str:
     """Return the changes as a script of ``kafka-acls.sh`` commands; its arguments go to each."""
     summary = "".join(f"# {line}\n" for line in summary_of(proposal)).rstrip("\n")
     lines = [_HEAD.format(summary=summary)]
-    for title, bindings, remove in (
-        ("add", proposal.added, False),
-        ("remove", proposal.removed, True),
+    additions = list(_commands(proposal.added, remove=False))
+    removals = list(_commands(proposal.removed, remove=True))
+    if any(line.startswith("#") for line in additions):
+        removals = [f"# {line}" for line in removals]
+        removals.insert(0, "# not removed, since no command can add all of the above: use a plan\n")
+    for title, bindings, commands in (
+        ("add", proposal.added, additions),
+        ("remove", proposal.removed, removals),
     ):
         if bindings:
-            lines.append(f"\n# {title}: {len(bindings):,}\n")
-            lines += _commands(bindings, remove=remove)
+            lines += [f"\n# {title}: {len(bindings):,}\n", *commands]
     return "".join(lines)
 
 
@@ -96,6 +101,10 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         turned,
         *_opening_of(proposal),
+        *(
+            ascii(f"removes ACLs of {principal}, unneeded only while it is in super.users")[1:-1]
+            for principal in proposal.super_users
+        ),
         *(f"kept, accepted until {day}: {text_of(binding)}" for binding, day in proposal.accepted),
         *_patterns(proposal),
         *_wider(proposal),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy, RuleKind
@@ -130,6 +131,14 @@ class Observed(NamedTuple):
         return [day for day in map(dt.date.fromordinal, calendar) if day not in days]
 
     @property
+    def gaps(self) -> tuple[frozenset[dt.date], ...]:
+        """Return the days that are not covered: by all logs together, and by each of several."""
+        together = frozenset(self.missing_days).union(self.collection.thin)
+        logs = self.logs or ()
+        of_each = logs if len(logs) > 1 else ()
+        return together, *(frozenset(self.days_without(log.days)) for log in of_each)
+
+    @property
     def coverage(self) -> float:
         """Return the percentage of days that have decisions."""
         missing = len(self.missing_days)
@@ -221,6 +230,29 @@ def _agreeing(row: Row) -> int:
     """
     count: int = min(row["agreeing"], row["count"] - row["unlisted"])
     return count
+
+
+def uncovered_since(observed: Observed, thresholds: Thresholds) -> Callable[[dt.date], str]:
+    """Return a function that says how much of the log is missing from a day on; '' if it is little.
+
+    A long history may cover enough days as a whole, and hardly any of those since a grant was
+    given.
+    """
+
+    @cache
+    def uncovered(since: dt.date) -> str:
+        all_days = 0 if observed.last is None else (observed.last.date() - since).days + 1
+        if all_days <= 0:
+            return ""  # no day of the history is about it, as its age says
+        worst = max(sum(day >= since for day in days) for days in observed.gaps)
+        if 100 * (all_days - worst) >= thresholds.coverage * all_days:
+            return ""
+        return (
+            f"since {since} the log covers {all_days - worst:,} of {all_days:,} days; required:"
+            f" {thresholds.coverage:g}% (--min-coverage)"
+        )
+
+    return uncovered
 
 
 def describe_doubt(principals: Iterable[str]) -> Iterator[str]:

@@ -36,7 +36,7 @@ from doorkeeper.acls.privileges import Need
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
 from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.literals import literal_grants
+from doorkeeper_pipeline.evaluation.literals import is_grantable, literal_grants
 from doorkeeper_pipeline.evaluation.needs import NEEDS
 
 INSTEAD_MAX = 100
@@ -177,15 +177,13 @@ def _instead(bindings: Sequence[AclBinding], touches: pl.DataFrame) -> pl.DataFr
     """Return bindings that allow only the used accesses, for the hosts of the binding."""
     hosts = {number: bindings[number].entry.host for number in touches["binding"].unique()}
     host = pl.col("binding").replace_strict(hosts, return_dtype=pl.String)
-    grants = literal_grants(touches.with_columns(host.alias("host")), ["binding"])
-    names = touches.group_by("binding").agg(pl.col("resource_name").n_unique().alias("names"))
-    enough = (
-        grants.group_by("binding")
-        .agg(pl.len(), pl.col("resource_name").n_unique())
-        .join(names, on="binding")
-        .filter((pl.col("len") <= INSTEAD_MAX) & (pl.col("resource_name") == pl.col("names")))
+    touches = touches.with_columns(host.alias("host"))
+    unsaid = touches.filter(~is_grantable(touches))
+    grants = literal_grants(touches, ["binding"]).join(unsaid, on="binding", how="anti")
+    few = grants.group_by("binding").len().filter(pl.col("len") <= INSTEAD_MAX)
+    return grants.join(few, on="binding", how="semi", maintain_order="left").select(
+        "binding", *FIELDS
     )
-    return grants.join(enough, on="binding", how="semi").select("binding", *FIELDS)
 
 
 def _may_be_wide(binding: AclBinding) -> bool:

@@ -69,7 +69,7 @@ CAUSES: Final = (
     Cause(
         "ALLOWED_NOW",
         "allowed now",
-        "granted since: nothing to do",
+        "the ACLs allow it now. If it is refused again, they are not those of the brokers",
         pl.col("reason") == "ALLOWED_NOW",
     ),
     Cause(

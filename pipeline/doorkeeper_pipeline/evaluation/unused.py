@@ -60,12 +60,16 @@ class Ranked(NamedTuple):
 
 
 class Unused(NamedTuple):
-    """A binding, by number, that was never decisive; ``covered_by`` are others for its uses."""
+    """A binding, by number, that was never decisive; ``covered_by`` are others for its uses.
+
+    ``closes``: it stays only because a resource would be open to everyone without it.
+    """
 
     binding: int
     reason: str
     covered_by: tuple[int, ...]
     removable: bool
+    closes: bool = False
 
 
 def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataFrame) -> Ranked:
@@ -117,9 +121,9 @@ def unused_bindings(
     left = [binding for number, binding in enumerate(bindings) if number not in going]
     staying = closing(left, [bindings[number] for number in going], policy)
     return [
-        candidate._replace(
-            removable=candidate.removable and bindings[candidate.binding] not in staying
-        )
+        candidate._replace(removable=False, closes=True)
+        if bindings[candidate.binding] in staying
+        else candidate
         for candidate in unused
     ]
 

@@ -56,9 +56,9 @@ class Grant(NamedTuple):
     ``known_from`` is the time from which it is known to be there; None where nothing says it.
     ``given`` says that it is the time at which the grant was given, not that of a listing.
     ``unused`` is the reason of ``evaluation.unused``; empty where it was decisive.
-    ``removable``: all that are so can go together without a change of any decision. ``names`` says
-    why the names that it was used for cannot be listed (``evaluation.generated``); empty where they
-    can.
+    ``removable``: all that are so can go together without a change of any decision. ``closes``:
+    without it a resource would have no ACL, and be open to everyone. ``names`` says why the names
+    that it was used for cannot be listed (``evaluation.generated``); empty where they can.
     """
 
     binding: AclBinding
@@ -70,6 +70,7 @@ class Grant(NamedTuple):
     removable: bool
     covered: int = 0
     names: str = ""
+    closes: bool = False
 
 
 class Activity(NamedTuple):
@@ -101,10 +102,13 @@ class Known(NamedTuple):
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
     ``brokers_missing`` which logs are. ``controllers_seen``: the history has a request that
-    controllers decide, or needs none. ``logged`` are those of ``LOGGED_BY`` whose requests the
-    history has. ``cluster_first`` are the principals that were allowed by an operation on the
-    cluster, so that resources of a type were not asked about. ``networks``: hosts may be networks.
-    ``is_shut`` says whether a DENY refuses all that an ALLOW allows.
+    controllers decide, or needs none; ``controllers_span`` is the time from the first to the last
+    of those that controllers get all the time, or None. ``logged`` are those of ``LOGGED_BY`` whose
+    requests the history has. ``cluster_first`` are the principals that were allowed by an operation
+    on the cluster, so that resources of a type were not asked about. ``networks``: hosts may be
+    networks. ``is_shut`` says whether a DENY refuses all that an ALLOW allows, and ``uncovered``
+    how much of the log is missing from a day on, if much is. ``forgotten`` is when names, and the
+    uses that they had, were removed from the history.
     """
 
     begin: dt.datetime | None
@@ -118,24 +122,43 @@ class Known(NamedTuple):
     lost_lines: str = ""
     brokers_missing: str = ""
     controllers_seen: bool = True
+    controllers_span: tuple[dt.datetime, dt.datetime] | None = None
     logged: frozenset[AclOperation] = frozenset(LOGGED_BY)
     cluster_first: Mapping[tuple[AclOperation, ResourceType], frozenset[str]] = MappingProxyType({})
     super_users: frozenset[str] = frozenset()
     networks: bool = True
     is_shut: Callable[[AclBinding], bool] = lambda _: False
+    uncovered: Callable[[dt.date], str] = lambda _: ""
+    forgotten: dt.datetime | None = None
 
     def days_of(self, grant: Grant) -> float:
         """Return the days of the history in which the grant is known to have been there."""
-        if self.begin is None or self.end is None or grant.known_from is None:
+        begin = self.begin_of(grant)
+        if begin is None or self.end is None:
             return 0
-        return max((self.end - max(self.begin, grant.known_from)).total_seconds() / _DAY_S, 0)
+        return max((self.end - begin).total_seconds() / _DAY_S, 0)
+
+    def begin_of(self, grant: Grant) -> dt.datetime | None:
+        """Return the time from which the history can show the use of a grant, or None."""
+        if self.begin is None or grant.known_from is None:
+            return None
+        return max(self.begin, grant.known_from)
 
 
 _DAY_S: Final = 86_400
 
-_PER_REQUEST: Final = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
-_ASKED_OFTEN: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP})
-"""Operations that a client asks for with its requests; all others per start, or per creation."""
+_ASKED_OFTEN: Final = frozenset(
+    {
+        (AclOperation.READ, ResourceType.TOPIC),
+        (AclOperation.WRITE, ResourceType.TOPIC),
+        (AclOperation.DESCRIBE, ResourceType.TOPIC),
+        (AclOperation.READ, ResourceType.GROUP),
+    }
+)
+"""What a client asks for with its requests; all else per start, or per creation.
+
+To describe a group is to look for its coordinator and its offsets, when a client starts.
+"""
 
 _FORWARDED: Final = frozenset(
     {
@@ -185,7 +208,10 @@ def doubt_about(grant: Grant, known: Known) -> str:
     What it was not used for needs the same evidence as a grant that was not used.
     """
     unused = grant._replace(unused=NEVER_MATCHED, removable=True, uses=0)
-    reasons = (rule(unused, known) for name, _, rule in RULES if name in _NARROWING)
+    # One that others cover goes for as good a reason as its removal needs.
+    cases = (unused, grant) if grant.removable else (unused,)
+    rules = [rule for name, _, rule in RULES if name in _NARROWING]
+    reasons = (rule(case, known) for case in cases for rule in rules)
     return next(filter(None, reasons), "")
 
 
@@ -239,9 +265,12 @@ def _deny(grant: Grant, _known: Known) -> str:
 def _used(grant: Grant, _known: Known) -> str:
     if grant.removable:
         return ""
-    if grant.unused and grant.uses == 0:
-        return "without it, a resource would be open to everyone"
     used = f"used {times(grant.uses)}, last on {_day(grant.last)}"
+    if grant.closes or not (grant.uses or grant.unused):
+        opened = "without it, a resource would be open to everyone"
+        return f"{used}; {opened}" if grant.uses else opened
+    if not grant.uses:
+        return "unused, but a removal would change decisions of the history"
     if grant.unused:
         return f"{used}; others allow the same, but this one is the narrowest"
     return f"{used}; {_keep_pattern(grant)}" if grant.names else used
@@ -269,13 +298,27 @@ def _unread(grant: Grant, known: Known) -> str:
 
 
 def _brokers(grant: Grant, known: Known) -> str:
-    operation = grant.binding.entry.operation
-    if known.controllers_seen or not _is_decided_by_controllers(grant.binding):
+    if known.brokers_missing or not _is_decided_by_controllers(grant.binding):
         return known.brokers_missing
-    return known.brokers_missing or (
-        f"controllers authorize {operation.name}, but the history has no request that they"
-        " authorize; check that their logs were read"
+    missing = _missing_of_controllers(grant, known)
+    return missing and (
+        f"controllers authorize {grant.binding.entry.operation.name}, but {missing}; check that"
+        " their logs were read"
     )
+
+
+def _missing_of_controllers(grant: Grant, known: Known) -> str:
+    """Return what the history lacks of the requests that controllers authorize, or ''."""
+    if not known.controllers_seen:
+        return "the history has no request that they authorize"
+    begin, end = known.begin_of(grant) or known.begin, known.end
+    if known.controllers_span is None or begin is None or end is None or begin >= end:
+        return ""
+    first, last = known.controllers_span
+    covered = (min(last, end) - max(first, begin)) / (end - begin)
+    if 100 * covered >= known.thresholds.coverage:
+        return ""
+    return f"the history has requests that they authorize from {_day(first)} to {_day(last)} only"
 
 
 def _requests(grant: Grant, known: Known) -> str:
@@ -305,12 +348,13 @@ def _is_decided_by_controllers(binding: AclBinding) -> bool:
 
 def _age(grant: Grant, known: Known) -> str:
     needed, days = known.thresholds.days, known.days_of(grant)
-    if not grant.given or days >= needed:
+    is_restarted = known.forgotten is not None and grant.known_from == known.forgotten
+    if days >= needed or not (grant.given or is_restarted):
         return ""
-    return (
-        f"created on {_day(grant.known_from)}; the history covers {days:.0f} days since, and"
-        f" {needed:g} are required"
-    )
+    since = f"created on {_day(grant.known_from)}"
+    if is_restarted:
+        since = f"names were forgotten on {_day(known.forgotten)}, and the uses that they had"
+    return f"{since}; the history covers {int(days)} days since, and {needed:g} are required"
 
 
 def _unknown_age(grant: Grant, known: Known) -> str:
@@ -322,9 +366,21 @@ def _unknown_age(grant: Grant, known: Known) -> str:
         else f"first listed on {_day(grant.known_from)}"
     )
     return (
-        f"unused, but its age is unknown ({since}); to prove that it existed before"
+        f"{_use_of(grant)}, but its age is unknown ({since}); to prove that it existed before"
         f" {_day(known.begin)}, give an earlier listing with --acls FILE@DATE"
     )
+
+
+def _use_of(grant: Grant) -> str:
+    """Return how a grant that may go was used: not at all, or beside others."""
+    if not grant.uses:
+        return "unused"
+    return f"used {times(grant.uses)}, though another ACL allows the same"
+
+
+def _coverage(grant: Grant, known: Known) -> str:
+    begin = known.begin_of(grant)
+    return "" if begin is None else known.uncovered(begin.date())
 
 
 def _period(grant: Grant, known: Known) -> str:
@@ -334,20 +390,20 @@ def _period(grant: Grant, known: Known) -> str:
     if grant.uses:
         return (
             f"used {times(grant.uses)}, but another ACL always allows the same; {needed:g} days"
-            f" of history are required to rely on it, {days:.0f} are observed"
+            f" of history are required to rely on it, {int(days)} are observed"
         )
     principal = grant.binding.entry.principal
     if principal not in known.activity:
-        made = f"{principal} made no request in {days:.0f} days and may be"
+        made = f"{principal} made no request in {int(days)} days and may be"
         if principal == WILDCARD_PRINCIPAL:
-            made = f"{days:.0f} days may lack the requests of"
+            made = f"{int(days)} days may lack the requests of"
         return f"{made} a quarterly job or a future service; required: {needed:g} days"
     operation, kind = grant.binding.entry.operation, grant.binding.pattern.resource_type
-    if operation in _PER_REQUEST and kind in _ASKED_OFTEN:
+    if (operation, kind) in _ASKED_OFTEN:
         return ""
     return (
         f"{operation.name} on {kind.name} is checked at startup or creation, not per request:"
-        f" {days:.0f} days observed, {needed:g} required"
+        f" {int(days)} days observed, {needed:g} required"
     )
 
 
@@ -355,7 +411,7 @@ def _deny_first(grant: Grant, known: Known) -> str:
     if grant.unused == NEVER_USED:
         refused = "requests that it allows were denied by a DENY"
     elif known.is_shut(grant.binding):
-        refused = "unused, and a DENY overrides all that it allows"
+        refused = f"{_use_of(grant)}, and a DENY overrides all that it allows"
     else:
         return ""
     return f"{refused}; check whether that DENY is permanent"
@@ -397,17 +453,24 @@ def _renamed(grant: Grant, known: Known) -> str:
     principal = grant.binding.entry.principal
     if principal == WILDCARD_PRINCIPAL or principal in known.activity:
         return ""
-    other = namesake(principal, known.activity)
-    return other and (
-        f"{principal} never appears, but {other} does; check whether both are the same principal"
-        " with different mapping rules"
+    if other := namesake(principal, known.activity):
+        return (
+            f"{principal} never appears, but {other} does; check whether both are the same"
+            " principal with different mapping rules"
+        )
+    kind = principal.partition(":")[0]
+    if any(seen.startswith(f"{kind}:") for seen in known.activity):
+        return ""
+    return (
+        f"no principal of type {kind} appears in the history; check under which names its members"
+        " are logged"
     )
 
 
 _NARROWING: Final = frozenset(
     {
         *("names", "collector", "history", "doubt", "unread", "listing", "brokers", "requests"),
-        *("age", "unknown-age", "period", "deny-first", "cluster-first", "refused"),
+        *("age", "unknown-age", "coverage", "period", "deny-first", "cluster-first", "refused"),
     }
 )
 """The rules that hold for the unused part of a used grant: all but those about its own use."""
@@ -426,6 +489,7 @@ RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
     ("requests", Verdict.NOT_ENOUGH_EVIDENCE, _requests),
     ("age", Verdict.NOT_ENOUGH_EVIDENCE, _age),
     ("unknown-age", Verdict.ASK, _unknown_age),
+    ("coverage", Verdict.NOT_ENOUGH_EVIDENCE, _coverage),
     ("period", Verdict.NOT_ENOUGH_EVIDENCE, _period),
     ("deny-first", Verdict.ASK, _deny_first),
     ("cluster-first", Verdict.ASK, _cluster_first),
@@ -436,7 +500,7 @@ RULES: Final[tuple[tuple[str, Verdict, Callable[[Grant, Known], str]], ...]] = (
 
 
 def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
-    days = f"{known.days_of(grant):.0f} days"
+    days = f"{int(known.days_of(grant))} days"
     if grant.uses:
         others = "another ACL" if grant.covered == 1 else f"{grant.covered} other ACLs"
         text = f"everything it was used for in {days} is also allowed by {others}"

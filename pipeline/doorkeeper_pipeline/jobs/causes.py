@@ -75,7 +75,7 @@ CAUSES: Final = {
         asks=True,
     ),
     "renamed": Cause(
-        DECIDE, "{grants} unused, perhaps under a former name", "ask its owner", asks=True
+        DECIDE, "{grants} unused, perhaps under another name", "ask its owner", asks=True
     ),
     "refused": Cause(DECIDE, "{grants} unused, and often refused", "ask its owner", asks=True),
     "deny-first": Cause(
@@ -135,7 +135,11 @@ def search(tables: Mapping[str, pl.DataFrame]) -> Found:
         action=pl.col("cause").replace_strict(actions, return_dtype=pl.String),
     )
     held = usage.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")["binding_id"]
-    return Found(rows, frozenset(f"unused:{binding_id}" for binding_id in held))
+    overbroad = tables["overbroad_grants"]
+    # Without evidence a wide grant has no narrower ones, and is as wide as before.
+    wide = overbroad.filter(pl.col("proposal").list.len() == 0)["binding_id"]
+    undecided = {f"{kind}:{binding_id}" for kind in ("unused", "wide") for binding_id in held}
+    return Found(rows, frozenset(undecided.union(f"wide:{binding_id}" for binding_id in wide)))
 
 
 def follow(before: pl.DataFrame, findings: Found, at: dt.datetime) -> pl.DataFrame:

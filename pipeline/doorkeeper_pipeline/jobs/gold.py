@@ -50,6 +50,7 @@ class GoldInput:
             history.
         proof: The evidence by which grants are judged.
         unread: The lines that could not be read for certain, which may be uses.
+        forgotten: When names were last removed from the history; None if never.
         thresholds: The evidence that a recommendation needs.
         sensitive: The beginnings of the names of sensitive topics.
         together: The questions to the distinct decisions that are answered in one pass, as soon as
@@ -72,6 +73,7 @@ class GoldInput:
     since: dt.datetime | None = None
     proof: Evidence = NO_DOUBT
     unread: UnreadLines = NOTHING_UNREAD
+    forgotten: dt.datetime | None = None
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
@@ -202,6 +204,7 @@ GOLD_JOBS: tuple[GoldJob, ...] = (
             "unread",
             "lost_lines",
             "brokers",
+            "gaps",
             "thresholds",
             "sensitive",
         ),

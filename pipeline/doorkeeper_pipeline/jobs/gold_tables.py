@@ -18,6 +18,7 @@ from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.jobs import gold, sums
 from doorkeeper_pipeline.jobs.belonging import Cluster
+from doorkeeper_pipeline.jobs.forgotten import last_forgotten
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.observed import BASIS, evidence_in
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
@@ -108,6 +109,7 @@ class GoldTables:
             lost_lines=proof.lost_lines,
             unread=[sorted(unread.principals), any(unread)],
             brokers=proof.observed.brokers,
+            gaps=[sorted(map(str, days)) for days in proof.observed.gaps],
         )
         for_gold = cache(
             lambda: replace(
@@ -157,6 +159,7 @@ class GoldTables:
             policy=request.policy,
             networks=request.networks,
             since=request.since,
+            forgotten=last_forgotten(self._tables.read("runs")),
             together=gold.TOGETHER,
         )
         return self._with_known_days(asked)

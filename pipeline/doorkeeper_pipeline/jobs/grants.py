@@ -10,6 +10,7 @@ import polars as pl
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
+from doorkeeper_pipeline.evaluation.evidence import uncovered_since
 from doorkeeper_pipeline.evaluation.generated import generated
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
@@ -108,6 +109,7 @@ def verdicts(
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
             names=unlisted.get(number, ""),
+            closes=unused is not None and unused.closes,
         )
         opening = opening_of(binding, around)
         days_known = int(known.days_of(grant))
@@ -136,11 +138,14 @@ def known_in(asked: GoldInput) -> Known:
         lost_lines=proof.lost_lines,
         brokers_missing=_missing_brokers(logs, brokers),
         controllers_seen=brokers.controllers_seen or not has_controllers,
+        controllers_span=brokers.controllers_span if has_controllers else None,
         logged=logged_in(asked),
         cluster_first=cluster_first(asked),
         super_users=asked.policy.super_users,
         networks=asked.networks,
         is_shut=shut_by_denies(asked.acls.bindings, networks=asked.networks),
+        uncovered=uncovered_since(proof.observed, asked.thresholds),
+        forgotten=asked.forgotten,
     )
 
 
@@ -271,11 +276,14 @@ def _overbroad_table(
     removals = removals.select("binding", commands_of(removals, remove=True).alias("removal"))
     instead = excess.instead.join(removals, on="binding", how="semi", maintain_order="left")
     instead = instead.with_columns(text().alias("proposal"), commands_of(instead))
+    # Where no command can add what stands for the grant, none may remove it.
+    can_add = pl.col("commands").list.eval(pl.element() != "").list.all()
+    commands = pl.when(can_add).then(pl.concat_list("commands", "removal"))
     proposals = (
         instead.group_by("binding")
         .agg("proposal", pl.col("command").alias("commands"))
         .join(removals, on="binding")
-        .with_columns(pl.concat_list("commands", "removal").alias("commands"))
+        .with_columns(commands.alias("commands"))
     )
     frame = frame.join(proposals, on="binding", how="left", maintain_order="left").with_columns(
         pl.col("proposal", "commands").fill_null(_NOTHING),

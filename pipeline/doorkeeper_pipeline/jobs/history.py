@@ -16,7 +16,7 @@ from doorkeeper_pipeline.evaluation.unread import unread_in_files
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
-from doorkeeper_pipeline.jobs.forgotten import restarted
+from doorkeeper_pipeline.jobs.forgotten import last_forgotten, restarted
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents
@@ -54,12 +54,14 @@ def history(
     bindings = acl_sets.read(acls) if acls else chosen.own(tables.read("bindings"))
     files = tables.read("files").to_dicts()
     days = chosen.own(tables.read("days")).drop(CLUSTER.name)
+    runs = tables.read("runs")
     return GoldInput(
         engine=engine,
         decisions=tuple(decisions),
         sums=sums.parts_of(tables, chosen),
         known_days=days if tables.parts("days") else None,
-        bindings=restarted(bindings, tables.read("runs")),
+        bindings=restarted(bindings, runs),
+        forgotten=last_forgotten(runs),
         policy=policy,
         networks=networks,
         unread=unread_in_files(files, chosen.name),

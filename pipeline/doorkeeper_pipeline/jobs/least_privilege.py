@@ -11,12 +11,11 @@ from typing import NamedTuple
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import AclBinding, AclPermissionType
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.privileges import Privilege, history_names, least
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import (
-    bindings_of,
     commands_of,
     frame_of,
     ids_of,
@@ -33,7 +32,6 @@ from doorkeeper_pipeline.evaluation.needs import (
 from doorkeeper_pipeline.evaluation.overbroad import need_of
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.asking import Question
-from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW, changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import generated_in
 from doorkeeper_pipeline.jobs.observed import history
@@ -53,14 +51,7 @@ class Least(NamedTuple):
 
 def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
-    current = asked.acls.bindings
-    privileges = least_in(asked, current).privileges
-    denies = [
-        binding for binding in current if binding.entry.permission_type is AclPermissionType.DENY
-    ]
-    proposed = (*denies, *bindings_of(privileges))
-    turns = changes_by(asked, current, proposed)
-    return {"least_privilege": table_of(privileges, turns)}
+    return {"least_privilege": table_of(least_in(asked, asked.acls.bindings).privileges)}
 
 
 def least_in(
@@ -125,22 +116,14 @@ def _through(
     return privileges.select(NO_PRIVILEGES.columns), left
 
 
-def table_of(privileges: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """Return privileges as the table, with the changes of the whole proposal by principal."""
-    counts = turns.group_by("principal").agg(
-        pl.col("count").filter(pl.col("turn") == turn).sum().alias(name)
-        for turn, name in ((DENY_TO_ALLOW, "newly_allows"), (ALLOW_TO_DENY, "newly_forbids"))
-    )
-    frame = (
-        privileges.with_columns(ids_of(privileges), commands_of(privileges))
-        .join(counts, on="principal", how="left", maintain_order="left")
-        .with_columns(
-            pl.col("newly_allows", "newly_forbids").fill_null(0),
-            pl.col("names").list.head(LISTED_MAX).alias("resources"),
-            pl.col("covers").list.head(LISTED_MAX),
-            pl.col("first_ts").alias("first_used"),
-            pl.col("last_ts").alias("last_used"),
-        )
+def table_of(privileges: pl.DataFrame) -> pl.DataFrame:
+    """Return privileges as the table."""
+    frame = privileges.with_columns(
+        ids_of(privileges),
+        commands_of(privileges),
+        pl.col("names").list.head(LISTED_MAX).alias("resources"),
+        pl.col("first_ts").alias("first_used"),
+        pl.col("last_ts").alias("last_used"),
     )
     return contents.of_job("least_privilege", frame)
 

@@ -118,11 +118,14 @@ class Brokers(NamedTuple):
     ``replicate``: one fetches from another, so that there are two at least. ``controllers_seen``:
     a request is there that controllers decide, for which brokers have no log line; or one without
     its name, as releases before KRaft wrote, in which brokers decide everything.
+    ``controllers_span`` is the time from the first to the last heartbeat of a broker, of which
+    controllers get some each second; None without any.
     """
 
     hosts: frozenset[str]
     replicate: bool
     controllers_seen: bool
+    controllers_span: tuple[dt.datetime, dt.datetime] | None = None
 
 
 def brokers_in(asked: GoldInput) -> Brokers:
@@ -133,10 +136,15 @@ def brokers_in(asked: GoldInput) -> Brokers:
     everything = BROKERS.of(asked)
     actions = everything.filter(pl.col("operation") == "CLUSTER_ACTION")
     latest = actions.filter(pl.col("last_ts").max() - pl.col("last_ts") < dt.timedelta(days=1))
+    apis = frozenset(everything["api"].fill_null("").unique())
+    beats = everything.filter(pl.col("api") == "BrokerHeartbeat")
     return Brokers(
         frozenset(latest["host"]),
         "Fetch" in latest["api"],
-        not {"", *_OF_CONTROLLERS}.isdisjoint(everything["api"].fill_null("").unique()),
+        not {"", *_OF_CONTROLLERS}.isdisjoint(apis),
+        beats.select(pl.col("first_ts").min(), pl.col("last_ts").max()).row(0)
+        if len(beats) and "" not in apis
+        else None,
     )
 
 

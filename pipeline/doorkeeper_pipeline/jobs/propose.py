@@ -81,6 +81,7 @@ class Proposal:
         unread: The lines that could not be read for certain, whose principals get no proposal.
         patterns: The grants that no literal ones replace, since their names are generated or too
             many, each with the reason; sorted.
+        super_users: The super users who lose bindings, which they need without that status; sorted.
         closing: The removed bindings without which no ACL is about their names. They are open to
             all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
 
@@ -96,6 +97,7 @@ class Proposal:
     doubtful: tuple[str, ...] = ()
     wider: tuple[EffectiveChange, ...] = ()
     accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
+    super_users: tuple[str, ...] = ()
     closing: tuple[AclBinding, ...] = ()
     patterns: tuple[tuple[AclBinding, str], ...] = ()
     unread: UnreadLines = NOTHING_UNREAD
@@ -157,6 +159,9 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
         wider=tuple(wider),
         accepted=tuple(sorted(options.accepted.items())),
         patterns=_patterns(options, by_binding) if set(options.kinds) != {"unused"} else (),
+        super_users=tuple(
+            sorted(asked.policy.super_users & {binding.entry.principal for binding in removed})
+        ),
         # No log proves that the option is off: without it the resources are shut, else open.
         closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import Observed, Thresholds, duration
+from doorkeeper_pipeline.evaluation.unread import UnreadLines, unread_in_files
 from doorkeeper_pipeline.report.amounts import amount, day, moment, number, percent
 from doorkeeper_pipeline.report.frames import Frames
 from doorkeeper_pipeline.report.model import Fact
@@ -26,27 +27,28 @@ def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
     """
     if history.first is None or history.last is None:
         return ()
-    dates = frames["decisions"].select(pl.col("day").unique()).collect()["day"].to_list()
+    first, dates = _covered(frames)
     observed = Observed(
         decisions=history.decisions,
         allowed=history.allowed,
-        first=history.first,
+        first=first or history.first,
         last=history.last,
-        days=frozenset(dates),
+        days=dates,
         has_acls="grant_usage" in frames,
     )
+    span_days = (history.last - history.first) / timedelta(days=1)
     missing = len(observed.missing_days)
     lacking = _warnings(frames, "not enough evidence to remove an ACL: ")
     return (
         *_cluster(frames, title),
         Fact(
             "Log",
-            f"{duration(observed.span_days)}, from {_text(history.first)} to"
-            f" {_text(history.last)} UTC",
+            f"{duration(span_days)}, from {_text(history.first)} to {_text(history.last)} UTC",
         ),
         Fact(
             "Coverage",
-            f"decisions on {number(len(dates))} of {amount(len(dates) + missing, 'day')}",
+            "allowed decisions, and no missing lines, on"
+            f" {number(len(dates))} of {amount(len(dates) + missing, 'day')}",
             doubtful=missing > 0,
         ),
         *_listings(frames),
@@ -54,6 +56,21 @@ def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
         *_options(frames),
         *(Fact("Not enough evidence", reason, doubtful=True) for reason in lacking),
     )
+
+
+def _covered(frames: Frames) -> tuple[datetime | None, frozenset[date]]:
+    """Return the time of the first allowed decision, and the days that count as evidence."""
+    allowed = frames["decisions"].filter(pl.col("outcome") == "ALLOWED")
+    row = allowed.select(pl.col("first_ts").min(), pl.col("day").unique().implode()).collect()
+    first, dates = row.row(0)
+    return first, frozenset(dates) - unread_of(frames).lost_days
+
+
+def unread_of(frames: Frames) -> UnreadLines:
+    """Return the lines of the last run's cluster that could not be read, or are missing."""
+    files = frames.get("files")
+    rows = [] if files is None else files.collect().to_dicts()
+    return unread_in_files(rows, last_run(frames).get("cluster") or "")
 
 
 def last_run(frames: Frames) -> dict[str, Any]:

@@ -45,13 +45,15 @@ class Standing(NamedTuple):
     """The findings of a report, without what is left out of it.
 
     ``rows`` are those of the table ``findings``, ``groups`` those that stand. ``runs`` are the
-    starts of all runs, the oldest first.
+    starts of all runs, the oldest first. ``accepted`` is the number of those that stand and are
+    left out, since they are accepted until a day.
     """
 
     rows: pl.DataFrame
     groups: tuple[Group, ...]
     runs: tuple[datetime, ...]
     register: Register | None = None
+    accepted: int = 0
 
     @property
     def last(self) -> datetime | None:
@@ -86,13 +88,14 @@ def standing_of(frames: Frames, about: About, register: Register | None = None) 
     if findings is None or runs is None:
         return None
     left_out = about.left_out
-    rows = findings.filter(
-        ~pl.col("principal").is_in(left_out.principals),
-        ~pl.col("finding_id").is_in(list(left_out.accepted)),
-    ).collect()
+    is_accepted = pl.col("finding_id").is_in(list(left_out.accepted))
+    rows = findings.filter(~pl.col("principal").is_in(left_out.principals)).collect()
+    accepted = len(rows.filter(is_accepted, pl.col("gone").is_null()))
+    rows = rows.filter(~is_accepted)
     times = runs.filter(pl.col("command") == "run").select("started").collect()["started"]
     starts = tuple(sorted(times.to_list()))
-    return Standing(rows, tuple(groups_of(rows, starts[-1] if starts else None)), starts, register)
+    groups = tuple(groups_of(rows, starts[-1] if starts else None))
+    return Standing(rows, groups, starts, register, accepted)
 
 
 def figures_of(frames: Frames, standing: Standing | None) -> tuple[Figure, ...]:
@@ -107,7 +110,7 @@ def figures_of(frames: Frames, standing: Standing | None) -> tuple[Figure, ...]:
 def decide_of(standing: Standing | None, about: About) -> Section:
     """Return the section with what somebody must answer."""
     groups = _groups(standing, DECIDE)
-    accepted = len(about.left_out.accepted)
+    accepted = 0 if standing is None else standing.accepted
     lead = [_lead(groups, "to decide about")]
     if accepted:
         lead.append(
@@ -174,7 +177,11 @@ def _table(
     shown = groups[: about.rows_max]
     known = standing.register.findings if standing and standing.register else {}
     more = (
-        Column("What to do", Kind.TEXT, lambda group: group.why if group.asks else group.advice),
+        Column(
+            "What to do",
+            Kind.STATEMENT,
+            lambda group: Statement(group.why if group.asks else group.advice),
+        ),
         Column("State", Kind.TAG, lambda group: _state(group, standing, known, about), choice=True),
         Column("Owner", Kind.NAME, lambda group: _owner(group, known)),
         Column("First reported", Kind.DAY, lambda group: group.first_seen),

@@ -90,6 +90,8 @@ def _check_cluster(register: Register, cluster: str) -> None:
 def accepted(register: Register, today: date, cluster: str = "") -> dict[str, date]:
     """Return until when findings are accepted, by id, of those that are on a day.
 
+    One that was resolved is among them: it may come back before the next report.
+
     Raises:
         Conflicting: the register is of another cluster.
 
@@ -98,9 +100,7 @@ def accepted(register: Register, today: date, cluster: str = "") -> dict[str, da
     return {
         name: finding.accepted_until
         for name, finding in register.findings.items()
-        if finding.accepted_until is not None
-        and finding.accepted_until >= today
-        and finding.resolved is None
+        if finding.accepted_until is not None and finding.accepted_until >= today
     }
 
 

@@ -175,7 +175,8 @@ def whole_of(usage: pl.LazyFrame) -> Whole:
         usage.select(
             pl.col("decisive").sum().alias("needed"),
             (pl.col("used") & ~pl.col("decisive")).sum().alias("shared"),
-            (~pl.col("used")).sum().alias("unused"),
+            # The only ACL of a resource is needed unused, with allow.everyone.if.no.acl.found.
+            (~pl.col("used") & ~pl.col("decisive")).sum().alias("unused"),
         )
         .collect()
         .to_dicts()[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, number
-from doorkeeper_pipeline.report.basis import AGREEING, last_run
+from doorkeeper_pipeline.report.basis import AGREEING, last_run, unread_of
 from doorkeeper_pipeline.report.frames import Frames, count_of, first_of
 from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Table, Tag
 from doorkeeper_pipeline.tables.places import folder_of
@@ -62,6 +62,9 @@ def _lead(frames: Frames) -> list[str]:
     lines, quarantined, count = sums.collect().row(0)
     read = f"{amount(lines, 'line')} of {amount(count, 'file')} were read;"
     if not quarantined:
+        unread = unread_of(frames)
+        if unread.torn or unread.lost_days:
+            return [f"{read} every one was understood, but others are missing: see the notes."]
         return [f"{read} every one was understood."]
     what = amount(quarantined, "of them", "of them")
     return [f"{read} {what} could not be understood, and none of those counts above."]

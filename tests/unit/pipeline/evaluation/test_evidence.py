@@ -13,6 +13,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     BrokerLog,
     Observed,
     evidence_of,
+    uncovered_since,
 )
 from doorkeeper_pipeline.jobs.observed import evidence_in
 
@@ -229,6 +230,26 @@ def test_broker_log_with_gaps_is_insufficient() -> None:
         ),
     )
     assert "on 31 of 31 days, in 2 logs; 100% agree" in found.summary()
+
+
+def test_gaps_count_for_grants_that_came_late() -> None:
+    """A year may cover nine days of ten, and none of the last month."""
+    history = observed(400, missing=tuple(range(363, 399)))
+    of_logs = observed(400)
+    late = frozenset(of_logs.days) - {BEGIN.date() + dt.timedelta(days=n) for n in range(363, 400)}
+    of_logs = of_logs._replace(logs=(BrokerLog("a", of_logs.days), BrokerLog("b", late)))
+    thin = observed(400)
+    days = tuple(BEGIN.date() + dt.timedelta(days=n) for n in range(370, 399))
+    thin = thin._replace(collection=thin.collection._replace(thin=days))
+
+    for each, covered in ((history, 2), (of_logs, 1), (thin, 9)):
+        assert not evidence_of(each, [row()], Policy(), DEFAULT_THRESHOLDS).lacking
+        uncovered = uncovered_since(each, DEFAULT_THRESHOLDS)
+        assert uncovered(BEGIN.date()) == uncovered(BEGIN.date() + dt.timedelta(days=500)) == ""
+        assert uncovered(BEGIN.date() + dt.timedelta(days=362)) == (
+            f"since 2027-09-28 the log covers {covered} of 38 days; required: 90% (--min-coverage)"
+        )
+        assert uncovered_since(each, NO_THRESHOLDS)(days[0]) == ""
 
 
 def test_number_of_logs_must_match_brokers() -> None:

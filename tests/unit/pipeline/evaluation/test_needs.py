@@ -42,6 +42,20 @@ def test_host_specific_needs() -> None:
     ]
 
 
+def test_network_is_the_host_of_what_it_let_through() -> None:
+    """Clients of a network have other addresses tomorrow."""
+    wide, narrow = "10.0.0.0/8", "10.0.0.0/31"
+    bindings = [allow("a", READ, topic("orders"), host) for host in (wide, narrow)]
+    both = [("User:a", wide, "READ", 2), ("User:a", narrow, "READ", 1)]
+
+    assert needs(bindings) == sorted(both, key=lambda need: need[1])
+    assert needs([*bindings, allow("a", READ, topic("orders"), HERE)]) == [
+        ("User:a", wide, "READ", 2),
+        ("User:a", HERE, "READ", 1),
+    ]
+    assert needs([*bindings, allow("a", READ, topic("orders"))]) == [("User:a", "*", "READ", 3)]
+
+
 def test_super_users_and_denials_need_nothing() -> None:
     policy = Policy(super_users=frozenset({"User:a"}))
     denying = [allow("b", READ, topic("orders")), deny("b", READ, topic("orders"))]

@@ -87,7 +87,8 @@ def test_acl_that_closes_a_resource_is_kept() -> None:
     assert [(each.binding, each.removable) for each in found([OTHER], [ORDERS], policy)] == [
         (0, False)
     ]
-    assert [each.removable for each in found([inner, outer], [ORDERS], policy)] == [True, False]
+    both = found([inner, outer], [ORDERS], policy)
+    assert [(each.removable, each.closes) for each in both] == [(True, False), (False, True)]
     # The wildcard is decisive here: it alone closes "orders".
     assert [each.binding for each in found([inner, outer, all_topics], [ORDERS], policy)] == [0, 1]
     assert all(each.removable for each in found([inner, outer, all_topics], [ORDERS], policy))

@@ -39,6 +39,10 @@ UNUSED = Grant(allow("alice", READ, topic("t")), BEGIN, False, 0, None, NEVER_MA
 USED = UNUSED._replace(uses=3, last=END, unused="", removable=False)
 COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
 GOES = ("unneeded", "REMOVE")
+DORMANT = ("dormant", "REMOVE")
+HELD = "NOT_ENOUGH_EVIDENCE"
+OF_ALICE = allow("alice", READ, topic("t"))
+READERS = OF_ALICE._replace(entry=OF_ALICE.entry._replace(principal="Group:readers"))
 CLUSTER = cluster("kafka-cluster")
 UNSEEN = {"controllers_seen": False}
 CREATED_FIRST: Any = {(AclOperation.CREATE, ResourceType.TOPIC): {"User:alice"}}
@@ -133,6 +137,27 @@ def at(host: str) -> Grant:
         (UNUSED._replace(known_from=after(101), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED._replace(known_from=after(65.1)), {}, "unknown-age", "ASK"),
         (UNUSED._replace(known_from=None), {}, "unknown-age", "ASK"),
+        (
+            UNUSED._replace(known_from=after(60), given=True),
+            {"uncovered": lambda day: str(day) if day >= after(60).date() else ""},
+            *("coverage", "NOT_ENOUGH_EVIDENCE"),
+        ),
+        (UNUSED, {"uncovered": lambda day: str(day) if day > BEGIN.date() else ""}, *GOES),
+        # Names were forgotten, with the uses of grants that are older.
+        (UNUSED._replace(known_from=after(70)), {"forgotten": after(70)}, "age", HELD),
+        (UNUSED._replace(known_from=after(60)), {"forgotten": after(60)}, *GOES),
+        *(
+            (
+                UNUSED._replace(binding=allow("alice", does, topic("t"))),
+                {"controllers_span": (after(begin), END)},
+                *decided,
+            )
+            for does, begin, *decided in (
+                (AclOperation.DELETE, 98, "brokers", HELD),
+                (AclOperation.DELETE, 9, *GOES),
+                (READ, 98, *GOES),
+            )
+        ),
         # Asked per start or creation, or seemingly covered: a quarter.
         (COVERED_ONE._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
         *(
@@ -146,6 +171,7 @@ def at(host: str) -> Grant:
                 (WRITE, TRANSACTION),
                 (AclOperation.CREATE, topic("t")),
                 (AclOperation.DESCRIBE_CONFIGS, topic("t")),
+                (AclOperation.DESCRIBE, group("g")),
                 (AclOperation.ALL, topic("t")),
             )
             for days, *decided in ((8, "unneeded", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
@@ -181,6 +207,12 @@ def at(host: str) -> Grant:
         (of("MailSender"), {}, "renamed", "ASK"),
         (of("CN=mail_sender,OU=pay"), {}, "renamed", "ASK"),
         (of("mail.send"), {}, "dormant", "REMOVE"),
+        (
+            UNUSED._replace(binding=READERS),
+            {"activity": {"User:alice": Activity(5, 0)}},
+            *("renamed", "ASK"),
+        ),
+        (UNUSED._replace(binding=READERS), {"activity": {"Group:a": Activity(5, 0)}}, *DORMANT),
     ],
 )
 def test_first_matching_rule_decides(
@@ -220,6 +252,44 @@ def test_narrowing_requires_start_days(binding: AclBinding) -> None:
     assert "92" in doubt_about(used._replace(known_from=after(9)), KNOWN)
     reader = USED._replace(binding=allow("alice", READ, topic("t", PREFIXED)))
     assert not doubt_about(reader._replace(known_from=after(9)), KNOWN)
+
+
+def test_covered_grant_is_narrowed_only_if_it_may_go() -> None:
+    """The commands of a narrower grant remove it: its verdict must not say the contrary."""
+    prefix = allow("alice", READ, topic("t", PREFIXED))
+    covered = COVERED_ONE._replace(binding=prefix, known_from=after(50))
+    assert judge(covered, KNOWN).rule == "period"
+    assert "92" in doubt_about(covered, KNOWN)
+    assert not doubt_about(covered._replace(removable=False), KNOWN)
+    assert not doubt_about(covered._replace(known_from=BEGIN), KNOWN)
+
+
+def test_reasons_say_what_is_so() -> None:
+    """Days are whole ones; a use, an age or an effect that is not there is not claimed."""
+    closing = COVERED_ONE._replace(removable=False, closes=True)
+    nothing: dict[str, Any] = {}
+    forgetting: dict[str, Any] = {"forgotten": after(70)}
+    for grant, changed, text in (
+        (
+            UNUSED._replace(known_from=after(65.2), given=True),
+            nothing,
+            "covers 34 days since, and 35",
+        ),
+        (UNUSED._replace(known_from=after(62.5)), nothing, "unused for 37 days"),
+        (
+            COVERED_ONE._replace(known_from=after(70)),
+            nothing,
+            "used 3 times, though another ACL allows",
+        ),
+        (closing, nothing, "; without it, a resource would be open to everyone"),
+        (
+            USED._replace(uses=0, last=None),
+            nothing,
+            "without it, a resource would be open to everyone",
+        ),
+        (UNUSED._replace(known_from=after(70), given=True), forgetting, "forgotten"),
+    ):
+        assert text in judge(grant, KNOWN._replace(**changed)).why
 
 
 def test_refused_principals_and_shut_grants_are_not_narrowed() -> None:

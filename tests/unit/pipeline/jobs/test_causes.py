@@ -99,5 +99,13 @@ def test_insufficient_evidence_keeps_findings() -> None:
     held = found_in([grant("NOT_ENOUGH_EVIDENCE", "age", binding_id="x")])
     known = follow(contents.empty("findings"), found_in([grant("REMOVE", binding_id="x")]), FIRST)
 
+    wide: list[dict[str, Any]] = [{"binding_id": "x", "proposal": ["narrower"]}]
+    kept = grant("KEEP", "used", binding_id="x")
+    too_wide = follow(contents.empty("findings"), found_in([kept], overbroad_grants=wide), FIRST)
+
+    assert not too_wide.is_empty()
+    for now in (kept, grant("NOT_ENOUGH_EVIDENCE", "period", binding_id="x")):
+        doubted = found_in([now], overbroad_grants=[{"binding_id": "x"}])
+        assert follow(too_wide, doubted, SECOND).equals(too_wide)
     assert follow(contents.empty("findings"), held, FIRST).is_empty()
     assert follow(known, held, SECOND).equals(known)

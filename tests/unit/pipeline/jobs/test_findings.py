@@ -217,7 +217,7 @@ def test_summary_lines() -> None:
 
     assert lines(finding("unused"), asked, finding("missing-grant")) == [
         "to decide: 1 finding, 0 new since the run of 2026-11-01 00:00",
-        ("  MEDIUM    User:old: 1 of 1 grant unused, perhaps under a former name: READ on TOPIC t"),
+        ("  MEDIUM    User:old: 1 of 1 grant unused, perhaps under another name: READ on TOPIC t"),
         "            are both the same?",
         (
             "safe to apply now, with doorkeeper-pipeline propose: 1 finding, 0 new since the run"

@@ -8,7 +8,12 @@ import pytest
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.bindings import command_of, id_of, text_of
-from doorkeeper_pipeline.evaluation.evidence import NO_DOUBT, BrokerLog, Evidence
+from doorkeeper_pipeline.evaluation.evidence import (
+    NO_DOUBT,
+    NO_THRESHOLDS,
+    BrokerLog,
+    Evidence,
+)
 from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
@@ -71,6 +76,19 @@ def test_overbroad_grants_have_alternatives(tmp_path: Path) -> None:
     assert (row["touched_resources"], row["touched_operations"]) == (["orders"], ["READ"])
     assert row["proposal"] == [text_of(SAME)]
     assert row["commands"] == [command_of(SAME), command_of(WIDE, remove=True)]
+
+
+def test_grant_that_no_command_can_replace_has_no_commands(tmp_path: Path) -> None:
+    """kafka-acls.sh cuts blanks off: to remove the wide grant would take the access away."""
+    reads = Question("User:alice", "10.0.0.1", READ, ResourceType.GROUP, " g")
+    wide = allow("alice", READ, group("*"))
+    history = [Asking(question=each) for each in (reads, reads._replace(name="g"))]
+    history += [Asking(question=reads._replace(principal="User:bob", name="other")), *OTHER_KINDS]
+
+    [row] = grants(asked_of(tmp_path, history, [wide]))["overbroad_grants"].to_dicts()
+
+    assert len(row["proposal"]) == 2
+    assert row["commands"] == []
 
 
 def test_severity_is_in_each_table(tmp_path: Path) -> None:
@@ -206,6 +224,29 @@ def test_controllers_without_a_log_are_reported(
     rows = grants(replace(asked, proof=proof_of(logs)))["unused_grants"].to_dicts()
 
     assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
+def test_short_log_of_a_controller_is_reported(tmp_path: Path) -> None:
+    """Two days of a controller's log do not say that nobody deleted a topic for months."""
+    beat = Question(
+        *("User:kafka", "10.0.1.1", AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER),
+        "kafka-cluster",
+    )
+    for first, rule in ((98, "brokers"), (0, "unneeded")):
+        history = [
+            *HISTORY,
+            *(Asking(question=beat, day=day, api="BrokerHeartbeat") for day in (first, 99)),
+            Asking(question=ALICE, day=99),
+        ]
+        deletes = allow("alice", AclOperation.DELETE, topic("orders"))
+        folder = tmp_path / rule
+        folder.mkdir()
+        limits = NO_THRESHOLDS._replace(coverage=90)
+        asked = asked_of(folder, history, sorted([*BINDINGS, deletes]), thresholds=limits)
+
+        rows = grants(replace(asked, proof=proof_of(1)))["unused_grants"].to_dicts()
+
+        assert {row["rule"] for row in rows if row["binding_id"] == id_of(deletes)} == {rule}
 
 
 @pytest.mark.parametrize(("api", "rule"), [("Metadata", "brokers"), ("CreateTopics", "dormant")])

@@ -48,6 +48,17 @@ def kinds(*names: str) -> ProposalOptions:
     return ProposalOptions(kinds=names)
 
 
+def test_removed_acls_of_super_users_are_named(tmp_path: Path) -> None:
+    """Whoever takes the status away later must know that the ACLs are gone."""
+    policy = Policy(super_users=frozenset({"User:carol", "User:root"}))
+    proposal = made(tmp_path, kinds("unused"), policy)
+
+    assert IDLE in proposal.removed
+    assert [line for line in summary_of(proposal) if "super.users" in line] == [
+        "removes ACLs of User:carol, unneeded only while it is in super.users"
+    ]
+
+
 def test_least_privilege_and_unused(tmp_path: Path) -> None:
     """By default what is used stays, literally, a DENY stays, and all else goes; nobody breaks."""
     found = made(tmp_path, ProposalOptions())

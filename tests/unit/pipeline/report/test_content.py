@@ -55,7 +55,8 @@ def test_basis_is_at_the_top() -> None:
     run = {"cluster": "lkc-1", "listed": [BEGIN, later], "asked": json.dumps(asked)}
     tables = {
         "decisions": table_of(
-            "decisions", [{"day": each.date(), **times} for each in (BEGIN, later)]
+            "decisions",
+            [{"day": each.date(), "outcome": "ALLOWED", **times} for each in (BEGIN, later)],
         ),
         "runs": table_of("runs", [run]),
     }
@@ -66,8 +67,31 @@ def test_basis_is_at_the_top() -> None:
 
     assert facts["Cluster"].text == "lkc-1"
     assert facts["Log"].text == "3 days, from 1 Nov 2026 00:00 to 4 Nov 2026 00:00 UTC"
-    assert facts["Coverage"] == Fact("Coverage", "decisions on 2 of 4 days", doubtful=True)
+    assert facts["Coverage"] == Fact(
+        "Coverage", "allowed decisions, and no missing lines, on 2 of 4 days", doubtful=True
+    )
     assert facts["Listings of ACLs"].text == "of 1 Nov 2026 and 4 Nov 2026"
     assert facts["Super users"].text == "User:admin"
     assert facts["Limits"].text.startswith("35 days for a removal, 92 for permissions")
     assert Fact("Lowered limit", "--min-days 0 is below 35", doubtful=True) in risky.basis
+
+
+def test_coverage_is_that_of_the_evidence() -> None:
+    """Refusals before DEBUG, and days on which lines are missing, cover nothing."""
+    rows = [
+        {"day": at.date(), "outcome": outcome, "count": 1, "first_ts": at, "last_ts": at}
+        for at, outcome in (
+            (BEGIN - timedelta(days=9), "DENIED"),
+            *((BEGIN + timedelta(days=n), "ALLOWED") for n in range(3)),
+        )
+    ]
+    files = [{"lines": 4, "damaged": 1, "last_ts": BEGIN + timedelta(days=1)}]
+    tables = {"decisions": table_of("decisions", rows), "files": table_of("files", files)}
+
+    report = report_of(tables, ABOUT)
+
+    facts = {fact.name: fact for fact in report.basis}
+    assert facts["Log"].text.startswith("11 days, from 23 Oct 2026")
+    assert facts["Coverage"].text.endswith("on 2 of 3 days")
+    (lead,) = report.sections[-1].lead
+    assert lead.endswith("every one was understood, but others are missing: see the notes.")

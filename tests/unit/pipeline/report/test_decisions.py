@@ -110,7 +110,7 @@ def test_findings_are_grouped() -> None:
     assert safe.rows[0][1:3] == ("User:a", Statement("2 of 14 grants unused", subjects))
     assert [each.title for each in decide.columns][3:] == ["What to do", "State", "First reported"]
     what_to_do, state, since = decide.rows[0][3:]
-    assert (what_to_do, since) == ("are both the same?", LAST)
+    assert (what_to_do, since) == (Statement("are both the same?"), LAST)
     assert state in decide.words
 
 
@@ -118,11 +118,12 @@ def test_owners_and_acceptances_are_shown() -> None:
     day = dt.date(2026, 11, 1)
     said = Finding(kind="k", text="t", first_seen=day, owner="team", accepted_until=day)
     register = Register({"over": said, "agreed": structs.replace(said, accepted_until=LAST.date())})
-    left_out = LeftOut(("User:tool",), {"agreed": LAST.date()})
+    left_out = LeftOut(("User:tool",), dict.fromkeys(("agreed", "resolved"), LAST.date()))
 
     page = report(
         finding("over"),
         finding("agreed"),
+        finding("resolved", gone=BEFORE),
         finding("tool", principal="User:tool"),
         about=dataclasses.replace(ABOUT, left_out=left_out),
         register=register,

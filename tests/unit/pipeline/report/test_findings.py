@@ -115,7 +115,10 @@ def test_register_of_another_cluster_is_rejected(tmp_path: Path) -> None:
 
 
 def test_accepted_until() -> None:
-    """The acceptances of a day are those of this day or a later one."""
+    """The acceptances of a day are those of this day or a later one.
+
+    A finding that is gone for a run may come back before the next report.
+    """
     finding = Finding(kind="k", text="t", first_seen=DAY)
     register = Register(
         {
@@ -127,4 +130,4 @@ def test_accepted_until() -> None:
         }
     )
 
-    assert accepted(register, DAY) == {"today": DAY, "later": LATER}
+    assert accepted(register, DAY) == {"today": DAY, "later": LATER, "gone": LATER}

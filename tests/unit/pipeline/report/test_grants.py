@@ -33,6 +33,15 @@ def test_grants_are_divided_by_use() -> None:
     assert section.lead == ("7 grants in force: keep 7.",)
 
 
+def test_grant_that_closes_a_resource_counts_once() -> None:
+    """The only ACL of a resource is needed without a use: else the resource is open to everyone."""
+    section = section_of([{"used": False, "decisive": True, "verdict": "KEEP"}], [])
+
+    assert section.whole is not None
+    assert [part.size for part in section.whole.parts] == [1, 0, 0]
+    assert section.lead == ("1 grant in force: keep 1.",)
+
+
 def test_removable_grants_come_first() -> None:
     usage = [
         {"principal": "User:a", "verdict": "KEEP", "severity": "CRITICAL"},

@@ -90,7 +90,11 @@ def hostile_page() -> str:
     """Return a page in which every text of every table is hostile."""
     frames = {}
     words = {"action": "SAFE", "cause": "unused", "severity": "HIGH"}
-    own: dict[str, dict[str, Any]] = {"findings": words, "runs": {"asked": None, "listed": []}}
+    own: dict[str, dict[str, Any]] = {
+        "findings": words,
+        "runs": {"asked": None, "listed": []},
+        "files": {"numbers": None, "lost_days": []},
+    }
     for name in ("findings",
                  "decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants",
                  "least_privilege", "backtest", "drift", "new_access", "quarantine", "files",
