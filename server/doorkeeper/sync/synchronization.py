@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec.structs import replace
 
@@ -37,12 +37,14 @@ from doorkeeper.sync.remote import FAILURES, FEW, RemoteCluster, common_drift, l
 from doorkeeper.sync.states import Role, State, check
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding
+    from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State as StoreState
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
-    from doorkeeper.sync.fleet import ClusterFleet
     from doorkeeper.sync.remote import Answers
 
 
@@ -61,10 +63,34 @@ _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses after failures, at most the interval; the last one repeats."""
 
 
+class Fleet(Protocol):
+    """What one cluster needs of all clusters of its server."""
+
+    @property
+    def log(self) -> StateLog: ...
+
+    @property
+    def now_ms(self) -> Callable[[], int]: ...
+
+    def target_of(self, config: ClusterConfig) -> StoreState | None:
+        """Return the state that a cluster should have; None for none yet."""
+        ...
+
+    def is_canary(self, config: ClusterConfig) -> bool:
+        """Return whether clusters of a higher order wait for the receipts of one."""
+        ...
+
+    def wake_followers(self) -> None:
+        """Wake clusters whose target is another one than that of their last receipt."""
+        ...
+
+    def tell(self, event: ClusterEvent) -> None: ...
+
+
 class ClusterSynchronization(OwnTask):
     """Synchronizes one cluster while it is started. For the event loop's thread."""
 
-    def __init__(self, config: ClusterConfig, fleet: ClusterFleet) -> None:
+    def __init__(self, config: ClusterConfig, fleet: Fleet) -> None:
         super().__init__(f"cluster {config.name}")
         self.config = config
         self.state = State.CLAIMING

@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.exchange import (
-        Advance,
-        Body,
-        Peer,
-        Waiting,
-    )
+    from doorkeeper.server.net.protocol.exchange import Body, Peer
+    from doorkeeper.server.net.protocol.handling import Advance, Waiting
     from doorkeeper.server.net.protocol.session import SessionAction
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults

@@ -17,7 +17,7 @@ from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import ChunkedResponse, Counts, Peer
-from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.handling import LargeRequest
 from doorkeeper.server.net.protocol.repeated import REPEATED_APIS
 from doorkeeper.server.resources.groups import group_of
 from doorkeeper.server.schema.change import edit

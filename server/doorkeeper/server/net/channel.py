@@ -56,7 +56,6 @@ from doorkeeper.server.net.context import Accepted, Ledger, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
-    Advance,
     Authenticating,
     ChunkedResponse,
     Closed,
@@ -64,9 +63,13 @@ from doorkeeper.server.net.protocol.exchange import (
     PendingResponse,
     PendingUpdate,
     Refused,
+)
+from doorkeeper.server.net.protocol.handling import (
+    DECODED_HERE_BYTES_MAX,
+    Advance,
+    LargeRequest,
     Waiting,
 )
-from doorkeeper.server.net.protocol.large_request import DECODED_HERE_BYTES_MAX, LargeRequest
 from doorkeeper.server.net.protocol.logins import abandon
 from doorkeeper.server.net.protocol.repeated import repeat
 from doorkeeper.server.net.request_log import DEBUG

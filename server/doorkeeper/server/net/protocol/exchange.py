@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -23,12 +23,14 @@ from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.acl_rows import Description
 from doorkeeper.server.api.node import Response, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
+from doorkeeper.server.authorizer.guard import QuietDecisions
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.security.contract import Step
+from doorkeeper.server.state.state import State
 from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.large_request import LargeRequest
 
 
 class Peer(Struct, frozen=True):
@@ -123,6 +125,28 @@ class Closed(Struct, frozen=True):
     fields: Mapping[str, object] = {}
 
 
+class RepeatableAnswer(Struct, frozen=True):
+    """An answer that is given again, and its ``size``, without the correlation id between them.
+
+    ``request`` is the frame without its correlation id, behind its size; ``state`` and ``settings``
+    are what the answer was made of, ``decisions`` those that were taken for it.
+    """
+
+    request: bytes
+    state: State
+    settings: Settings
+    decisions: QuietDecisions | None
+    size: bytes
+    body: bytes
+    api_key: int
+    error_code: int
+
+    @property
+    def bytes_held(self) -> int:
+        """Return how much memory its bytes take."""
+        return len(self.request) + len(self.body)
+
+
 class LogEvent(Struct, frozen=True):
     """An event for the log; a failure has its ``error``."""
 
@@ -186,10 +210,3 @@ class Counts:
 # bytearray for chunked responses: a copy to bytes would double the memory of a long answer.
 AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
 """A whole response; a chunked one stays a bytearray, so that it is not copied again."""
-
-Waiting: TypeAlias = (
-    "PendingUpdate | PendingResponse | LargeRequest | PendingDecision | ChunkedResponse"
-    " | Authenticating"
-)
-
-Advance: TypeAlias = "bytes | bytearray | Waiting | Refused | Closed | None"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.api_versions import is_valid
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
@@ -28,21 +27,21 @@ from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.connection import Connection
-    from doorkeeper.server.net.protocol.exchange import Advance
-    from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
+    from doorkeeper.server.net.protocol.codec import ConnectionCodec
+    from doorkeeper.server.net.protocol.handling import Advance
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
-
-NAMES_SOFTWARE_FROM: Final = 3
-"""The first version of ApiVersions with the client's software (KIP-511)."""
 
 NO_PRINCIPAL: Final = "cannot build the principal"
 
 
 def authenticate(
-    connection: Connection, action: SessionAction, header: RequestHeader, body: Body, now_s: float
+    connection: ConnectionCodec,
+    action: SessionAction,
+    header: RequestHeader,
+    body: Body,
+    now_s: float,
 ) -> Advance:
     """Handle a request that the session admits for any other ``action`` than to be served."""
     session, version = connection.session, header.api_version
@@ -61,7 +60,7 @@ def authenticate(
     return step(connection, header, request.auth_bytes, now_s)
 
 
-def close_unadmitted(connection: Connection, header: RequestHeader, now_s: float) -> Closed:
+def close_unadmitted(connection: ConnectionCodec, header: RequestHeader, now_s: float) -> Closed:
     if connection.session.state(now_s) is SessionState.EXPIRED:
         connection.counts.killed_by_expiry += 1
         return Closed("")
@@ -71,7 +70,7 @@ def close_unadmitted(connection: Connection, header: RequestHeader, now_s: float
     return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
 
 
-def answer_versions(connection: Connection, header: RequestHeader, body: Body) -> bytes:
+def answer_versions(connection: ConnectionCodec, header: RequestHeader, body: Body) -> bytes:
     """Answer ApiVersions before the authentication, and move the session."""
     api = connection.api(header)
     if not api.min_version <= header.api_version <= api.max_version:
@@ -88,7 +87,10 @@ def answer_versions(connection: Connection, header: RequestHeader, body: Body) -
 
 
 def answer_unsupported(
-    connection: Connection, api: Api, header: RequestHeader, error: ApiError = UNSUPPORTED_VERSION
+    connection: ConnectionCodec,
+    api: Api,
+    header: RequestHeader,
+    error: ApiError = UNSUPPORTED_VERSION,
 ) -> bytes:
     """Answer an unsupported version; only ApiVersions has an answer, in version 0."""
     if api.key == API_VERSIONS:
@@ -100,15 +102,8 @@ def answer_unsupported(
     raise unsupported_version(header, connection.session.principal)
 
 
-def take_software(connection: Connection, request: ApiVersionsRequest, version: int) -> None:
-    """Take the name and version of the client's software (KIP-511)."""
-    if version >= NAMES_SOFTWARE_FROM and is_valid(request, version):
-        name, number = request.client_software_name, request.client_software_version
-        connection.client_software = f"{name}/{number}"
-
-
 def refuse_out_of_place(
-    connection: Connection, api: Api, header: RequestHeader, body: Body
+    connection: ConnectionCodec, api: Api, header: RequestHeader, body: Body
 ) -> Refused:
     """Refuse a request where only SaslAuthenticate is allowed, in its own response."""
     name = ApiKey(header.api_key).name
@@ -125,7 +120,7 @@ def refuse_out_of_place(
 
 
 def take_bare(
-    connection: Connection, frame: bytes, now_s: float
+    connection: ConnectionCodec, frame: bytes, now_s: float
 ) -> bytes | Authenticating | Refused:
     """Handle a frame without a request header."""
     if connection.session.admit_bare() is SessionAction.FAIL:
@@ -134,7 +129,7 @@ def take_bare(
 
 
 def step(
-    connection: Connection, header: RequestHeader | None, token: bytes, now_s: float
+    connection: ConnectionCodec, header: RequestHeader | None, token: bytes, now_s: float
 ) -> bytes | Authenticating | Refused:
     reply = connection.session.step(token, now_s)
     if isinstance(reply, Reply):
@@ -143,7 +138,7 @@ def step(
 
 
 def reply_frame(
-    connection: Connection, header: RequestHeader | None, reply: Reply
+    connection: ConnectionCodec, header: RequestHeader | None, reply: Reply
 ) -> bytes | Refused:
     """Encode a reply of the session; ``header`` is None for bare tokens."""
     session = connection.session
@@ -170,7 +165,7 @@ def reply_frame(
 
 
 def refuse_login(
-    connection: Connection, answer: bytes, reason: str, header: RequestHeader | None = None
+    connection: ConnectionCodec, answer: bytes, reason: str, header: RequestHeader | None = None
 ) -> Refused:
     connection.counts.failed_authentications += 1
     connection.counts.authentications[connection.session.mechanism_name, False] += 1
@@ -178,7 +173,9 @@ def refuse_login(
     return Refused(answer, reason, connection.session.reauthenticating)
 
 
-def login(connection: Connection, header: RequestHeader | None, reason: str | None = None) -> Login:
+def login(
+    connection: ConnectionCodec, header: RequestHeader | None, reason: str | None = None
+) -> Login:
     session = connection.session
     return Login(
         connection.peer,
@@ -195,7 +192,7 @@ def principal_fault(error: BaseException) -> LogEvent:
     return LogEvent("cannot build the principal for a connection", {"cause": one_line(error)})
 
 
-def abandon(connection: Connection) -> Refused | None:
+def abandon(connection: ConnectionCodec) -> Refused | None:
     """Forget the last answer; return the refusal of a login that the client hung up on."""
     keep(connection, None)
     refusal = connection.session.refusal

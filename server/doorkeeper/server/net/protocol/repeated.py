@@ -13,18 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
-
-from doorkeeper.server.authorizer.guard import QuietDecisions
-from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.net.protocol.exchange import RepeatableAnswer
 from doorkeeper.server.net.protocol.responses import SIZE_BYTES, error_code_of
 from doorkeeper.server.net.protocol.session import SessionAction
-from doorkeeper.server.state.state import State
 from doorkeeper_wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.node import Response
-    from doorkeeper.server.net.protocol.connection import Connection
+    from doorkeeper.server.net.protocol.codec import ConnectionCodec
     from doorkeeper_wire.framing import RequestHeader
 
 REPEATED_APIS: Final = frozenset(
@@ -36,29 +32,7 @@ REPEATED_APIS: Final = frozenset(
 _SERVE: Final = SessionAction.SERVE
 
 
-class RepeatableAnswer(Struct, frozen=True):
-    """An answer that is given again, and its ``size``, without the correlation id between them.
-
-    ``request`` is the frame without its correlation id, behind its size; ``state`` and ``settings``
-    are what the answer was made of, ``decisions`` those that were taken for it.
-    """
-
-    request: bytes
-    state: State
-    settings: Settings
-    decisions: QuietDecisions | None
-    size: bytes
-    body: bytes
-    api_key: int
-    error_code: int
-
-    @property
-    def bytes_held(self) -> int:
-        """Return how much memory its bytes take."""
-        return len(self.request) + len(self.body)
-
-
-def repeat(connection: Connection, data: bytes, now_s: float) -> bytes | None:
+def repeat(connection: ConnectionCodec, data: bytes, now_s: float) -> bytes | None:
     """Answer data that is exactly one request, and the same as one before; else do nothing.
 
     To be called where nothing that was received is left.
@@ -86,7 +60,7 @@ def repeat(connection: Connection, data: bytes, now_s: float) -> bytes | None:
 
 
 def repeatable(
-    connection: Connection,
+    connection: ConnectionCodec,
     request: Any,  # noqa: ANN401 - the API's own class
     header: RequestHeader,
     frame: bytes,
@@ -125,7 +99,7 @@ def repeatable(
     )
 
 
-def keep(connection: Connection, answer: RepeatableAnswer | None) -> None:
+def keep(connection: ConnectionCodec, answer: RepeatableAnswer | None) -> None:
     """Keep an answer in place of the last one; long ones only while there is room for them."""
     counts, limits, last = connection.counts, connection.limits, connection.repeatable
     if last is not None and last.bytes_held > limits.repeated_bytes_max:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
@@ -22,14 +22,11 @@ from doorkeeper.server.api.node import Response
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.config.plug_ins import one_line
-from doorkeeper.server.net.protocol.exchange import Closed, CompletedRequest, LogEvent
+from doorkeeper.server.net.protocol.exchange import Closed, LogEvent
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import RequestHeader, encode_response
 from doorkeeper_wire.message import Record, arrays_of_structs
-
-if TYPE_CHECKING:
-    from doorkeeper.server.net.protocol.connection import Connection
 
 SIZE_BYTES: Final = 4
 """The length of the size prefix of a frame, which does not count itself."""
@@ -102,23 +99,6 @@ def error_code_of(response: Response) -> int:
     if own:
         return own
     return next((item.error_code for item in items_of(response) if item.error_code), 0)
-
-
-def record_answer(
-    connection: Connection, header: RequestHeader, response: Response, frame_bytes: int
-) -> None:
-    """Record an answer for metrics and the request log."""
-    if connection.answer_codes is not None:
-        try:
-            connection.answer_codes.append((header.api_key, error_code_of(response)))
-        except Exception as fault:  # a change may be made: its answer counts more
-            connection.events.append(LogEvent("an answer cannot be counted", {}, fault))
-    if connection.request_records is not None:
-        # Without the four bytes of the size, as the request's size is.
-        sizes = connection.request_bytes, frame_bytes - SIZE_BYTES
-        connection.request_records.append(
-            CompletedRequest(header, connection.client_software, response, *sizes)
-        )
 
 
 UNDECIDED: Final = "The authorizer does not know its decision yet. Nothing was done: try again."

@@ -1,10 +1,12 @@
-"""A large request, which a thread handles while the event loop serves other connections.
+"""Handles a request: here, or in a thread while the event loop serves other connections.
 
-    is_large  on the event loop: whether a thread handles a request
-    begin     on the event loop: a copy of the connection, with the state and the ACLs of now
-    run       in the thread: the copy handles the request as any other, and keeps what it notes
-    settle    on the event loop, in slices: what the decisions do besides
-    outcome   on the event loop: the connection takes what was noted, and the answer
+    call          calls the handler: on the event loop, or in the thread on a copy
+    is_large      whether a thread handles a request
+    LargeRequest  a request for the thread
+        begin     on the event loop: a copy of the connection, with the state and the ACLs of now
+        run       in the thread: the copy handles the request, and keeps what it notes
+        settle    on the event loop, in slices: what the decisions do besides
+        outcome   on the event loop: the connection takes what was noted, and the answer
 
 A handler that changes a cache (``Api.in_thread`` is False) is called at the end of this instead;
 its request is only decoded in the thread.
@@ -12,51 +14,42 @@ its request is only decoded in the thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from copy import copy
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from doorkeeper.base.slices import SLICE_ITEMS, Slices, free, joined
+from doorkeeper.base.slices import Slices, free
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import DelayedResponse, Update
+from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.authorizer.one_request import RequestAuthorizer, reads_of
-from doorkeeper.server.net.protocol.exchange import Body, Counts
-from doorkeeper.server.net.protocol.repeated import REPEATED_APIS, keep
-from doorkeeper.server.net.protocol.responses import SIZE_BYTES
-from doorkeeper_wire.framing import RequestHeader, encode_response
+from doorkeeper.server.net.protocol.codec import FREED_AT_ONCE_BYTES_MAX, arrays_of
+from doorkeeper.server.net.protocol.exchange import (
+    Body,
+    ChunkedResponse,
+    Counts,
+    PendingDecision,
+    PendingResponse,
+    PendingUpdate,
+)
+from doorkeeper.server.net.protocol.repeated import REPEATED_APIS, keep, repeatable
+from doorkeeper.server.net.protocol.responses import body_fault, head_of
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.framing import RequestHeader
 from doorkeeper_wire.message import Message
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.api.node import Response
-    from doorkeeper.server.net.protocol.connection import Connection
-    from doorkeeper.server.net.protocol.exchange import Advance
+    from doorkeeper.server.net.protocol.codec import ConnectionCodec
+    from doorkeeper.server.net.protocol.exchange import Authenticating, Closed, Refused
+
+_WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
 
 DECODED_HERE_BYTES_MAX: Final = 8_192
 """Larger requests are decoded in a thread: 2,700 texts of one letter take 2 ms."""
 
 HANDLED_HERE_ELEMENTS_MAX: Final = 64
 """Requests of more elements are handled in a thread: each may take 10 us, and 20 if denied."""
-
-FREED_AT_ONCE_BYTES_MAX: Final = 16_384
-"""The objects of a shorter message are freed in half a millisecond: each takes a byte at least."""
-
-
-def arrays_of(value: object) -> Iterator[list[Any]]:
-    """Yield the long arrays of a message as lists, which outlive it.
-
-    A message is a struct with tuples, or, of an API that is refused, dictionaries with lists.
-    """
-    if isinstance(value, dict):
-        parts: Iterable[Any] = value.values()
-    elif isinstance(value, tuple | list):
-        if len(value) > SLICE_ITEMS:
-            yield list(value)
-            return
-        parts = value
-    else:
-        parts = [getattr(value, name) for name in getattr(value, "__struct_fields__", ())]
-    for part in parts:
-        yield from arrays_of(part)
 
 
 def is_large(api: Api, body: Body, elements_max: int) -> bool:
@@ -69,25 +62,47 @@ def is_large(api: Api, body: Body, elements_max: int) -> bool:
     return elements > HANDLED_HERE_ELEMENTS_MAX
 
 
-def encode_in_thread(
-    arrays: list[list[Any]], header: RequestHeader, response: Response, version: int
-) -> bytes:
-    """Return the frame of a response, and give others their turn; no part is copied twice.
-
-    Its long arrays are added to those that the thread frees.
-    """
-    head = encode_response(header.api_key, version, header.correlation_id, b"")
-    # A bytearray, which the channel writes as it is.
-    frame: Any
-    if isinstance(response, Message):
-        frame = response.encode(version, partial(joined, head))
-        frame[:SIZE_BYTES] = (len(frame) - SIZE_BYTES).to_bytes(SIZE_BYTES)
-    else:
-        body = response.encode(version)
-        frame = encode_response(header.api_key, version, header.correlation_id, body)
-    if len(frame) > FREED_AT_ONCE_BYTES_MAX:
-        arrays += arrays_of(response)
-    return cast("bytes", frame)
+def call(
+    connection: ConnectionCodec,
+    api: Api,
+    header: RequestHeader,
+    body: Body,
+    request: Any,  # noqa: ANN401 - the API's own class
+) -> Advance:
+    """Call the handler; in a thread on a copy of the connection."""
+    is_repeated = api.key in REPEATED_APIS
+    counts = connection.node.decision_counts if is_repeated else None
+    before = counts.decided if counts is not None else None
+    try:
+        outcome: Any = api.handle(request, connection.context(header), connection.node)
+    except Malformed as error:
+        # The body is well-formed, but what it says is refused where a broker parses it.
+        raise body_fault(header, connection.session.principal, error) from None
+    except Exception as error:  # whatever a handler raises is answered
+        return (
+            # A handler changes nothing, so it can be called again.
+            PendingDecision(error, api, request, header, body)
+            if isinstance(error, DecisionPending)
+            else connection.refuse(api, request, header, error)
+        )
+    # Exact classes, not isinstance: this is the path of every request.
+    if outcome.__class__ in _WAITING:
+        waiting: Any = outcome
+        return (
+            PendingUpdate(waiting, api, request, header)
+            if waiting.__class__ is Update
+            else PendingResponse(waiting.response, api, request, header)
+        )
+    # A long body would hold up all other connections if it were built in one turn.
+    if outcome.__class__ is Description:
+        chunks = outcome.chunks(header.api_version, len(head_of(header)))
+        return ChunkedResponse(chunks, api, request, header, outcome)
+    answer = connection.answer(api, request, header, outcome)
+    if is_repeated:
+        keep(
+            connection, repeatable(connection, request, header, body.frame, outcome, answer, before)
+        )
+    return answer
 
 
 class LargeRequest:
@@ -109,7 +124,7 @@ class LargeRequest:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ConnectionCodec,
         api: Api,
         header: RequestHeader,
         body: Body,
@@ -160,14 +175,14 @@ class LargeRequest:
         if self.request is None:
             self.request = connection.decode(api, header, body)
         if api.in_thread:
-            self._outcome = connection.call(api, header, body, self.request)
+            self._outcome = call(connection, api, header, body, self.request)
 
     def settle(self) -> Slices[None]:
         """Count and record the decisions, on the event loop."""
         if self._authorizer is not None:
             yield from self._authorizer.settle()
 
-    def outcome(self, connection: Connection) -> Advance:
+    def outcome(self, connection: ConnectionCodec) -> Advance:
         """Note for a connection what its copy has noted; return what the thread made.
 
         Raises:
@@ -188,5 +203,13 @@ class LargeRequest:
         if error is not None:
             raise error
         if not self.api.in_thread:
-            return connection.call(self.api, self.header, self.body, self.request)
+            return call(connection, self.api, self.header, self.body, self.request)
         return self._outcome
+
+
+Waiting: TypeAlias = (
+    "PendingUpdate | PendingResponse | LargeRequest | PendingDecision | ChunkedResponse"
+    " | Authenticating"
+)
+
+Advance: TypeAlias = "bytes | bytearray | Waiting | Refused | Closed | None"
