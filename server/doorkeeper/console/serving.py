@@ -100,7 +100,6 @@ class HttpServer(uvicorn.Server):
         Raises:
             OSError, BindError: the host is not known; the port is taken.
         """
-        await super().startup([])
         host, port = self._exposure.host, self._exposure.port
         tls = None if self._exposure.tls is None else self._exposure.tls.current
         found = await asyncio.get_running_loop().getaddrinfo(host, port)
@@ -112,6 +111,8 @@ class HttpServer(uvicorn.Server):
             self._listeners.append(HttpListener(spec, LIMITS, make, tls=tls, logger=NO_LOG))
         for listener in self._listeners:
             listener.open()
+        # It is started from here on.
+        await super().startup([])
         say(f"the console is at {self._exposure.url}; Ctrl-C stops it")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
