@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from doorkeeper.cli import fill_standard_descriptors
+from doorkeeper.base.standard_streams import fill_standard_descriptors
 
 __all__ = ["main"]
 

@@ -42,12 +42,9 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.base.standard_streams import STDOUT, fill_standard_descriptors
 
-__all__ = ["fill_standard_descriptors", "main"]
-
-STDIN = 0
-STDOUT = 1
-STDERR = 2
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -91,20 +88,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Python flushes stdout at its exit, fails again, and would print a second message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
         fail([f"{error.filename or 'standard output'}: {error.strerror}"])
-
-
-def fill_standard_descriptors() -> None:
-    """Open the null device for standard streams that the parent process has closed.
-
-    Otherwise the next files get their descriptors, and log lines are written to sockets and stores.
-    """
-    while (opened := os.open(os.devnull, os.O_RDWR)) <= STDERR:
-        pass
-    os.close(opened)
-    # Python has set the streams to None.
-    sys.stdin = sys.stdin or os.fdopen(STDIN)
-    sys.stdout = sys.stdout or os.fdopen(STDOUT, "w")
-    sys.stderr = sys.stderr or os.fdopen(STDERR, "w")
 
 
 def _is_of_memory(error: Exception) -> bool:
