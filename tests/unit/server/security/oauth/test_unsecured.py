@@ -89,6 +89,14 @@ def test_missing_scope_is_reported(scope: Any) -> None:
     assert refused.value.scope == "[read, admin]"
 
 
+def test_missing_scope_is_reported_before_a_principal_that_is_not_unicode() -> None:
+    """Kafka writes ? for half a pair of surrogates, and judges the scope."""
+    with pytest.raises(TokenRefused) as refused:
+        checked(unsigned(b'{"sub":"\\ud800","exp":1e30}'), RequiredScope="read")
+
+    assert refused.value.status == "insufficient_scope"
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [
