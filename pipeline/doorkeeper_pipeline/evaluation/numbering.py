@@ -44,13 +44,21 @@ class Stretch(msgspec.Struct, frozen=True, array_like=True):
     has_allowed: bool = False
 
     def joined(self, other: Stretch) -> Stretch:
-        """Return both as one; events that both have count once where one of them has no gap."""
+        """Return both as one; events that both have count once.
+
+        Where they are parts of partitions, each has the events that the other lacks. Where there
+        are more events than numbers, some are copies, and a gap of either counts as a gap of both.
+        """
         first, last = min(self.first, other.first), max(self.last, other.last)
+        events = self.events + other.events
+        if events > last - first + 1:
+            overlap = min(self.last, other.last) - max(self.first, other.first) + 1
+            events = max(self.events, other.events, events - overlap)
         return Stretch(
             self.origin,
             first,
             last,
-            min(self.events + other.events, last - first + 1),
+            events,
             min(self.begin_us, other.begin_us),
             max(self.end_us, other.end_us),
             self.has_allowed or other.has_allowed,

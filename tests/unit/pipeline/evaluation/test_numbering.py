@@ -49,6 +49,10 @@ def days(*stretches: Stretch) -> list[int]:
         # Copies, and parts of copies that were cut elsewhere.
         ([stretch(0, 1, 9, 5), stretch(0, 1, 9, 5)], [0]),
         ([stretch(0, 2, 9), stretch(0, 2, 6), stretch(0, 7, 9), stretch(1, 11, 12)], [0, 1]),
+        # A copy of a part does not fill a gap, of whichever of the two.
+        ([stretch(0, 1, 10), stretch(0, 5, 14, 9)], [0]),
+        ([stretch(0, 1, 10, 9), stretch(0, 5, 14, 9)], [0]),
+        ([stretch(0, 1, 10), stretch(0, 5, 8, 2), stretch(0, 5, 14)], []),
         # Partitions of a topic have every second event each.
         ([stretch(0, 2, 10, 5), stretch(0, 3, 11, 5), stretch(1, 12, 13)], []),
         ([stretch(0, 2, 10, 5), stretch(0, 3, 11, 4), stretch(1, 12, 13)], [0]),
