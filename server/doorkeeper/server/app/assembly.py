@@ -290,7 +290,6 @@ class Assembly:
             policies=self.policies,
         )
         if self.guarded is not None:
-            node.decision_counts = self.guarded
             node.acl_rows = AclRows(self.guarded.snapshot)
         return node
 

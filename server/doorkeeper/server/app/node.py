@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange, AuthorizerReads
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-from doorkeeper.server.authorizer.one_request import RequestAuthorizer
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
 from doorkeeper.server.config.settings import Settings
@@ -82,8 +80,6 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
-        self.decision_counts: GuardedAuthorizer | RequestAuthorizer | None = None
-        """The guard of the authorizer, for answers that are repeated."""
         self.acl_rows: AclRows | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
@@ -120,7 +116,6 @@ class LiveNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decision_counts: GuardedAuthorizer | RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> LiveNode:
         """Return a copy for another thread: with the present state for ever, and this authorizer.
@@ -130,7 +125,6 @@ class LiveNode:
         other = copy(self)
         other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
-        other.decision_counts = decision_counts
         other.policies = on_loop(self.policies)
         return other
 

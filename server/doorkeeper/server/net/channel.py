@@ -27,11 +27,11 @@ closed.
 What a request waits for, and what happens to it when the client leaves, or when the server stops:
 
     kind                 waits for                     client leaves     server stops
-    PendingUpdate        a change, its audit record    goes on alone     is answered
-    PendingResponse      an event                      is cancelled      is dropped
-    ChunkedResponse      slices, among other clients'  is cancelled      is answered
+    Update               a change, its audit record    goes on alone     is answered
+    DelayedResponse      an event                      is cancelled      is dropped
+    Description          slices, among other clients'  is cancelled      is answered
     LargeRequest         a thread                      is still counted  is answered
-    PendingDecision      an authorizer's awaitable     goes on alone     is answered
+    DecisionPending      an authorizer's awaitable     goes on alone     is answered
     Authenticating       a mechanism's awaitable       is cancelled      is answered
     Refused              the delay, then a turn        is cancelled      is answered
 
@@ -50,28 +50,17 @@ from functools import partial
 from typing import Any, Final, cast
 
 from doorkeeper.base.slices import run_in_turns
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.context import Accepted, Ledger, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
-from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.protocol.exchange import (
-    Authenticating,
-    ChunkedResponse,
-    Closed,
-    PendingDecision,
-    PendingResponse,
-    PendingUpdate,
-    Refused,
-)
-from doorkeeper.server.net.protocol.handling import (
-    DECODED_HERE_BYTES_MAX,
-    Advance,
-    LargeRequest,
-    Waiting,
-)
+from doorkeeper.server.net.protocol.connection import Advance, Connection, Waiting
+from doorkeeper.server.net.protocol.exchange import Authenticating, Closed, Pending, Refused
+from doorkeeper.server.net.protocol.large_request import DECODED_HERE_BYTES_MAX, LargeRequest
 from doorkeeper.server.net.protocol.logins import abandon
-from doorkeeper.server.net.protocol.repeated import repeat
+from doorkeeper.server.net.protocol.responses import head_of
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
@@ -184,7 +173,7 @@ class Channel(Accepted):
             if (
                 self.connection.repeatable is not None
                 and (level is None or level.level > DEBUG)
-                and (answer := repeat(self.connection, data, now_s)) is not None
+                and (answer := self.connection.repeat(data, now_s)) is not None
             ):
                 self._fair_queue.clients_active = True
                 self._write(answer)
@@ -261,7 +250,7 @@ class Channel(Accepted):
         """
         self._is_idle = False
         self._draining = True
-        if isinstance(self._request, PendingResponse):
+        if _is_delayed(self._request):
             # Its event may be far away: a consumer asks again elsewhere.
             self._forget_request()
             self._end = self.connection.end()
@@ -356,12 +345,12 @@ class Channel(Accepted):
             return result
         if isinstance(result, Closed):
             self._end = result
-        elif isinstance(result, PendingUpdate):
-            update, peer_id = result.update, self.peer_id
+        elif isinstance(result, Pending) and isinstance(result.outcome, Update):
+            update, peer_id = result.outcome, self.peer_id
             if (refusal := admit(update, self._server, peer_id)) is not None:
                 return self._take(self.connection.complete(result, None, refusal), began_s)
             on_done = partial(self._go_on, result, began_s) if update.wait else None
-            begun = UpdateInFlight(result, self._server, peer_id, began_s, on_done)
+            begun = UpdateInFlight(result.request, update, self._server, peer_id, began_s, on_done)
             if not update.wait:
                 return self._take(self.connection.complete(result), began_s)
             self._request, self._task = result, begun
@@ -391,7 +380,7 @@ class Channel(Accepted):
             name = type(error).__name__
             result, error = Failure(None, f"the mechanism failed: {name}"), None
         waited = None
-        if isinstance(request, PendingResponse):
+        if _is_delayed(request):
             waited = Waited(0.0, self._clock() - began_s)
         self._go_on(request, began_s, result, error, waited)
         del error  # its traceback refers to this frame: a circle, which the collector may never see
@@ -549,23 +538,29 @@ class Channel(Accepted):
         victim.abort("connection closed to free memory")
 
 
-async def _outcome(request: Waiting, server: ServerContext, began_s: float) -> Any:  # noqa: ANN401 - see ``Connection.complete``
+def _is_delayed(request: object) -> bool:
+    return isinstance(request, Pending) and isinstance(request.outcome, DelayedResponse)
+
+
+async def _outcome(waiting: Waiting, server: ServerContext, began_s: float) -> Any:  # noqa: ANN401 - see ``Connection.complete``
     """Wait for what a request needs, and return it.
 
     Raises:
         Exception: the request failed meanwhile.
     """
-    result: Any = None
-    if isinstance(request, PendingResponse):
-        result = await request.response
-    elif isinstance(request, ChunkedResponse):
+    if isinstance(waiting, Authenticating):
+        return await as_future(waiting.step, server.loop)
+    if isinstance(waiting, LargeRequest):
+        return await server.large_requests.handle(waiting)
+    header, outcome = waiting.request.header, waiting.outcome
+    if isinstance(outcome, DelayedResponse):
+        return await outcome.response
+    if isinstance(outcome, Description):
+        # A long body would hold up all other connections if it were built in one turn.
+        version = header.api_version
+        chunks = outcome.chunks(version, len(head_of(header, version)))
         async with server.building:
-            result = await run_in_turns(request.body, time.perf_counter)
-    elif isinstance(request, LargeRequest):
-        await server.large_requests.handle(request)
-    elif isinstance(request, PendingDecision):
-        left_s = began_s + server.limits.decision_timeout_ms / 1000 - server.clock()
-        await wait_for_decision(request.decision.known, left_s)
-    elif isinstance(request, Authenticating):
-        result = await as_future(request.step, server.loop)
-    return result
+            return await run_in_turns(chunks, time.perf_counter)
+    assert not isinstance(outcome, Update), "``UpdateInFlight`` makes changes"
+    left_s = began_s + server.limits.decision_timeout_ms / 1000 - server.clock()
+    return await wait_for_decision(outcome.known, left_s)
