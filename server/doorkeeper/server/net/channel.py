@@ -45,7 +45,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
 
@@ -54,7 +53,7 @@ from doorkeeper.server.api.acl_rows import Description
 from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
-from doorkeeper.server.net.context import Accepted, Ledger, ServerContext
+from doorkeeper.server.net.context import Accepted, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
 from doorkeeper.server.net.protocol.connection import Advance, Connection, Waiting
 from doorkeeper.server.net.protocol.exchange import Authenticating, Closed, Pending, Refused
@@ -472,12 +471,9 @@ class Channel(Accepted):
         return transport.get_write_buffer_size() + sum(map(len, self._long))
 
     def _count_outgoing(self) -> None:
-        """Count the unread answers of the peer; close the largest holder beyond the limit."""
-        if self._transport is None:
-            return
-        size = self._outgoing_bytes(self._transport)
-        if self._server.outgoing.hold(self, size):
-            self._close_largest(self._server.outgoing, "responses that clients do not read")
+        """Count the unread answers of the peer."""
+        if self._transport is not None:
+            self._server.outgoing.hold(self, self._outgoing_bytes(self._transport))
 
     # --- between two pieces of work
 
@@ -497,8 +493,7 @@ class Channel(Accepted):
             # comes, and to stop and resume takes two calls into the system.
             reading = not (held or self._is_full or self._request.__class__ is Refused)
         elif turn_over or connection.has_work:
-            if self._turn is None:
-                self._turn = self._soon(self._next_turn)
+            self._schedule_turn()
             reading = not self._authenticated and held <= UNAUTHENTICATED_BYTES
         elif self._draining:
             transport.close()
@@ -510,32 +505,21 @@ class Channel(Accepted):
         if reading is not self._reading:
             self._reading = reading
             (transport.resume_reading if reading else transport.pause_reading)()
-        if (held or was_counted) and self._server.incoming.hold(self, held):
-            self._close_largest(self._server.incoming, "requests that are not yet answered")
+        if held or was_counted:
+            self._server.incoming.hold(self, held)
 
-    def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
-        """Schedule work: through the fair queue before the authentication."""
-        if not self._authenticated:
-            return self._fair_queue.put(self.connection.peer.host, work)
-        return self._server.loop.call_soon(work)
+    def _schedule_turn(self) -> None:
+        """Schedule the next turn: through the fair queue before the authentication."""
+        if self._turn is None:
+            self._turn = (
+                self._server.loop.call_soon(self._next_turn)
+                if self._authenticated
+                else self._fair_queue.put(self.connection.peer.host, self._next_turn)
+            )
 
     def _next_turn(self) -> None:
         self._turn = None
         self._work(self._clock())
-
-    def _close_largest(self, ledger: Ledger[Accepted], what: str) -> None:
-        """Close the connection that holds most bytes."""
-        victim = ledger.largest()
-        self._server.logger.warning(
-            "too much memory in use by connections: closing the largest",
-            what=what,
-            connection=victim.peer_id,
-            bytes=ledger.bytes_of(victim),
-            bytes_of_all=ledger.total,
-            bytes_max=ledger.bytes_max,
-        )
-        ledger.hold(victim, 0)
-        victim.abort("connection closed to free memory")
 
 
 def _is_delayed(request: object) -> bool:

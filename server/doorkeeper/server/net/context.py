@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -99,8 +99,8 @@ class ServerContext(Struct, frozen=True):
     services: Services
     logger: Logger
     peer_log: PeerLog
-    incoming: Ledger[Accepted]
-    outgoing: Ledger[Accepted]
+    incoming: Ledger
+    outgoing: Ledger
     updates: UpdatesInFlight
     lost: Callable[[Accepted], None]
     fair_queue: FairQueue
@@ -121,31 +121,40 @@ class ServerContext(Struct, frozen=True):
 
 # --- bytes held for connections
 
-T = TypeVar("T")
 
+class Ledger:
+    """The bytes held for each connection, and their sum."""
 
-class Ledger(Generic[T]):
-    """The bytes of each holder, and their sum."""
+    __slots__ = ("_held", "_logger", "_what", "bytes_max", "total")
 
-    __slots__ = ("_held", "bytes_max", "total")
-
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int, what: str, logger: Logger) -> None:
+        """``what`` names what is held, for the log."""
         self.bytes_max = bytes_max
+        self._what = what
+        self._logger = logger
         self.total = 0
-        self._held: dict[T, int] = {}
+        self._held: dict[Accepted, int] = {}
 
-    def hold(self, holder: T, size: int) -> bool:
-        """Set the bytes of a holder; return whether the sum exceeds the limit."""
+    def hold(self, holder: Accepted, size: int) -> None:
+        """Set the bytes of a connection; beyond the limit close the one that holds most."""
         # Holders of nothing have no entry: idle connections cost no memory here.
         before = self._held.pop(holder, 0)
         if size:
             self._held[holder] = size
         self.total += size - before
-        return self.total > self.bytes_max
+        if size and self.total > self.bytes_max:
+            # O(n) in the number of connections that hold any.
+            victim = max(self._held, key=self._held.__getitem__)
+            self._logger.warning(
+                "too much memory in use by connections: closing the largest",
+                what=self._what,
+                connection=victim.peer_id,
+                bytes=self._held[victim],
+                bytes_of_all=self.total,
+                bytes_max=self.bytes_max,
+            )
+            self.total -= self._held.pop(victim)
+            victim.abort("connection closed to free memory")
 
-    def bytes_of(self, holder: T) -> int:
+    def bytes_of(self, holder: Accepted) -> int:
         return self._held.get(holder, 0)
-
-    def largest(self) -> T:
-        """Return the holder of most bytes. O(n) in the number of holders."""
-        return max(self._held, key=self._held.__getitem__)

@@ -175,47 +175,41 @@ class UpdateInFlight:
         waited = Waited(wait_began_s - self._began_s, now_s - wait_began_s)
         # The items of an authorizer fail alone; any other change has succeeded as a whole.
         if isinstance(result, Results) and (result.errors or result.timed_out):
-            server.observe(
-                _log_failures, result, self._update, self._request, self._peer_id, server
-            )
+            server.observe(self._log_failures, result)
         if on_done is not None:
             on_done(result, error, waited)
         elif waits and server.requests is not None:
-            server.requests.record_abandoned(self._request.api.key, waited)
+            server.requests.record_wait(self._request.api.key, waited)
 
     def _begin_wait(self) -> None:
         self._wait_began_s = self._server.clock()
 
+    def _log_failures(self, results: Results) -> None:
+        """Log and count the items that failed or timed out.
 
-def _log_failures(
-    results: Results,
-    update: Update,
-    request: Request,
-    peer_id: str,
-    server: ServerContext,
-) -> None:
-    """Log and count the items of an update that failed or timed out.
-
-    The request is named where a client waits for the update.
-    """
-    operation = update.operation
-    if results.timed_out and server.requests is not None:
-        server.requests.record_timeout(operation, results.timed_out)
-    fields: dict[str, object] = {"connection": peer_id, "items": update.items}
-    if update.wait:
-        fields["api"] = request.api.name
-        fields["correlation_id"] = request.header.correlation_id
-        if operation == UpdateOperation.ACLS and server.authorizer:
-            fields["authorizer"] = server.authorizer.name
-    if results.timed_out:
-        server.logger.warning("items of a change timed out", timed_out=results.timed_out, **fields)
-    if results.errors:
-        server.logger.error(
-            "items of a change failed",
-            failed=len(results.errors),
-            **fields,
-            exc_info=results.errors[0],
-        )
+        The request is named where a client waits for the update.
+        """
+        server, update, request = self._server, self._update, self._request
+        operation = update.operation
+        if results.timed_out and server.requests is not None:
+            server.requests.record_timeout(operation, results.timed_out)
+        fields: dict[str, object] = {"connection": self._peer_id, "items": update.items}
+        if update.wait:
+            fields["api"] = request.api.name
+            fields["correlation_id"] = request.header.correlation_id
+            if operation == UpdateOperation.ACLS and server.authorizer:
+                fields["authorizer"] = server.authorizer.name
+        if results.timed_out:
+            server.logger.warning(
+                "items of a change timed out", timed_out=results.timed_out, **fields
+            )
+        if results.errors:
+            server.logger.error(
+                "items of a change failed",
+                failed=len(results.errors),
+                **fields,
+                exc_info=results.errors[0],
+            )
 
 
 def _recording_error(problem: str) -> ApiError:

@@ -47,11 +47,10 @@ from doorkeeper.server.net.protocol.large_request import (
     is_large,
 )
 from doorkeeper.server.net.protocol.logins import (
-    NO_PRINCIPAL,
     answer_unsupported,
     authenticate,
     login,
-    principal_fault,
+    record_principal_fault,
     refuse_login,
     reply_frame,
     take_bare,
@@ -107,7 +106,7 @@ class Connection(ConnectionCodec):
         try:
             self.session.start(peer_certificates)
         except Exception as error:  # a plug-in raises what it likes
-            self.events += [principal_fault(error), login(self, None, NO_PRINCIPAL)]
+            record_principal_fault(self, error)
             return self.end()
         if peer_certificates and self.session.is_past_login:
             self.events.append(login(self, None))

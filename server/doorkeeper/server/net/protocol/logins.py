@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 
-NO_PRINCIPAL: Final = "cannot build the principal"
-
 
 def authenticate(
     connection: ConnectionCodec,
@@ -136,10 +134,7 @@ def reply_frame(
     """Encode a reply of the session; ``header`` is None for bare tokens."""
     session = connection.session
     if reply.fault is not None:
-        connection.events += [
-            principal_fault(reply.fault),
-            login(connection, header, NO_PRINCIPAL),
-        ]
+        record_principal_fault(connection, reply.fault, header)
         connection.counts.authentications[session.mechanism_name, False] += 1
     elif reply.failure is None and session.is_past_login:
         connection.counts.authentications[session.mechanism_name, True] += 1
@@ -181,8 +176,12 @@ def login(
     )
 
 
-def principal_fault(error: BaseException) -> LogEvent:
-    return LogEvent("cannot build the principal for a connection", {"cause": one_line(error)})
+def record_principal_fault(
+    connection: ConnectionCodec, error: BaseException, header: RequestHeader | None = None
+) -> None:
+    text = "cannot build the principal"
+    fault = LogEvent(f"{text} for a connection", {"cause": one_line(error)})
+    connection.events += [fault, login(connection, header, text)]
 
 
 def abandon(connection: ConnectionCodec) -> Refused | None:
