@@ -111,11 +111,10 @@ class OlderAuthorizer(Authorizer):
             TypeError: a result is neither True nor False.
         """
         session = Session(context.principal, context.client_address)
-        return [_result(self._ask(session, action)) for action in actions]
-
-    def _ask(self, session: Session, action: Action) -> object:
-        answer: object = self.older.authorize(session, action.operation, action.resource)
-        return answer
+        return [
+            _result(self.older.authorize(session, action.operation, action.resource))
+            for action in actions
+        ]
 
     def create_acls(
         self,

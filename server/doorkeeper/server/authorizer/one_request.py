@@ -23,7 +23,7 @@ from doorkeeper.server.authorizer.contract import (
     AuthorizationResult,
     AuthorizerLog,
 )
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer, QuietDecisions
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -64,11 +64,6 @@ class BoundedLog:
                 return
         self._log.write(level, text)
 
-    def write_omitted(self, context: AuthorizableRequestContext, denials: int) -> None:
-        """Write the number of the denials that are not there one by one."""
-        if denials > LINES_MAX and self._log.threshold.level <= INFO:
-            self._log.write(INFO, line_of_others(context, denials - LINES_MAX))
-
 
 class RequestAuthorizer(GuardedAuthorizer):
     """The guard of a copy of the standard authorizer, which one request asks in any thread.
@@ -77,8 +72,8 @@ class RequestAuthorizer(GuardedAuthorizer):
     """
 
     def __init__(self, guard: GuardedAuthorizer, authorizer: StandardAuthorizer) -> None:
-        self._log = BoundedLog(authorizer.authorizer_log)
-        self._own = authorizer.at_one_state(self._log)
+        self._log = authorizer.authorizer_log
+        self._own = authorizer.at_one_state(BoundedLog(self._log))
         # A slow call delays nobody here.
         super().__init__(self._own, slow_ms=sys.maxsize)
         self.on_decision = self._note
@@ -94,21 +89,20 @@ class RequestAuthorizer(GuardedAuthorizer):
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
+        _basis: StandardAuthorizer | None,
     ) -> None:
         self._context = context
         for action, result in zip(actions, results, strict=True):
             if result is _DENIED and action.log_if_denied:
                 self._denials += 1
-        if self._guard.on_earlier_decision is not None:
+        if self._guard.on_decision is not None:
             self._made.append((context, actions, results))
-
-    def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None:
-        return self._guard.quiet(self._own, before, self.decided)
 
     def write_omitted(self) -> None:
         """Write the number of the denials that the log does not have one by one."""
-        if self._context is not None:
-            self._log.write_omitted(self._context, self._denials)
+        omitted = self._denials - LINES_MAX
+        if self._context is not None and omitted > 0 and self._log.threshold.level <= INFO:
+            self._log.write(INFO, line_of_others(self._context, omitted))
 
     def settle(self) -> Slices[None]:
         """Count and record the decisions."""
@@ -116,7 +110,7 @@ class RequestAuthorizer(GuardedAuthorizer):
         guard.allowed += self.allowed
         guard.denied += self.denied
         guard.faults += self.faults
-        on_decision = guard.on_earlier_decision
+        on_decision = guard.on_decision
         if on_decision is not None:
             for context, actions, results in self._made:
                 for at in range(0, len(actions), SLICE_ITEMS):

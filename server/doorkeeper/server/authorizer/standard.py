@@ -163,8 +163,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._owns_log = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Read the super users, the default and the log format."""
-        self._read(configs)
+        """Apply the super users, the default and the log format; an error leaves the old ones."""
+        policy, form = read_policy(configs), read_form(configs)
+        self.policy, self._form = policy, form
 
     def reconfigurable_configs(self) -> set[str]:
         return set(RECONFIGURABLE)
@@ -178,13 +179,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         read_policy(configs)
         read_form(configs)
 
-    def reconfigure(self, configs: Mapping[str, str]) -> None:
-        """Apply new values; an error leaves the old ones in effect."""
-        self._read(configs)
-
-    def _read(self, configs: Mapping[str, str]) -> None:
-        policy, form = read_policy(configs), read_form(configs)
-        self.policy, self._form = policy, form
+    reconfigure = configure
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
         """Start the log unless it is started; early-start listeners do not wait for the ACLs."""
@@ -256,10 +251,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
         is_super = principal in self.policy.super_users
         state = self._state_log.state
-        # A node that is cut off from its store may miss a DENY.
-        if state.stale and not is_super:
-            return self._deny_stale(context, actions)
-        snapshot = state.acls
+        snapshot, is_stale = state.acls, state.stale
         last: ResourcePattern | None = None
         mask = 0
         results = []
@@ -269,6 +261,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 raise _not_literal(resource.pattern_type)
             if is_super:
                 allowed = True
+            elif is_stale:
+                # A node that is cut off from its store may miss a DENY.
+                allowed = False
             elif not self._ready:
                 raise self._pending()
             else:
@@ -295,16 +290,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 )
                 self.authorizer_log.write(level, self._form(context, action, decision))
         return results
-
-    def _deny_stale(
-        self, context: AuthorizableRequestContext, actions: Sequence[Action]
-    ) -> list[AuthorizationResult]:
-        """Deny: the local copy of the ACLs is too old. Super users do not depend on ACLs."""
-        for action in actions:
-            level = INFO if action.log_if_denied else TRACE
-            if level >= self._threshold.level:
-                self.authorizer_log.write(level, self._form(context, action, DEFAULT_DENY))
-        return [_DENIED] * len(actions)
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
         """Return the decision on an action with the responsible rule. Nothing is logged."""

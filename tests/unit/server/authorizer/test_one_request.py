@@ -70,8 +70,7 @@ async def test_decisions_are_counted_after_the_thread() -> None:
         assert len(actions) == len(results) <= SLICE_ITEMS
         recorded.append((len(actions), basis.snapshot.count))
 
-    guard.on_decision = lambda *_: None
-    guard.on_earlier_decision = record
+    guard.on_decision = record
     reads = reads_of(guard, lambda each: each)
     decide_from(standard, load([]))
 
