@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -161,27 +162,17 @@ class CompletedRequest(Struct, frozen=True):
     response_bytes: int
 
 
+@dataclass(slots=True, eq=False)
 class Counts:
     """Counters of all connections of a server."""
 
-    __slots__ = (
-        "answers",
-        "authentications",
-        "failed_authentications",
-        "killed_by_expiry",
-        "repeated_bytes",
-        "requests",
-        "trailing_bytes",
-    )
-
-    def __init__(self, *, answers: bool = True) -> None:
-        """``answers``: connections record each answer for metrics."""
-        self.answers = answers
-        self.requests = 0
-        self.trailing_bytes = 0
-        self.repeated_bytes = 0
-        """Bytes of all long answers that connections keep to repeat them."""
-        self.failed_authentications = 0
-        self.killed_by_expiry = 0
-        self.authentications: Counter[tuple[str, bool]] = Counter()
-        """By mechanism, empty where none was chosen, and success."""
+    answers: bool = True
+    """Whether connections record each answer for metrics."""
+    requests: int = 0
+    trailing_bytes: int = 0
+    repeated_bytes: int = 0
+    """Bytes of all long answers that connections keep to repeat them."""
+    failed_authentications: int = 0
+    killed_by_expiry: int = 0
+    authentications: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    """By mechanism, empty where none was chosen, and success."""
