@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange, AuthorizerReads
+from doorkeeper.server.authorizer.standard import OneState
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
 from doorkeeper.server.config.settings import Settings
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
 
 OPERATOR_ADDRESS = ("localhost", 1)
 """The advertised address inside the process; nothing listens there."""
-
-
-class _OneState(NamedTuple):
-    """As much of a ``StateLog`` as reads use, at one state."""
-
-    state: State
 
 
 class LiveNode:
@@ -123,7 +118,7 @@ class LiveNode:
         Policies, which may be plug-ins, are still called on the event loop.
         """
         other = copy(self)
-        other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
+        other._log = cast("StateLog", OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
         other.policies = on_loop(self.policies)
         return other

@@ -100,8 +100,8 @@ _DEFAULTS = (DEFAULT_DENY, DEFAULT_ALLOW)
 _stored = partial(tuple.__new__, StoredBinding)
 
 
-class _OneState(NamedTuple):
-    """As much of a ``StateLog`` as decisions read, at one state."""
+class OneState(NamedTuple):
+    """As much of a ``StateLog`` as decisions and handlers read, at one state."""
 
     state: State
 
@@ -150,7 +150,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
         """Return a copy for another thread, which decides by the present state, and logs here."""
         other = copy(self)
-        other.attach(cast("StateLog", _OneState(self._state_log.state)))
+        other.attach(cast("StateLog", OneState(self._state_log.state)))
         other.write_to(authorizer_log)
         return other
 

@@ -77,9 +77,6 @@ class Handshakes:
         self._freed = asyncio.Event()
         self.succeeded = 0
 
-    def __len__(self) -> int:
-        return len(self._running)
-
     async def wait_for_room(self, accepted: Sized) -> None:
         """Wait until another handshake may begin, beside those of connections just accepted."""
         loop = asyncio.get_running_loop()
