@@ -151,11 +151,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """Return a copy for another thread, which decides by the present state, and logs here."""
         other = copy(self)
         other.attach(cast("StateLog", OneState(self._state_log.state)))
-        other.write_to(authorizer_log)
+        other.authorizer_log = authorizer_log
+        other._threshold = authorizer_log.threshold  # noqa: SLF001  of its own class
         return other
-
-    def write_to(self, authorizer_log: AuthorizerLog) -> None:
-        self.authorizer_log, self._threshold = authorizer_log, authorizer_log.threshold
 
     def attach(self, log: StateLog) -> None:
         """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""
