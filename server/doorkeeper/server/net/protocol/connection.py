@@ -174,8 +174,8 @@ class Connection(ConnectionCodec):
     ) -> Advance:
         """Continue a request that has waited, with what came of it or the error.
 
-        ``result`` is that of an update, the response of a delayed request, the body of a chunked
-        response, the step of an authentication; of others there is none.
+        ``result`` is that of an update, a delayed response, the body of a description, the step of
+        an authentication; of others there is none.
         """
         try:
             outcome = self._continue(waiting, result, error, now_s)
