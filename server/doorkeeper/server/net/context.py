@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -60,6 +61,7 @@ class AuditLog(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class UpdatesInFlight:
     """The updates in flight, including those whose clients have left.
 
@@ -67,13 +69,10 @@ class UpdatesInFlight:
     ``tasks`` keeps their tasks alive (the event loop does not); ``none`` is set by the last one.
     """
 
-    __slots__ = ("items", "none", "tasks", "updates")
-
-    def __init__(self) -> None:
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.updates: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
-        self.items: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
-        self.none = asyncio.Event()
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    updates: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UpdateOperation, 0))
+    items: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UpdateOperation, 0))
+    none: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __len__(self) -> int:
         return len(self.tasks)
