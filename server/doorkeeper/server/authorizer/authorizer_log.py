@@ -142,21 +142,16 @@ INFO = 20
 LOGGER_NAME = "kafka.authorizer.logger"
 
 
-class _LoggerThreshold:
-    def __init__(self, logger: logging.Logger) -> None:
-        self._logger = logger
+class StandardLibraryLog:
+    """Writes lines to the standard library's logger under Kafka's name; its own threshold."""
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger(LOGGER_NAME)
+        self.threshold = self
 
     @property
     def level(self) -> int:
         return self._logger.getEffectiveLevel()
-
-
-class StandardLibraryLog:
-    """Writes lines to the standard library's logger under Kafka's name."""
-
-    def __init__(self) -> None:
-        self._logger = logging.getLogger(LOGGER_NAME)
-        self.threshold = _LoggerThreshold(self._logger)
 
     def write(self, level: int, text: str) -> None:
         # As an argument: resource names in the text may contain percent signs.
