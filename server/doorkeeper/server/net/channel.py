@@ -60,7 +60,7 @@ from doorkeeper.server.net.protocol.exchange import Authenticating, Closed, Pend
 from doorkeeper.server.net.protocol.large_request import DECODED_HERE_BYTES_MAX, LargeRequest
 from doorkeeper.server.net.protocol.logins import abandon
 from doorkeeper.server.net.protocol.responses import head_of
-from doorkeeper.server.net.request_log import DEBUG
+from doorkeeper.server.net.request_log import DEBUG, log_request
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.meters import Waited
@@ -331,7 +331,7 @@ class Channel(Accepted):
         if log is not None and completed:
             for request in completed:
                 local_s = now_s - began_s - remote_s
-                self._server.observe(log.log, self.connection, request, local_s, remote_s)
+                self._server.observe(log_request, log, self.connection, request, local_s, remote_s)
             completed.clear()
         return now_s
 

@@ -18,7 +18,7 @@ from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import Login
-from doorkeeper.server.net.request_log import RequestLog
+from doorkeeper.server.net.request_log import RequestLogger
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import RequestMeter
 
@@ -107,7 +107,7 @@ class ServerContext(Struct, frozen=True):
     large_requests: LargeRequests
     requests: RequestMeter | None = None
     audit_log: AuditLog | None = None
-    request_log: RequestLog | None = None
+    request_log: RequestLogger | None = None
 
     def observe(self, report: Callable[..., object], *arguments: Any) -> None:
         """Call a function that counts or logs: its fault must not cost a client its answer."""

@@ -30,7 +30,7 @@ from doorkeeper.server.net.options import (
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
-from doorkeeper.server.net.request_log import RequestLog
+from doorkeeper.server.net.request_log import RequestLogger
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.request_context import OPERATOR
@@ -72,7 +72,7 @@ class Server:
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
         audit_log: AuditLog | None = None,
-        request_log: RequestLog | None = None,
+        request_log: RequestLogger | None = None,
     ) -> None:
         """``apis`` are those that are served, ``clock`` a monotonic one in seconds.
 
