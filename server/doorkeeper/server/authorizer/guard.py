@@ -180,13 +180,8 @@ class GuardedAuthorizer:
             self.on_decision(context, actions, results, None)
         return results
 
-    @property
-    def decided(self) -> tuple[int, int]:
-        """Return the numbers of allowed and of denied decisions."""
-        return self.allowed, self.denied
-
     def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None:
-        """Return the decisions since ``before``, if they left nothing but their number.
+        """Return the decisions since both counts were ``before``, if they left nothing else.
 
         That is: all are allowed, by an authorizer that answers from the state; nobody records
         decisions, and the authorizer log has no lines of what is allowed.

@@ -171,7 +171,8 @@ class ConnectionCodec:
         api, header, node = request.api, request.header, self.node
         guard, before = None, (0, 0)
         if api.key in REPEATED_APIS and isinstance(node.authorizer, GuardedAuthorizer):
-            guard, before = node.authorizer, node.authorizer.decided
+            guard = node.authorizer
+            before = guard.allowed, guard.denied
         try:
             outcome: Any = api.handle(request.body, self.context(header), node)
         except Malformed as error:
