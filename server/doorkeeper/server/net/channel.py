@@ -86,11 +86,9 @@ class Channel(Accepted):
 
     __slots__ = (
         "_authenticated",
-        "_clock",
         "_counted",
         "_draining",
         "_end",
-        "_fair_queue",
         "_is_full",
         "_is_idle",
         "_is_paused",
@@ -99,7 +97,6 @@ class Channel(Accepted):
         "_reading",
         "_request",
         "_request_level",
-        "_requests",
         "_server",
         "_task",
         "_transport",
@@ -113,10 +110,6 @@ class Channel(Accepted):
         self.connection = connection
         self.peer_id = connection.peer.connection_id
         self._server = server
-        # What each request needs of it: a field of a named tuple takes longer (Python 3.11).
-        self._clock = server.clock
-        self._fair_queue = server.fair_queue
-        self._requests = server.requests
         # Its ``level`` is read for each request: no call where the request log is off.
         self._request_level = None if server.request_log is None else server.request_log.threshold
         self._is_idle = False
@@ -166,7 +159,7 @@ class Channel(Accepted):
 
     def data_received(self, data: bytes) -> None:
         """Answer; queue the work before the authentication."""
-        self.last_active_s = now_s = self._clock()
+        self.last_active_s = now_s = self._server.clock()
         if self._is_idle:
             level = self._request_level
             if (
@@ -174,9 +167,9 @@ class Channel(Accepted):
                 and (level is None or level.level > DEBUG)
                 and (answer := self.connection.repeat(data, now_s)) is not None
             ):
-                self._fair_queue.clients_active = True
+                self._server.fair_queue.clients_active = True
                 self._write(answer)
-                if self._requests is not None:
+                if self._server.requests is not None:
                     self._count_answered(now_s)
                 if self._is_full:
                     self._settle()
@@ -186,7 +179,7 @@ class Channel(Accepted):
         if not self._authenticated:
             self._settle()
             return
-        self._fair_queue.clients_active = True
+        self._server.fair_queue.clients_active = True
         self._work(now_s)
 
     def eof_received(self) -> bool:
@@ -208,7 +201,7 @@ class Channel(Accepted):
         """Go on: the write buffer is empty."""
         self._is_paused = False
         # Counted as activity: a peer that reads a long answer slowly is not idle.
-        self.last_active_s = self._clock()
+        self.last_active_s = self._server.clock()
         self._continue_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -238,7 +231,7 @@ class Channel(Accepted):
             # buffer.
             if size < self._server.outgoing.bytes_of(self):
                 self._server.outgoing.hold(self, size)
-                self.last_active_s = self._clock()
+                self.last_active_s = self._server.clock()
         return self.last_active_s < deadline_s
 
     def drain(self) -> None:
@@ -287,7 +280,7 @@ class Channel(Accepted):
             if answer:
                 room -= len(answer)
                 answers.append(answer)
-            if left and self._clock() > ends_s:
+            if left and self._server.clock() > ends_s:
                 left = 0
         self._end_turn(answers, now_s, is_over=not left or room <= 0)
 
@@ -296,7 +289,7 @@ class Channel(Accepted):
         connection = self.connection
         if answers:
             self._write(answers[0] if len(answers) == 1 else b"".join(answers))
-        if self._requests is not None:
+        if self._server.requests is not None:
             self._count_answered(began_s)
         if connection.events:
             self._server.observe(log_events, connection, self._server)
@@ -317,16 +310,16 @@ class Channel(Accepted):
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count answers since the last call; all answers of a turn have one end time."""
         answered = self.connection.answer_codes
-        if self._requests is not None and answered:
-            total_s = self._clock() - began_s
-            record = self._requests.record_answers
+        if self._server.requests is not None and answered:
+            total_s = self._server.clock() - began_s
+            record = self._server.requests.record_answers
             self._server.observe(record, tuple(answered), total_s, waited)
             answered.clear()
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
         """Write the request log; return the time, at which the next request begins."""
         log, completed = self._server.request_log, self.connection.request_records
-        now_s = self._clock()
+        now_s = self._server.clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
             for request in completed:
@@ -380,7 +373,7 @@ class Channel(Accepted):
             result, error = Failure(None, f"the mechanism failed: {name}"), None
         waited = None
         if _is_delayed(request):
-            waited = Waited(0.0, self._clock() - began_s)
+            waited = Waited(0.0, self._server.clock() - began_s)
         self._go_on(request, began_s, result, error, waited)
         del error  # its traceback refers to this frame: a circle, which the collector may never see
 
@@ -397,15 +390,15 @@ class Channel(Accepted):
             return  # the client has left
         self._request = self._task = None
         try:
-            completed = self.connection.complete(request, result, error, self._clock())
+            completed = self.connection.complete(request, result, error, self._server.clock())
             answer = self._take(completed, began_s)
-            if self._requests is not None:
+            if self._server.requests is not None:
                 self._count_answered(began_s, waited)
             if self.connection.request_records:
                 self._log_completed(began_s, waited)
             if answer:
                 self._write(answer)
-            self._work(self._clock())
+            self._work(self._server.clock())
         except Exception as fault:  # the request would hang
             # Told now: the loop learns of a task's exception when its traceback is collected.
             message = "the response to a request that waited failed"
@@ -427,7 +420,9 @@ class Channel(Accepted):
         await asyncio.sleep(due_s - loop.time())
         # In a turn of its own: the delays of a burst end at the same moment.
         turn = loop.create_future()
-        self._turn = self._fair_queue.put(self.connection.peer.host, partial(turn.set_result, None))
+        self._turn = self._server.fair_queue.put(
+            self.connection.peer.host, partial(turn.set_result, None)
+        )
         await turn
         # Behind the answers before it, which may still leave in pieces.
         self._request, self._task, self._end = None, None, Closed("")
@@ -465,7 +460,7 @@ class Channel(Accepted):
         if self._transport is not None:
             self._write_pieces(self._transport)
             if not self._is_full:
-                self._work(self._clock())
+                self._work(self._server.clock())
 
     def _outgoing_bytes(self, transport: asyncio.Transport) -> int:
         return transport.get_write_buffer_size() + sum(map(len, self._long))
@@ -514,12 +509,12 @@ class Channel(Accepted):
             self._turn = (
                 self._server.loop.call_soon(self._next_turn)
                 if self._authenticated
-                else self._fair_queue.put(self.connection.peer.host, self._next_turn)
+                else self._server.fair_queue.put(self.connection.peer.host, self._next_turn)
             )
 
     def _next_turn(self) -> None:
         self._turn = None
-        self._work(self._clock())
+        self._work(self._server.clock())
 
 
 def _is_delayed(request: object) -> bool:
