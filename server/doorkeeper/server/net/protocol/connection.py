@@ -200,7 +200,7 @@ class Connection(ConnectionCodec):
             return reply
         request = waiting.request
         if isinstance(waiting, LargeRequest):
-            return waiting.outcome(self) if error is None else self.refuse(request, error)
+            return waiting.finish(self) if error is None else self.refuse(request, error)
         outcome = waiting.outcome
         if isinstance(outcome, DecisionPending):
             return self._decided(request, outcome, error)

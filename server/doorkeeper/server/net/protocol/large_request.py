@@ -3,7 +3,7 @@
     begin     on the event loop: a copy of the connection, with the state and the ACLs of now
     run       in the thread: the copy handles the request, and keeps what it notes
     settle    on the event loop, in slices: what the decisions do besides
-    outcome   on the event loop: the connection takes what was noted, and the answer
+    finish    on the event loop: the connection takes what was noted, and the answer
 
 A handler that changes a cache (``Api.in_thread`` is False) is called at the end of this instead;
 its request is only decoded in the thread.
@@ -65,7 +65,7 @@ class LargeRequest:
         self._authorizer = authorizer = reads_of(whole.node.authorizer, on_loop)
         self.connection = other = copy(whole)
         other.node = whole.node.at_one_state(authorizer, on_loop)
-        # What is noted of the request is taken later, by ``outcome``.
+        # What is noted of the request is taken later, by ``finish``.
         other.counts = Counts(answers=whole.counts.answers)
         other.arrays = []
         other.events = []
@@ -74,7 +74,7 @@ class LargeRequest:
         other.request_records = None if whole.request_records is None else []
 
     def run(self) -> None:
-        """Handle the request, in any thread; an error is kept for ``outcome``."""
+        """Handle the request, in any thread; an error is kept for ``finish``."""
         request, arrays = self.request, self.connection.arrays
         try:
             if request.body is None:
@@ -99,7 +99,7 @@ class LargeRequest:
         if isinstance(self._authorizer, RequestAuthorizer):
             yield from self._authorizer.settle()
 
-    def outcome(self, connection: ConnectionCodec) -> bytes | Pending:
+    def finish(self, connection: ConnectionCodec) -> bytes | Pending:
         """Note for a connection what its copy has noted; return what the thread made.
 
         Raises:
