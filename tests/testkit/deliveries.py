@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.net.protocol.exchange import Closed
-from doorkeeper.server.net.protocol.handling import LargeRequest
+from doorkeeper.server.net.protocol.large_request import LargeRequest
 from testkit.edge import answer, frames
 
 if TYPE_CHECKING:

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.server.authorizer.contract import AclCreateResult
-    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
 
@@ -197,7 +196,6 @@ class EdgeNode:
 
     node_id = 1
     authorizer = None
-    decision_counts = None
     state = EMPTY
     cluster_id = "4L6g3nShT-eMCtK--X86sw"
 
@@ -207,7 +205,6 @@ class EdgeNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decision_counts: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> EdgeNode:
         """Return the node: it does not change."""

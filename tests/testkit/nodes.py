@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import ApiRange, AuthorizerReads
     from doorkeeper.server.authorizer.contract import Authorizer
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.tokens import SignedToken
 
@@ -82,7 +80,6 @@ class ANode:
         self.time_ms = 1_700_000_000_000
         self.policies = Policies()
         self._ids = count(1000)
-        self.decision_counts: GuardedAuthorizer | None = None
         self.acl_rows: AclRows | None = None
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
@@ -97,7 +94,6 @@ class ANode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decision_counts: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> ANode:
         """Return the node: a test has no other thread."""

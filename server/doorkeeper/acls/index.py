@@ -229,32 +229,31 @@ class TypeEdit:
         self._groups: tuple[_Groups, _Groups] = ({}, {})
         self._cells: dict[str, tuple[_Cells, _Cells]] = {}
 
-    def add(self, binding_id: str, binding: AclBinding) -> bool:
-        """Create a binding; return whether it is new."""
-        pattern, entry = binding
+    def change(self, binding: AclBinding, binding_id: str | None) -> bool:
+        """Create a binding, or delete it if the id is None; return whether that has an effect."""
+        pattern, (principal, host, operation, permission_type) = binding
         _, name, pattern_type = pattern
         is_prefixed = pattern_type is _PREFIXED
         pattern, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
-        if binding in group:
+        if binding_id is None:
+            if group.pop(binding, None) is None:
+                return False
+            with_entry = without_bit
+        elif binding in group:
             return False
-        # A pattern is one object for all of its bindings.
-        group[AclBinding(pattern, entry)] = binding_id
-        principal, host, operation, permission_type = entry
-        cells = self._cells_of(principal, name, is_prefixed)
-        cells[name] = with_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
-        return True
-
-    def delete(self, binding: AclBinding) -> bool:
-        """Delete a binding; return whether it was there."""
-        pattern, entry = binding
-        _, name, pattern_type = pattern
-        is_prefixed = pattern_type is _PREFIXED
-        _, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
-        if group.pop(binding, None) is None:
-            return False
-        principal, host, operation, permission_type = entry
-        cells = self._cells_of(principal, name, is_prefixed)
-        cells[name] = without_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
+        else:
+            # A pattern is one object for all of its bindings.
+            group[AclBinding(pattern, binding.entry)] = binding_id
+            with_entry = with_bit
+        both = self._cells.get(principal)
+        if both is None:
+            both = self._cells[principal] = ({}, {})
+        cells = both[is_prefixed]
+        if name not in cells:
+            names = self._before.principals.get(principal, _NO_NAMES)
+            cells[name] = (names.prefixes if is_prefixed else names.literals).get(name, 0)
+        cells[name] = with_entry(cells[name], host, ENTRY_BITS[permission_type][operation])
+        self.has_effect = True
         return True
 
     def _group(
@@ -268,17 +267,6 @@ class TypeEdit:
         self._groups[is_prefixed][pattern.name] = mutated
         self.patterns.append(pattern)
         return mutated
-
-    def _cells_of(self, principal: str, name: str, is_prefixed: bool) -> _Cells:
-        """Return the cells of a principal, that of the pattern among them."""
-        both = self._cells.get(principal)
-        if both is None:
-            both = self._cells[principal] = ({}, {})
-        cells = both[is_prefixed]
-        if name not in cells:
-            names = self._before.principals.get(principal, _NO_NAMES)
-            cells[name] = (names.prefixes if is_prefixed else names.literals).get(name, 0)
-        return cells
 
     def index(self) -> TypeIndex:
         before, (literals, prefixes) = self._before, self._groups

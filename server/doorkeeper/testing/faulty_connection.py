@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.net.protocol.exchange import Body, Peer
-    from doorkeeper.server.net.protocol.handling import Advance, Waiting
-    from doorkeeper.server.net.protocol.session import SessionAction
+    from doorkeeper.server.net.protocol.connection import Advance, Waiting
+    from doorkeeper.server.net.protocol.exchange import Peer, Request
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper_wire.framing import RequestHeader
@@ -67,32 +65,25 @@ class FaultyConnection(Connection):
             return outcome
         # What waits again is not answered yet.
         is_answer = isinstance(outcome, (bytes, bytearray))
-        return DROPPED if is_answer and self._loses(waiting.header) else outcome
+        return DROPPED if is_answer and self._loses(waiting.request.header) else outcome
 
-    def _serve(self, header: RequestHeader, body: Body) -> Advance:
+    def _serve(self, header: RequestHeader, frame: bytes, body_at: int, now_s: float) -> Advance:
         serve = super()._serve
 
-        def proceed(_now_s: float) -> Advance:
-            return self._unless_dropped(header, lambda: serve(header, body))
-
-        return self._delay(header, proceed) or proceed(0)
-
-    def _authenticate(
-        self, action: SessionAction, header: RequestHeader, body: Body, now_s: float
-    ) -> Advance:
-        authenticate = super()._authenticate
-
         def proceed(now_s: float) -> Advance:
-            return self._unless_dropped(header, lambda: authenticate(action, header, body, now_s))
+            if self._faults.strikes(FaultKind.DROP_BEFORE, header.api_key) is not None:
+                return DROPPED
+            result = serve(header, frame, body_at, now_s)
+            return DROPPED if isinstance(result, bytes) and self._loses(header) else result
 
         return self._delay(header, proceed) or proceed(now_s)
 
-    def api(self, header: RequestHeader) -> Api:
-        api = super().api(header)
+    def request(self, header: RequestHeader, frame: bytes, body_at: int) -> Request:
+        request = super().request(header, frame, body_at)
         fault = self._faults.strikes(FaultKind.ERROR, header.api_key)
-        if fault is None or fault.error is None:
-            return api
-        return replace(api, handle=_raising(fault.error))
+        if fault is not None and fault.error is not None:
+            request.api = replace(request.api, handle=_raising(fault.error))
+        return request
 
     def _delay(
         self, header: RequestHeader, proceed: Callable[[float], Advance]
@@ -102,14 +93,6 @@ class FaultyConnection(Connection):
             return None
         # The channel waits for it like for a mechanism that verifies a token, and reads no further.
         return DelayedRequest(_after(fault.delay_s), header, proceed)
-
-    def _unless_dropped(self, header: RequestHeader, work: Callable[[], Advance]) -> Advance:
-        if self._faults.strikes(FaultKind.DROP_BEFORE, header.api_key) is not None:
-            return DROPPED
-        result = work()
-        if isinstance(result, bytes) and self._loses(header):
-            return DROPPED
-        return result
 
     def _loses(self, header: RequestHeader) -> bool:
         return self._faults.strikes(FaultKind.DROP_AFTER, header.api_key) is not None

@@ -11,14 +11,16 @@ from doorkeeper.acls.model import ANY_BINDING, CLUSTER_NAME, Principal, Resource
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.api import registry
+from doorkeeper.server.api.acl_rows import Description
 from doorkeeper.server.authorizer.result_checks import CREATION, DELETION
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.protocol.codec import REPEATED_APIS
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.protocol.exchange import ChunkedResponse, Counts, Peer
-from doorkeeper.server.net.protocol.handling import LargeRequest
-from doorkeeper.server.net.protocol.repeated import REPEATED_APIS
+from doorkeeper.server.net.protocol.exchange import Counts, Peer, Pending
+from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.responses import head_of
 from doorkeeper.server.resources.groups import group_of
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
@@ -124,8 +126,8 @@ class Pair:
             answer: Any = connection.advance(0)
             if isinstance(answer, LargeRequest):
                 answer = handled(connection, answer)
-            if isinstance(answer, ChunkedResponse):
-                answer = connection.complete(answer, run_to_end(answer.body))
+            if isinstance(answer, Pending):
+                answer = connection.complete(answer, built(answer))
             decided = self._decisions.allowed - before[0], self._decisions.denied - before[1]
             lines = tuple(audit.lines)
             left = (counts.requests, counts.trailing_bytes)
@@ -135,6 +137,14 @@ class Pair:
         answer = seen[0][0]
         assert isinstance(answer, bytes | bytearray)
         return bytes(answer)
+
+
+def built(pending: Pending) -> bytearray:
+    """Return the body of a long description, behind the room for its head."""
+    assert isinstance(pending.outcome, Description)
+    header = pending.request.header
+    head = head_of(header, header.api_version)
+    return run_to_end(pending.outcome.chunks(header.api_version, len(head)))
 
 
 def a_question(chance: random.Random) -> bytes:

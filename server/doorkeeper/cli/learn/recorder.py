@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.standard import StandardAuthorizer
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
     OnAccess = Callable[[AuthorizableRequestContext, Question, bool, bool | None], None]
@@ -56,13 +57,14 @@ class Recorder:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
+        basis: StandardAuthorizer | None,
     ) -> None:
         for action, result in zip(actions, results, strict=True):
             resource_type, name, _ = action.resource
             question = _question(context, action.operation, resource_type, name)
             self._count(context, question, result, action.log_if_denied)
         if self._next is not None:
-            self._next(context, actions, results)
+            self._next(context, actions, results, basis)
 
     def _record_type(
         self,

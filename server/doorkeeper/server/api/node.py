@@ -37,8 +37,6 @@ from doorkeeper.server.state.submissions import Plan
 if TYPE_CHECKING:
     from doorkeeper.server.api.acl_rows import AclRows
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
 
@@ -129,7 +127,6 @@ class Node(Protocol):
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decision_counts: RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> Node:
         """Return the node for a handler in another thread, with this authorizer.
@@ -151,11 +148,6 @@ class Node(Protocol):
 
     @property
     def scram_users(self) -> ScramUsers: ...
-
-    @property
-    def decision_counts(self) -> GuardedAuthorizer | RequestAuthorizer | None:
-        """Return what counts decisions; None without an authorizer."""
-        ...
 
     @property
     def acl_rows(self) -> AclRows | None:

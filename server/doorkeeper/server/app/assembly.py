@@ -78,7 +78,7 @@ from doorkeeper.server.net import BindError, Server
 from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
+from doorkeeper.server.net.request_log import LOGGER_NAME
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
@@ -290,7 +290,6 @@ class Assembly:
             policies=self.policies,
         )
         if self.guarded is not None:
-            node.decision_counts = self.guarded
             node.acl_rows = AclRows(self.guarded.snapshot)
         return node
 
@@ -429,7 +428,7 @@ class Assembly:
             connect=self._connect,
             requests=None if settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,
-            request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
+            request_log=self._logs.logger(LOGGER_NAME),
         )
 
     def _make_tokens(self, settings: Settings) -> DelegationTokens:

@@ -52,6 +52,6 @@ def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorize
     if type(authorizer) is StandardAuthorizer:
         audit_log.explain_by(authorizer)
     if audit_log.records_decisions:
-        guarded.on_decision = guarded.on_earlier_decision = audit_log.on_decision
+        guarded.on_decision = audit_log.on_decision
     if not isinstance(authorizer, KeepsInStore):
         guarded.on_update = audit_log.record_update

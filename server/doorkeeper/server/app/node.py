@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange, AuthorizerReads
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-from doorkeeper.server.authorizer.one_request import RequestAuthorizer
+from doorkeeper.server.authorizer.standard import OneState
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
 from doorkeeper.server.config.settings import Settings
@@ -40,12 +39,6 @@ if TYPE_CHECKING:
 
 OPERATOR_ADDRESS = ("localhost", 1)
 """The advertised address inside the process; nothing listens there."""
-
-
-class _OneState(NamedTuple):
-    """As much of a ``StateLog`` as reads use, at one state."""
-
-    state: State
 
 
 class LiveNode:
@@ -82,8 +75,6 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
-        self.decision_counts: GuardedAuthorizer | RequestAuthorizer | None = None
-        """The guard of the authorizer, for answers that are repeated."""
         self.acl_rows: AclRows | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
@@ -120,7 +111,6 @@ class LiveNode:
     def at_one_state(
         self,
         authorizer: AuthorizerReads | None,
-        decision_counts: GuardedAuthorizer | RequestAuthorizer | None,
         on_loop: Callable[[object], Any],
     ) -> LiveNode:
         """Return a copy for another thread: with the present state for ever, and this authorizer.
@@ -128,9 +118,8 @@ class LiveNode:
         Policies, which may be plug-ins, are still called on the event loop.
         """
         other = copy(self)
-        other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
+        other._log = cast("StateLog", OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
-        other.decision_counts = decision_counts
         other.policies = on_loop(self.policies)
         return other
 

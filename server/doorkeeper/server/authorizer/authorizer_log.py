@@ -64,24 +64,22 @@ def line_2_4(context: AuthorizableRequestContext, action: Action, decision: Deci
     return f"{line_2_0(context, action, decision)}{_request(context, action)}"
 
 
-def line_2_0(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
+def line_2_0(
+    context: AuthorizableRequestContext, action: Action, decision: Decision, *, pattern: bool = True
+) -> str:
     """Render the format of SimpleAclAuthorizer in Kafka 2.0 to 2.3."""
     resource = action.resource
+    pattern_type = f"{resource.pattern_type.name}:" if pattern else ""
     return (
         f"{_head(context, decision)} Operation = {_OPERATION_NAMES[action.operation]}"
         f" from host = {context.client_address} on resource ="
-        f" {_TYPE_NAMES[resource.resource_type]}:{resource.pattern_type.name}:{resource.name}"
+        f" {_TYPE_NAMES[resource.resource_type]}:{pattern_type}{resource.name}"
     )
 
 
 def line_1_0(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
     """Render the format of Kafka before 2.0."""
-    resource = action.resource
-    return (
-        f"{_head(context, decision)} Operation = {_OPERATION_NAMES[action.operation]}"
-        f" from host = {context.client_address} on resource ="
-        f" {_TYPE_NAMES[resource.resource_type]}:{resource.name}"
-    )
+    return line_2_0(context, action, decision, pattern=False)
 
 
 FORMS: Mapping[str, Form] = {
@@ -142,21 +140,16 @@ INFO = 20
 LOGGER_NAME = "kafka.authorizer.logger"
 
 
-class _LoggerThreshold:
-    def __init__(self, logger: logging.Logger) -> None:
-        self._logger = logger
+class StandardLibraryLog:
+    """Writes lines to the standard library's logger under Kafka's name; its own threshold."""
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger(LOGGER_NAME)
+        self.threshold = self
 
     @property
     def level(self) -> int:
         return self._logger.getEffectiveLevel()
-
-
-class StandardLibraryLog:
-    """Writes lines to the standard library's logger under Kafka's name."""
-
-    def __init__(self) -> None:
-        self._logger = logging.getLogger(LOGGER_NAME)
-        self.threshold = _LoggerThreshold(self._logger)
 
     def write(self, level: int, text: str) -> None:
         # As an argument: resource names in the text may contain percent signs.

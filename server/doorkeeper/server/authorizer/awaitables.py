@@ -90,21 +90,30 @@ def _outcome(future: asyncio.Future[Any]) -> object:
 def as_future(awaitable: object, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:
     """Return a future of this loop with the awaitable's result; starts coroutines."""
     if isinstance(awaitable, concurrent.futures.Future):
-        return _follow_thread(awaitable, loop)
+        if not awaitable.done() or awaitable.cancelled():
+            return asyncio.wrap_future(awaitable, loop=loop)
+        # Complete at once, not an iteration later.
+        error = awaitable.exception()
+        return _done(loop, error, None if error else awaitable.result())
     future: asyncio.Future[Any]
     if asyncio.isfuture(awaitable):
         future = awaitable
         if future.get_loop() is loop:
             return future
-        return _failed_future(loop, ValueError("the future belongs to another event loop"))
+        return _done(loop, ValueError("the future belongs to another event loop"))
     if isinstance(awaitable, Awaitable):
         return loop.create_task(called(lambda: awaitable))
-    return _failed_future(loop, TypeError(f"found {awaitable!r:.80}; expected: an awaitable"))
+    return _done(loop, TypeError(f"found {awaitable!r:.80}; expected: an awaitable"))
 
 
-def _failed_future(loop: asyncio.AbstractEventLoop, error: Exception) -> asyncio.Future[Any]:
+def _done(
+    loop: asyncio.AbstractEventLoop, error: BaseException | None, result: object = None
+) -> asyncio.Future[Any]:
     future: asyncio.Future[Any] = loop.create_future()
-    future.set_exception(error)
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
     return future
 
 
@@ -119,18 +128,3 @@ def forget(future: asyncio.Future[Any]) -> None:
 def _read(future: asyncio.Future[Any]) -> None:
     if not future.cancelled():
         future.exception()
-
-
-def _follow_thread(
-    future: concurrent.futures.Future[Any], loop: asyncio.AbstractEventLoop
-) -> asyncio.Future[Any]:
-    """Follow a thread's future; a complete one is complete at once, not an iteration later."""
-    if not future.done() or future.cancelled():
-        return asyncio.wrap_future(future, loop=loop)
-    copy: asyncio.Future[Any] = loop.create_future()
-    error = future.exception()
-    if error is None:
-        copy.set_result(future.result())
-    else:
-        copy.set_exception(error)
-    return copy

@@ -60,15 +60,11 @@ from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
 OnDecision = Callable[
-    [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
-    None,
-]
-OnEarlierDecision = Callable[
     [
         AuthorizableRequestContext,
         Sequence[Action],
         Sequence[AuthorizationResult],
-        StandardAuthorizer,
+        StandardAuthorizer | None,
     ],
     None,
 ]
@@ -122,9 +118,9 @@ class GuardedAuthorizer:
         self.allowed = 0
         self.denied = 0
         self.on_decision: OnDecision | None = None
-        """Called with each result of ``authorize`` if decisions are recorded. Must not block."""
-        self.on_earlier_decision: OnEarlierDecision | None = None
-        """As ``on_decision``, with the copy of the authorizer that decided in a thread."""
+        """Called with each result of ``authorize`` if decisions are recorded. Must not block.
+
+        The last argument is the copy of the authorizer that decided in a thread, if one did."""
         self.on_type_decision: OnTypeDecision | None = None
         """Called with each result of ``authorize_by_resource_type``. Must not block."""
         self.on_update: OnUpdate | None = None
@@ -134,6 +130,8 @@ class GuardedAuthorizer:
         # Bound once: it is called for every request.
         self._authorize = inner.authorize
         self._at_once = inner if type(inner) is StandardAuthorizer else None
+        self._guard = self
+        """The guard that counts the decisions of all requests."""
         self._slow = SlowCalls(slow_ms, clock)
         self._slow_s = self._slow.limit_s
         self._clock = clock
@@ -179,34 +177,24 @@ class GuardedAuthorizer:
         self.allowed += allowed
         self.denied += len(results) - allowed
         if self.on_decision is not None:
-            self.on_decision(context, actions, results)
+            self.on_decision(context, actions, results, None)
         return results
 
-    @property
-    def decided(self) -> tuple[int, int]:
-        """Return the numbers of allowed and of denied decisions."""
-        return self.allowed, self.denied
-
     def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None:
-        """Return the decisions since ``before``, if they left nothing but their number.
+        """Return the decisions since both counts were ``before``, if they left nothing else.
 
         That is: all are allowed, by an authorizer that answers from the state; nobody records
         decisions, and the authorizer log has no lines of what is allowed.
         """
-        inner = self._at_once
-        return None if inner is None else self.quiet(inner, before, self.decided)
-
-    def quiet(
-        self, inner: StandardAuthorizer, before: tuple[int, int], after: tuple[int, int]
-    ) -> QuietDecisions | None:
-        """Return the decisions of ``inner`` between two counts, as ``quiet_since`` does."""
-        if after[1] != before[1] or not self._is_quiet(inner):
+        inner, guard = self._at_once, self._guard
+        allowed, denied = before
+        if inner is None or denied != self.denied or not guard._is_quiet(inner):  # noqa: SLF001
             return None
         try:
             snapshot = inner.snapshot
         except DecisionPending:
             return None
-        return QuietDecisions(self, after[0] - before[0], inner.policy, snapshot)
+        return QuietDecisions(guard, self.allowed - allowed, inner.policy, snapshot)
 
     def decide_again(self, decisions: QuietDecisions) -> bool:
         """Count decisions again; return False, and count nothing, if they may be others now."""
@@ -227,9 +215,8 @@ class GuardedAuthorizer:
 
     def for_thread(self) -> StandardAuthorizer | None:
         """Return the authorizer if any thread may ask it; else None."""
-        # Those that observe each decision do so on the event loop, but for the audit log.
-        observed = self.on_type_decision or (self.on_decision and not self.on_earlier_decision)
-        return None if observed else self._at_once
+        # Decisions on types are observed on the event loop.
+        return self._at_once if self.on_type_decision is None else None
 
     @property
     def has_snapshot(self) -> bool:

@@ -111,11 +111,10 @@ class OlderAuthorizer(Authorizer):
             TypeError: a result is neither True nor False.
         """
         session = Session(context.principal, context.client_address)
-        return [_result(self._ask(session, action)) for action in actions]
-
-    def _ask(self, session: Session, action: Action) -> object:
-        answer: object = self.older.authorize(session, action.operation, action.resource)
-        return answer
+        return [
+            _result(self.older.authorize(session, action.operation, action.resource))
+            for action in actions
+        ]
 
     def create_acls(
         self,
@@ -148,23 +147,21 @@ class OlderAuthorizer(Authorizer):
         once and reported under both. Bindings that have disappeared in the meantime are not
         reported.
         """
+        held: Mapping[ResourcePattern, frozenset[AccessControlEntry]] = {}
+        failure = None
         try:
             held = self._all()
         except Exception as error:  # as above
             failure = self._failure("get_acls", error, context)
-            return [
-                completed(AclDeleteResult(check_filter(filter) or failure)) for filter in filters
-            ]
-        refusals = [check_filter(filter) for filter in filters]
+        refusals = [check_filter(filter) or failure for filter in filters]
         accepted = [filter for filter, no in zip(filters, refusals, strict=True) if no is None]
         # Removed once for all filters, before the results of each are built.
         outcomes = self._remove(held, accepted, context)
-        return [
-            completed(AclDeleteResult(refusal))
-            if refusal is not None
-            else completed(AclDeleteResult(bindings=_matching(outcomes, filter)))
-            for filter, refusal in zip(filters, refusals, strict=True)
-        ]
+        results = []
+        for filter, no in zip(filters, refusals, strict=True):
+            matched = (outcome for outcome in outcomes if matches(filter, outcome.binding))
+            results.append(AclDeleteResult(no, () if no else tuple(matched)))
+        return list(map(completed, results))
 
     def _remove(
         self,
@@ -277,9 +274,3 @@ def _mapping(
         if not isinstance(pattern, ResourcePattern):
             raise TypeError(f"get_acls returned {pattern!r:.80}; expected: a ResourcePattern")
     return held
-
-
-def _matching(
-    outcomes: Sequence[AclBindingDeleteResult], filter: AclBindingFilter
-) -> tuple[AclBindingDeleteResult, ...]:
-    return tuple(outcome for outcome in outcomes if matches(filter, outcome.binding))

@@ -23,7 +23,7 @@ from doorkeeper.server.authorizer.contract import (
     AuthorizationResult,
     AuthorizerLog,
 )
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer, QuietDecisions
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -64,66 +64,53 @@ class BoundedLog:
                 return
         self._log.write(level, text)
 
-    def write_omitted(self, context: AuthorizableRequestContext, denials: int) -> None:
-        """Write the number of the denials that are not there one by one."""
-        if denials > LINES_MAX and self._log.threshold.level <= INFO:
-            self._log.write(INFO, line_of_others(context, denials - LINES_MAX))
 
+class RequestAuthorizer(GuardedAuthorizer):
+    """The guard of a copy of the standard authorizer, which one request asks in any thread.
 
-class RequestAuthorizer:
-    """What one request asks an authorizer, in any thread: ``reads`` answers.
-
-    ``close`` in that thread, then ``settle`` on the event loop.
+    ``write_omitted`` in that thread, then ``settle`` on the event loop.
     """
 
-    __slots__ = ("_context", "_denials", "_guard", "_log", "_made", "_own", "reads")
-
     def __init__(self, guard: GuardedAuthorizer, authorizer: StandardAuthorizer) -> None:
-        self._guard = guard
-        self._log = BoundedLog(authorizer.authorizer_log)
-        self._own = authorizer.at_one_state(self._log)
+        self._log = authorizer.authorizer_log
+        self._own = authorizer.at_one_state(BoundedLog(self._log))
         # A slow call delays nobody here.
-        self.reads = GuardedAuthorizer(self._own, slow_ms=sys.maxsize)
-        self.reads.on_decision = self._on_decision
+        super().__init__(self._own, slow_ms=sys.maxsize)
+        self.on_decision = self._note
+        self._guard = guard
         self._context: AuthorizableRequestContext | None = None
         self._denials = 0
         self._made: list[
             tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
         ] = []
 
-    def _on_decision(
+    def _note(
         self,
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
+        _basis: StandardAuthorizer | None,
     ) -> None:
         self._context = context
         for action, result in zip(actions, results, strict=True):
             if result is _DENIED and action.log_if_denied:
                 self._denials += 1
-        if self._guard.on_earlier_decision is not None:
+        if self._guard.on_decision is not None:
             self._made.append((context, actions, results))
 
-    @property
-    def decided(self) -> tuple[int, int]:
-        return self.reads.decided
-
-    def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None:
-        """Return what ``GuardedAuthorizer.quiet_since`` does, for this request."""
-        return self._guard.quiet(self._own, before, self.reads.decided)
-
-    def close(self) -> None:
-        """Write the last line of the log, in the thread of the request."""
-        if self._context is not None:
-            self._log.write_omitted(self._context, self._denials)
+    def write_omitted(self) -> None:
+        """Write the number of the denials that the log does not have one by one."""
+        omitted = self._denials - LINES_MAX
+        if self._context is not None and omitted > 0 and self._log.threshold.level <= INFO:
+            self._log.write(INFO, line_of_others(self._context, omitted))
 
     def settle(self) -> Slices[None]:
         """Count and record the decisions."""
         guard = self._guard
-        guard.allowed += self.reads.allowed
-        guard.denied += self.reads.denied
-        guard.faults += self.reads.faults
-        on_decision = guard.on_earlier_decision
+        guard.allowed += self.allowed
+        guard.denied += self.denied
+        guard.faults += self.faults
+        on_decision = guard.on_decision
         if on_decision is not None:
             for context, actions, results in self._made:
                 for at in range(0, len(actions), SLICE_ITEMS):
@@ -152,18 +139,15 @@ class LoopAuthorizer:
         return results
 
 
-def reads_of(
-    authorizer: object, on_loop: Callable[[object], Any]
-) -> tuple[Any, RequestAuthorizer | None]:
-    """Return what a handler in a thread asks, and what is settled after it.
+def reads_of(authorizer: object, on_loop: Callable[[object], Any]) -> Any:  # noqa: ANN401 - what handlers ask of it
+    """Return what a handler in a thread asks instead of an authorizer; None without one.
 
     ``on_loop`` returns an object that calls the methods of another one on the event loop.
     """
     if authorizer is None:
-        return None, None
+        return None
     if isinstance(authorizer, GuardedAuthorizer):
         at_once = authorizer.for_thread()
         if at_once is not None:
-            own = RequestAuthorizer(authorizer, at_once)
-            return own.reads, own
-    return LoopAuthorizer(on_loop(authorizer)), None
+            return RequestAuthorizer(authorizer, at_once)
+    return LoopAuthorizer(on_loop(authorizer))

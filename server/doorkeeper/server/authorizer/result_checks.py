@@ -43,9 +43,7 @@ def is_binding(result: object) -> TypeGuard[AclBinding]:
 
 
 def is_create_result(result: object) -> TypeGuard[AclCreateResult]:
-    return isinstance(result, AclCreateResult) and (
-        result.error is None or isinstance(result.error, ApiError)
-    )
+    return isinstance(result, AclCreateResult) and _is_error(result.error)
 
 
 def is_delete_result(result: object) -> TypeGuard[AclDeleteResult]:

@@ -100,8 +100,8 @@ _DEFAULTS = (DEFAULT_DENY, DEFAULT_ALLOW)
 _stored = partial(tuple.__new__, StoredBinding)
 
 
-class _OneState(NamedTuple):
-    """As much of a ``StateLog`` as decisions read, at one state."""
+class OneState(NamedTuple):
+    """As much of a ``StateLog`` as decisions and handlers read, at one state."""
 
     state: State
 
@@ -150,12 +150,10 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
         """Return a copy for another thread, which decides by the present state, and logs here."""
         other = copy(self)
-        other.attach(cast("StateLog", _OneState(self._state_log.state)))
-        other.write_to(authorizer_log)
+        other.attach(cast("StateLog", OneState(self._state_log.state)))
+        other.authorizer_log = authorizer_log
+        other._threshold = authorizer_log.threshold  # noqa: SLF001  of its own class
         return other
-
-    def write_to(self, authorizer_log: AuthorizerLog) -> None:
-        self.authorizer_log, self._threshold = authorizer_log, authorizer_log.threshold
 
     def attach(self, log: StateLog) -> None:
         """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""
@@ -163,8 +161,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._owns_log = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Read the super users, the default and the log format."""
-        self._read(configs)
+        """Apply the super users, the default and the log format; an error leaves the old ones."""
+        policy, form = read_policy(configs), read_form(configs)
+        self.policy, self._form = policy, form
 
     def reconfigurable_configs(self) -> set[str]:
         return set(RECONFIGURABLE)
@@ -178,13 +177,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         read_policy(configs)
         read_form(configs)
 
-    def reconfigure(self, configs: Mapping[str, str]) -> None:
-        """Apply new values; an error leaves the old ones in effect."""
-        self._read(configs)
-
-    def _read(self, configs: Mapping[str, str]) -> None:
-        policy, form = read_policy(configs), read_form(configs)
-        self.policy, self._form = policy, form
+    reconfigure = configure
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
         """Start the log unless it is started; early-start listeners do not wait for the ACLs."""
@@ -256,10 +249,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
         is_super = principal in self.policy.super_users
         state = self._state_log.state
-        # A node that is cut off from its store may miss a DENY.
-        if state.stale and not is_super:
-            return self._deny_stale(context, actions)
-        snapshot = state.acls
+        snapshot, is_stale = state.acls, state.stale
         last: ResourcePattern | None = None
         mask = 0
         results = []
@@ -269,6 +259,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 raise _not_literal(resource.pattern_type)
             if is_super:
                 allowed = True
+            elif is_stale:
+                # A node that is cut off from its store may miss a DENY.
+                allowed = False
             elif not self._ready:
                 raise self._pending()
             else:
@@ -295,16 +288,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 )
                 self.authorizer_log.write(level, self._form(context, action, decision))
         return results
-
-    def _deny_stale(
-        self, context: AuthorizableRequestContext, actions: Sequence[Action]
-    ) -> list[AuthorizationResult]:
-        """Deny: the local copy of the ACLs is too old. Super users do not depend on ACLs."""
-        for action in actions:
-            level = INFO if action.log_if_denied else TRACE
-            if level >= self._threshold.level:
-                self.authorizer_log.write(level, self._form(context, action, DEFAULT_DENY))
-        return [_DENIED] * len(actions)
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
         """Return the decision on an action with the responsible rule. Nothing is logged."""

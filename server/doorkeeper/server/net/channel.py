@@ -27,11 +27,11 @@ closed.
 What a request waits for, and what happens to it when the client leaves, or when the server stops:
 
     kind                 waits for                     client leaves     server stops
-    PendingUpdate        a change, its audit record    goes on alone     is answered
-    PendingResponse      an event                      is cancelled      is dropped
-    ChunkedResponse      slices, among other clients'  is cancelled      is answered
+    Update               a change, its audit record    goes on alone     is answered
+    DelayedResponse      an event                      is cancelled      is dropped
+    Description          slices, among other clients'  is cancelled      is answered
     LargeRequest         a thread                      is still counted  is answered
-    PendingDecision      an authorizer's awaitable     goes on alone     is answered
+    DecisionPending      an authorizer's awaitable     goes on alone     is answered
     Authenticating       a mechanism's awaitable       is cancelled      is answered
     Refused              the delay, then a turn        is cancelled      is answered
 
@@ -45,34 +45,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
 
 from doorkeeper.base.slices import run_in_turns
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
-from doorkeeper.server.net.context import Accepted, Ledger, ServerContext
+from doorkeeper.server.net.context import Accepted, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
-from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.protocol.exchange import (
-    Authenticating,
-    ChunkedResponse,
-    Closed,
-    PendingDecision,
-    PendingResponse,
-    PendingUpdate,
-    Refused,
-)
-from doorkeeper.server.net.protocol.handling import (
-    DECODED_HERE_BYTES_MAX,
-    Advance,
-    LargeRequest,
-    Waiting,
-)
+from doorkeeper.server.net.protocol.connection import Advance, Connection, Waiting
+from doorkeeper.server.net.protocol.exchange import Authenticating, Closed, Pending, Refused
+from doorkeeper.server.net.protocol.large_request import DECODED_HERE_BYTES_MAX, LargeRequest
 from doorkeeper.server.net.protocol.logins import abandon
-from doorkeeper.server.net.protocol.repeated import repeat
-from doorkeeper.server.net.request_log import DEBUG
+from doorkeeper.server.net.protocol.responses import head_of
+from doorkeeper.server.net.request_log import DEBUG, log_request
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.meters import Waited
@@ -98,11 +86,9 @@ class Channel(Accepted):
 
     __slots__ = (
         "_authenticated",
-        "_clock",
         "_counted",
         "_draining",
         "_end",
-        "_fair_queue",
         "_is_full",
         "_is_idle",
         "_is_paused",
@@ -111,7 +97,6 @@ class Channel(Accepted):
         "_reading",
         "_request",
         "_request_level",
-        "_requests",
         "_server",
         "_task",
         "_transport",
@@ -125,10 +110,6 @@ class Channel(Accepted):
         self.connection = connection
         self.peer_id = connection.peer.connection_id
         self._server = server
-        # What each request needs of it: a field of a named tuple takes longer (Python 3.11).
-        self._clock = server.clock
-        self._fair_queue = server.fair_queue
-        self._requests = server.requests
         # Its ``level`` is read for each request: no call where the request log is off.
         self._request_level = None if server.request_log is None else server.request_log.threshold
         self._is_idle = False
@@ -178,17 +159,17 @@ class Channel(Accepted):
 
     def data_received(self, data: bytes) -> None:
         """Answer; queue the work before the authentication."""
-        self.last_active_s = now_s = self._clock()
+        self.last_active_s = now_s = self._server.clock()
         if self._is_idle:
             level = self._request_level
             if (
                 self.connection.repeatable is not None
                 and (level is None or level.level > DEBUG)
-                and (answer := repeat(self.connection, data, now_s)) is not None
+                and (answer := self.connection.repeat(data, now_s)) is not None
             ):
-                self._fair_queue.clients_active = True
+                self._server.fair_queue.clients_active = True
                 self._write(answer)
-                if self._requests is not None:
+                if self._server.requests is not None:
                     self._count_answered(now_s)
                 if self._is_full:
                     self._settle()
@@ -198,7 +179,7 @@ class Channel(Accepted):
         if not self._authenticated:
             self._settle()
             return
-        self._fair_queue.clients_active = True
+        self._server.fair_queue.clients_active = True
         self._work(now_s)
 
     def eof_received(self) -> bool:
@@ -220,7 +201,7 @@ class Channel(Accepted):
         """Go on: the write buffer is empty."""
         self._is_paused = False
         # Counted as activity: a peer that reads a long answer slowly is not idle.
-        self.last_active_s = self._clock()
+        self.last_active_s = self._server.clock()
         self._continue_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -250,7 +231,7 @@ class Channel(Accepted):
             # buffer.
             if size < self._server.outgoing.bytes_of(self):
                 self._server.outgoing.hold(self, size)
-                self.last_active_s = self._clock()
+                self.last_active_s = self._server.clock()
         return self.last_active_s < deadline_s
 
     def drain(self) -> None:
@@ -261,7 +242,7 @@ class Channel(Accepted):
         """
         self._is_idle = False
         self._draining = True
-        if isinstance(self._request, PendingResponse):
+        if _is_delayed(self._request):
             # Its event may be far away: a consumer asks again elsewhere.
             self._forget_request()
             self._end = self.connection.end()
@@ -299,7 +280,7 @@ class Channel(Accepted):
             if answer:
                 room -= len(answer)
                 answers.append(answer)
-            if left and self._clock() > ends_s:
+            if left and self._server.clock() > ends_s:
                 left = 0
         self._end_turn(answers, now_s, is_over=not left or room <= 0)
 
@@ -308,7 +289,7 @@ class Channel(Accepted):
         connection = self.connection
         if answers:
             self._write(answers[0] if len(answers) == 1 else b"".join(answers))
-        if self._requests is not None:
+        if self._server.requests is not None:
             self._count_answered(began_s)
         if connection.events:
             self._server.observe(log_events, connection, self._server)
@@ -329,21 +310,21 @@ class Channel(Accepted):
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count answers since the last call; all answers of a turn have one end time."""
         answered = self.connection.answer_codes
-        if self._requests is not None and answered:
-            total_s = self._clock() - began_s
-            record = self._requests.record_answers
+        if self._server.requests is not None and answered:
+            total_s = self._server.clock() - began_s
+            record = self._server.requests.record_answers
             self._server.observe(record, tuple(answered), total_s, waited)
             answered.clear()
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
         """Write the request log; return the time, at which the next request begins."""
         log, completed = self._server.request_log, self.connection.request_records
-        now_s = self._clock()
+        now_s = self._server.clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
             for request in completed:
                 local_s = now_s - began_s - remote_s
-                self._server.observe(log.log, self.connection, request, local_s, remote_s)
+                self._server.observe(log_request, log, self.connection, request, local_s, remote_s)
             completed.clear()
         return now_s
 
@@ -356,12 +337,12 @@ class Channel(Accepted):
             return result
         if isinstance(result, Closed):
             self._end = result
-        elif isinstance(result, PendingUpdate):
-            update, peer_id = result.update, self.peer_id
+        elif isinstance(result, Pending) and isinstance(result.outcome, Update):
+            update, peer_id = result.outcome, self.peer_id
             if (refusal := admit(update, self._server, peer_id)) is not None:
                 return self._take(self.connection.complete(result, None, refusal), began_s)
             on_done = partial(self._go_on, result, began_s) if update.wait else None
-            begun = UpdateInFlight(result, self._server, peer_id, began_s, on_done)
+            begun = UpdateInFlight(result.request, update, self._server, peer_id, began_s, on_done)
             if not update.wait:
                 return self._take(self.connection.complete(result), began_s)
             self._request, self._task = result, begun
@@ -391,8 +372,8 @@ class Channel(Accepted):
             name = type(error).__name__
             result, error = Failure(None, f"the mechanism failed: {name}"), None
         waited = None
-        if isinstance(request, PendingResponse):
-            waited = Waited(0.0, self._clock() - began_s)
+        if _is_delayed(request):
+            waited = Waited(0.0, self._server.clock() - began_s)
         self._go_on(request, began_s, result, error, waited)
         del error  # its traceback refers to this frame: a circle, which the collector may never see
 
@@ -409,15 +390,15 @@ class Channel(Accepted):
             return  # the client has left
         self._request = self._task = None
         try:
-            completed = self.connection.complete(request, result, error, self._clock())
+            completed = self.connection.complete(request, result, error, self._server.clock())
             answer = self._take(completed, began_s)
-            if self._requests is not None:
+            if self._server.requests is not None:
                 self._count_answered(began_s, waited)
             if self.connection.request_records:
                 self._log_completed(began_s, waited)
             if answer:
                 self._write(answer)
-            self._work(self._clock())
+            self._work(self._server.clock())
         except Exception as fault:  # the request would hang
             # Told now: the loop learns of a task's exception when its traceback is collected.
             message = "the response to a request that waited failed"
@@ -439,7 +420,9 @@ class Channel(Accepted):
         await asyncio.sleep(due_s - loop.time())
         # In a turn of its own: the delays of a burst end at the same moment.
         turn = loop.create_future()
-        self._turn = self._fair_queue.put(self.connection.peer.host, partial(turn.set_result, None))
+        self._turn = self._server.fair_queue.put(
+            self.connection.peer.host, partial(turn.set_result, None)
+        )
         await turn
         # Behind the answers before it, which may still leave in pieces.
         self._request, self._task, self._end = None, None, Closed("")
@@ -477,18 +460,15 @@ class Channel(Accepted):
         if self._transport is not None:
             self._write_pieces(self._transport)
             if not self._is_full:
-                self._work(self._clock())
+                self._work(self._server.clock())
 
     def _outgoing_bytes(self, transport: asyncio.Transport) -> int:
         return transport.get_write_buffer_size() + sum(map(len, self._long))
 
     def _count_outgoing(self) -> None:
-        """Count the unread answers of the peer; close the largest holder beyond the limit."""
-        if self._transport is None:
-            return
-        size = self._outgoing_bytes(self._transport)
-        if self._server.outgoing.hold(self, size):
-            self._close_largest(self._server.outgoing, "responses that clients do not read")
+        """Count the unread answers of the peer."""
+        if self._transport is not None:
+            self._server.outgoing.hold(self, self._outgoing_bytes(self._transport))
 
     # --- between two pieces of work
 
@@ -508,8 +488,7 @@ class Channel(Accepted):
             # comes, and to stop and resume takes two calls into the system.
             reading = not (held or self._is_full or self._request.__class__ is Refused)
         elif turn_over or connection.has_work:
-            if self._turn is None:
-                self._turn = self._soon(self._next_turn)
+            self._schedule_turn()
             reading = not self._authenticated and held <= UNAUTHENTICATED_BYTES
         elif self._draining:
             transport.close()
@@ -521,51 +500,46 @@ class Channel(Accepted):
         if reading is not self._reading:
             self._reading = reading
             (transport.resume_reading if reading else transport.pause_reading)()
-        if (held or was_counted) and self._server.incoming.hold(self, held):
-            self._close_largest(self._server.incoming, "requests that are not yet answered")
+        if held or was_counted:
+            self._server.incoming.hold(self, held)
 
-    def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
-        """Schedule work: through the fair queue before the authentication."""
-        if not self._authenticated:
-            return self._fair_queue.put(self.connection.peer.host, work)
-        return self._server.loop.call_soon(work)
+    def _schedule_turn(self) -> None:
+        """Schedule the next turn: through the fair queue before the authentication."""
+        if self._turn is None:
+            self._turn = (
+                self._server.loop.call_soon(self._next_turn)
+                if self._authenticated
+                else self._server.fair_queue.put(self.connection.peer.host, self._next_turn)
+            )
 
     def _next_turn(self) -> None:
         self._turn = None
-        self._work(self._clock())
-
-    def _close_largest(self, ledger: Ledger[Accepted], what: str) -> None:
-        """Close the connection that holds most bytes."""
-        victim = ledger.largest()
-        self._server.logger.warning(
-            "too much memory in use by connections: closing the largest",
-            what=what,
-            connection=victim.peer_id,
-            bytes=ledger.bytes_of(victim),
-            bytes_of_all=ledger.total,
-            bytes_max=ledger.bytes_max,
-        )
-        ledger.hold(victim, 0)
-        victim.abort("connection closed to free memory")
+        self._work(self._server.clock())
 
 
-async def _outcome(request: Waiting, server: ServerContext, began_s: float) -> Any:  # noqa: ANN401 - see ``Connection.complete``
+def _is_delayed(request: object) -> bool:
+    return isinstance(request, Pending) and isinstance(request.outcome, DelayedResponse)
+
+
+async def _outcome(waiting: Waiting, server: ServerContext, began_s: float) -> Any:  # noqa: ANN401 - see ``Connection.complete``
     """Wait for what a request needs, and return it.
 
     Raises:
         Exception: the request failed meanwhile.
     """
-    result: Any = None
-    if isinstance(request, PendingResponse):
-        result = await request.response
-    elif isinstance(request, ChunkedResponse):
+    if isinstance(waiting, Authenticating):
+        return await as_future(waiting.step, server.loop)
+    if isinstance(waiting, LargeRequest):
+        return await server.large_requests.handle(waiting)
+    header, outcome = waiting.request.header, waiting.outcome
+    if isinstance(outcome, DelayedResponse):
+        return await outcome.response
+    if isinstance(outcome, Description):
+        # A long body would hold up all other connections if it were built in one turn.
+        version = header.api_version
+        chunks = outcome.chunks(version, len(head_of(header, version)))
         async with server.building:
-            result = await run_in_turns(request.body, time.perf_counter)
-    elif isinstance(request, LargeRequest):
-        await server.large_requests.handle(request)
-    elif isinstance(request, PendingDecision):
-        left_s = began_s + server.limits.decision_timeout_ms / 1000 - server.clock()
-        await wait_for_decision(request.decision.known, left_s)
-    elif isinstance(request, Authenticating):
-        result = await as_future(request.step, server.loop)
-    return result
+            return await run_in_turns(chunks, time.perf_counter)
+    assert not isinstance(outcome, Update), "``UpdateInFlight`` makes changes"
+    left_s = began_s + server.limits.decision_timeout_ms / 1000 - server.clock()
+    return await wait_for_decision(outcome.known, left_s)

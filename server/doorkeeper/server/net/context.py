@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import Login
-from doorkeeper.server.net.request_log import RequestLog
+from doorkeeper.server.net.request_log import RequestLogger
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import RequestMeter
 
@@ -60,6 +61,7 @@ class AuditLog(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class UpdatesInFlight:
     """The updates in flight, including those whose clients have left.
 
@@ -67,13 +69,10 @@ class UpdatesInFlight:
     ``tasks`` keeps their tasks alive (the event loop does not); ``none`` is set by the last one.
     """
 
-    __slots__ = ("items", "none", "tasks", "updates")
-
-    def __init__(self) -> None:
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.updates: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
-        self.items: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
-        self.none = asyncio.Event()
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    updates: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UpdateOperation, 0))
+    items: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UpdateOperation, 0))
+    none: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -99,8 +98,8 @@ class ServerContext(Struct, frozen=True):
     services: Services
     logger: Logger
     peer_log: PeerLog
-    incoming: Ledger[Accepted]
-    outgoing: Ledger[Accepted]
+    incoming: Ledger
+    outgoing: Ledger
     updates: UpdatesInFlight
     lost: Callable[[Accepted], None]
     fair_queue: FairQueue
@@ -108,7 +107,7 @@ class ServerContext(Struct, frozen=True):
     large_requests: LargeRequests
     requests: RequestMeter | None = None
     audit_log: AuditLog | None = None
-    request_log: RequestLog | None = None
+    request_log: RequestLogger | None = None
 
     def observe(self, report: Callable[..., object], *arguments: Any) -> None:
         """Call a function that counts or logs: its fault must not cost a client its answer."""
@@ -121,31 +120,40 @@ class ServerContext(Struct, frozen=True):
 
 # --- bytes held for connections
 
-T = TypeVar("T")
 
+class Ledger:
+    """The bytes held for each connection, and their sum."""
 
-class Ledger(Generic[T]):
-    """The bytes of each holder, and their sum."""
+    __slots__ = ("_held", "_logger", "_what", "bytes_max", "total")
 
-    __slots__ = ("_held", "bytes_max", "total")
-
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int, what: str, logger: Logger) -> None:
+        """``what`` names what is held, for the log."""
         self.bytes_max = bytes_max
+        self._what = what
+        self._logger = logger
         self.total = 0
-        self._held: dict[T, int] = {}
+        self._held: dict[Accepted, int] = {}
 
-    def hold(self, holder: T, size: int) -> bool:
-        """Set the bytes of a holder; return whether the sum exceeds the limit."""
+    def hold(self, holder: Accepted, size: int) -> None:
+        """Set the bytes of a connection; beyond the limit close the one that holds most."""
         # Holders of nothing have no entry: idle connections cost no memory here.
         before = self._held.pop(holder, 0)
         if size:
             self._held[holder] = size
         self.total += size - before
-        return self.total > self.bytes_max
+        if size and self.total > self.bytes_max:
+            # O(n) in the number of connections that hold any.
+            victim = max(self._held, key=self._held.__getitem__)
+            self._logger.warning(
+                "too much memory in use by connections: closing the largest",
+                what=self._what,
+                connection=victim.peer_id,
+                bytes=self._held[victim],
+                bytes_of_all=self.total,
+                bytes_max=self.bytes_max,
+            )
+            self.total -= self._held.pop(victim)
+            victim.abort("connection closed to free memory")
 
-    def bytes_of(self, holder: T) -> int:
+    def bytes_of(self, holder: Accepted) -> int:
         return self._held.get(holder, 0)
-
-    def largest(self) -> T:
-        """Return the holder of most bytes. O(n) in the number of holders."""
-        return max(self._held, key=self._held.__getitem__)

@@ -108,7 +108,9 @@ class FairQueue:
     def _turn(self) -> None:
         began_s, worked_s = self._clock(), self._work_clock()
         try:
-            self._take_one()
+            # Items that were cancelled take no turn.
+            while self._queues and not self._queues.take().run():
+                pass
         finally:
             cost_s = (self._work_clock() - worked_s) / self._share
             # Work of cost c blocks the queue for c / share; idle time is not saved up beyond the
@@ -117,8 +119,3 @@ class FairQueue:
             self._next = None
             if self._queues:
                 self._schedule()
-
-    def _take_one(self) -> None:
-        """Run the next item that was not cancelled."""
-        while self._queues and not self._queues.take().run():
-            pass

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Sized
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from doorkeeper.server.net.context import Accepted
@@ -27,18 +29,16 @@ LINGER_BYTES: Final = 65536
 """The size of reads whose data is discarded."""
 
 
+@dataclass(slots=True, eq=False)
 class _Handshake:
     """One handshake. ``over`` says that the connection has a transport, or is forgotten."""
 
-    __slots__ = ("accepted", "alert_socket", "began_s", "channel", "over", "overdue")
-
-    def __init__(self, accepted: socket.socket, channel: Accepted, began_s: float) -> None:
-        self.accepted = accepted
-        self.channel = channel
-        self.began_s = began_s
-        self.overdue = False
-        self.over = False
-        self.alert_socket: socket.socket | None = None
+    accepted: socket.socket
+    channel: Accepted
+    began_s: float
+    overdue: bool = False
+    over: bool = False
+    alert_socket: socket.socket | None = None
 
     def send_alert(self, alert: bytes) -> None:
         """Send an alert, and keep a descriptor so that the peer can read it."""
@@ -63,7 +63,7 @@ class Handshakes:
     """The handshakes in progress of one listener."""
 
     __slots__ = (
-        *("_expected", "_flood", "_freed", "_limits", "_listener", "_logger", "_running"),
+        *("_flood", "_freed", "_limits", "_listener", "_logger", "_running"),
         *("failures", "succeeded"),
     )
 
@@ -75,17 +75,13 @@ class Handshakes:
         self.failures = 0
         self._running: dict[asyncio.Task[None], _Handshake] = {}
         self._freed = asyncio.Event()
-        self._expected = 0
         self.succeeded = 0
 
-    def __len__(self) -> int:
-        return len(self._running)
-
-    async def wait_for_room(self) -> None:
-        """Wait until another handshake may begin."""
+    async def wait_for_room(self, accepted: Sized) -> None:
+        """Wait until another handshake may begin, beside those of connections just accepted."""
         loop = asyncio.get_running_loop()
-        # Expected ones count: a burst of accepted sockets must not exceed the limit.
-        while len(self._running) + self._expected >= self._limits.tls_handshakes_max:
+        # A burst of accepted sockets must not exceed the limit.
+        while len(self._running) + len(accepted) >= self._limits.tls_handshakes_max:
             self._freed.clear()
             oldest = next(
                 (running for running in self._running.items() if not running[1].overdue), None
@@ -104,13 +100,8 @@ class Handshakes:
                 async with asyncio.timeout_at(over_s):
                     await self._freed.wait()
 
-    def expect(self, context: ssl.SSLContext | None) -> None:
-        """Reserve room for an accepted connection that will begin soon."""
-        self._expected += context is not None
-
-    def cancel_expected(self, context: ssl.SSLContext | None) -> None:
-        """Release the reservation: the handshake begins now, or never."""
-        self._expected -= context is not None
+    def release(self) -> None:
+        """Look for room again: an accepted connection begins its handshake now, or never."""
         self._freed.set()
 
     def begin(self, context: ssl.SSLContext, accepted: socket.socket, channel: Accepted) -> None:

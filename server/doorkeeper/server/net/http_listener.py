@@ -26,8 +26,8 @@ Make = Callable[[str, Callable[[Accepted], None]], Accepted]
 """Returns a connection for its id; it calls the function when it is lost."""
 
 
-class HttpListener:
-    """A bound address with its connections."""
+class HttpListener(Listener):
+    """A bound address with its connections, which stay when it is closed."""
 
     def __init__(
         self,
@@ -43,35 +43,21 @@ class HttpListener:
         Raises:
             BindError: the address is not available.
         """
-        self._admission = Admission(limits)
-        self._make = make
+        self._new = make
         self._hosts: dict[Accepted, str] = {}
-        self._listener = Listener(
+        super().__init__(
             spec,
-            admission=self._admission,
+            admission=Admission(limits),
             make=self._connection,
             tls=lambda _: None if tls is None else tls(),
             # A queue of its own: clients of Kafka and of this port do not wait for each other.
             fair_queue=FairQueue(asyncio.get_running_loop(), share=1.0),
             logger=logger,
         )
-        self.address, self.port = self._listener.address, self._listener.port
 
     @property
     def connections(self) -> int:
         return len(self._hosts)
-
-    def open(self) -> None:
-        """Listen and accept.
-
-        Raises:
-            BindError: another process listens on the address by now.
-        """
-        self._listener.open()
-
-    async def close(self) -> None:
-        """Stop accepting; connections stay."""
-        await self._listener.close()
 
     def abort(self, reason: str) -> None:
         """Close all connections without an answer."""
@@ -85,7 +71,7 @@ class HttpListener:
             self._admission.leave(spec, self._hosts.pop(connection))
 
         number = self._admission.accepted[spec.name]
-        connection = self._make(connection_id(accepted.getsockname(), address, number), lost)
+        connection = self._new(connection_id(accepted.getsockname(), address, number), lost)
         self._hosts[connection] = java_host_address(address)
         # At the limit accepting would stop, and silent peers would keep others out.
         if self._admission.total >= self._admission.limits.connections_max:

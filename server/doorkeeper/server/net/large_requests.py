@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from doorkeeper.base.slices import run_in_turns
-from doorkeeper.server.net.protocol.handling import LargeRequest
+from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.runtime.threads import OnLoop
 

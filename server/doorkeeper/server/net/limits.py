@@ -210,6 +210,7 @@ SWEEP_INTERVAL_S_MAX: Final = 5.0
 
 
 def limits_of(settings: Settings) -> Limits:
-    keys = {name: reason.key for name, reason in REASONS.items()}
-    values: dict[str, Any] = {name: settings[key] for name, key in keys.items() if key is not None}
+    values: dict[str, Any] = {
+        name: settings[reason.key] for name, reason in REASONS.items() if reason.key is not None
+    }
     return Limits(**values)

@@ -118,7 +118,8 @@ class Listener:
         resting = False
         while True:
             await self._admission.wait_for_room(self.spec)
-            await self._handshakes.wait_for_room()
+            if self._tls(self.spec) is not None:
+                await self._handshakes.wait_for_room(self._waiting)
             try:
                 accepted, address = await self._take_one()
             except OSError as error:
@@ -163,7 +164,6 @@ class Listener:
             )
             return
         self._waiting[accepted] = host
-        self._handshakes.expect(self._tls(self.spec))
         self._fair_queue.put(host, partial(self._take, accepted, address))
 
     def _take(self, accepted: socket.socket, address: tuple[Any, ...]) -> None:
@@ -173,7 +173,7 @@ class Listener:
             # The listener has closed, and the socket.
             return
         tls = self._tls(self.spec)
-        self._handshakes.cancel_expected(tls)
+        self._handshakes.release()
         try:
             accepted.setblocking(False)
             # As a broker does: answers must not wait for the peer's acknowledgement (Nagle's

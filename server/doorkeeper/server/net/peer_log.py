@@ -78,29 +78,23 @@ class PeerLog:
 
     def info(self, event: str, **fields: object) -> None:
         """Log an event that operators may want to know."""
-        if self._flood.admits(event):
-            self._logger.info(event, **shorten_all(fields))
+        self._write(self._logger.info, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
         """Log that a peer does something wrong."""
-        if self._flood.admits(event):
-            self._logger.warning(event, **shorten_all(fields))
+        self._write(self._logger.warning, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
         """Log that the server, or a plug-in, fails on the input of a peer."""
+        self._write(self._logger.error, event, fields)
+
+    def _write(self, write: Callable[..., object], event: str, fields: dict[str, object]) -> None:
         if self._flood.admits(event):
-            self._logger.error(event, **shorten_all(fields))
+            write(event, **{name: _shorten(value) for name, value in fields.items()})
 
 
-def shorten_all(fields: dict[str, object]) -> dict[str, object]:
-    """Cut the texts among fields."""
-    return {
-        name: shorten(value) if isinstance(value, str) else value for name, value in fields.items()
-    }
-
-
-def shorten(text: str) -> str:
+def _shorten(value: object) -> object:
     """Cut a long text: names in it come from the client."""
-    if len(text) <= TEXT_CHARACTERS_MAX:
-        return text
-    return f"{text[:TEXT_CHARACTERS_MAX]}... ({len(text)} characters)"
+    if not isinstance(value, str) or len(value) <= TEXT_CHARACTERS_MAX:
+        return value
+    return f"{value[:TEXT_CHARACTERS_MAX]}... ({len(value)} characters)"

@@ -26,7 +26,7 @@ _NAMES: Final = {int(code): code.name for code in ErrorCode}
 
 
 class RequestLogger(Protocol):
-    """A structured logger with a threshold."""
+    """A structured logger with a threshold, whose ``level`` channels read for each request."""
 
     @property
     def threshold(self) -> Threshold:
@@ -36,43 +36,39 @@ class RequestLogger(Protocol):
     def debug(self, event: str, **fields: object) -> object: ...
 
 
-class RequestLog:
-    """Logs requests. Not thread-safe."""
+def log_request(
+    log: RequestLogger,
+    connection: Connection,
+    request: CompletedRequest,
+    local_s: float,
+    remote_s: float,
+) -> None:
+    """Log a request and its answer.
 
-    def __init__(self, logger: RequestLogger) -> None:
-        self._logger = logger
-        self.threshold = logger.threshold
-        """Channels read its ``level`` for each request."""
-
-    def log(
-        self, connection: Connection, request: CompletedRequest, local_s: float, remote_s: float
-    ) -> None:
-        """Log a request and its answer.
-
-        ``remote_s`` is the time of the wait (``runtime.metrics.meters.Waited``). Sizes are those
-        of frames, without the four bytes of the size prefix.
-        """
-        header, peer = request.header, connection.peer
-        self._logger.debug(
-            "completed request",
-            api=API_NAMES.get(header.api_key, str(header.api_key)),
-            api_key=header.api_key,
-            version=header.api_version,
-            correlation_id=header.correlation_id,
-            client_id=header.client_id or "",
-            client_software=request.client_software,
-            principal=str(connection.session.principal),
-            connection=peer.connection_id,
-            host=peer.host,
-            listener=peer.listener_name,
-            security_protocol=peer.security_protocol,
-            request_bytes=request.request_bytes,
-            response_bytes=request.response_bytes,
-            local_ms=round(local_s * 1000, 3),
-            remote_ms=round(remote_s * 1000, 3),
-            total_ms=round((local_s + remote_s) * 1000, 3),
-            errors=", ".join(error_names(request.response)),
-        )
+    ``remote_s`` is the time of the wait (``runtime.metrics.meters.Waited``). Sizes are those of
+    frames, without the four bytes of the size prefix.
+    """
+    header, peer = request.header, connection.peer
+    log.debug(
+        "completed request",
+        api=API_NAMES.get(header.api_key, str(header.api_key)),
+        api_key=header.api_key,
+        version=header.api_version,
+        correlation_id=header.correlation_id,
+        client_id=header.client_id or "",
+        client_software=request.client_software,
+        principal=str(connection.session.principal),
+        connection=peer.connection_id,
+        host=peer.host,
+        listener=peer.listener_name,
+        security_protocol=peer.security_protocol,
+        request_bytes=request.request_bytes,
+        response_bytes=request.response_bytes,
+        local_ms=round(local_s * 1000, 3),
+        remote_ms=round(remote_s * 1000, 3),
+        total_ms=round((local_s + remote_s) * 1000, 3),
+        errors=", ".join(error_names(request.response)),
+    )
 
 
 def error_names(response: Response) -> list[str]:

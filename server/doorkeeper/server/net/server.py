@@ -30,7 +30,7 @@ from doorkeeper.server.net.options import (
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
-from doorkeeper.server.net.request_log import RequestLog
+from doorkeeper.server.net.request_log import RequestLogger
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import RequestMeter
 from doorkeeper.server.runtime.request_context import OPERATOR
@@ -72,7 +72,7 @@ class Server:
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
         audit_log: AuditLog | None = None,
-        request_log: RequestLog | None = None,
+        request_log: RequestLogger | None = None,
     ) -> None:
         """``apis`` are those that are served, ``clock`` a monotonic one in seconds.
 
@@ -90,8 +90,8 @@ class Server:
             services,
             logger,
             PeerLog(logger, loop),
-            Ledger(limits.queued_in_bytes_max),
-            Ledger(limits.queued_out_bytes_max),
+            Ledger(limits.queued_in_bytes_max, "requests that are not yet answered", logger),
+            Ledger(limits.queued_out_bytes_max, "responses that clients do not read", logger),
             UpdatesInFlight(),
             self._forget,
             FairQueue(loop, limits.unauthenticated_percent / 100),
@@ -189,7 +189,10 @@ class Server:
             channel.drain()
         try:
             async with asyncio.timeout(timeout_s):
-                await self._all_done()
+                while self._channels:
+                    self._empty.clear()
+                    await self._empty.wait()
+                await self.context.updates.wait_for_none()
         # Updates that are still running keep their tasks; only their connections are cut off.
         except TimeoutError:
             pass
@@ -202,12 +205,6 @@ class Server:
         if left:
             await asyncio.sleep(0)
         return len(left)
-
-    async def _all_done(self) -> None:
-        while self._channels:
-            self._empty.clear()
-            await self._empty.wait()
-        await self.context.updates.wait_for_none()
 
     def _channel(
         self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
@@ -224,9 +221,21 @@ class Server:
             number=number,
         )
         security = self._security[spec.name]
-        connection = self._connect(
+        channel = self._connected(self._connect, peer, self._node, spec, security)
+        self.context.logger.debug("connection accepted", connection=peer.connection_id)
+        return channel
+
+    def _connected(
+        self,
+        connect: Callable[..., Connection],
+        peer: Peer,
+        node: Node,
+        spec: ListenerSpec,
+        security: ConnectionSecurity,
+    ) -> Channel:
+        connection = connect(
             peer,
-            node=self._node,
+            node=node,
             apis=self._apis,
             mechanisms=security.mechanisms,
             builder=security.builder,
@@ -235,7 +244,6 @@ class Server:
         )
         channel = Channel(connection, self.context)
         self._channels[channel] = spec
-        self.context.logger.debug("connection accepted", connection=peer.connection_id)
         return channel
 
     async def connect_operator(self, node: Node) -> socket.socket:
@@ -250,18 +258,8 @@ class Server:
         peer = Peer("operator", "", spec.name, spec.security_protocol)
         # The limit of connections from one address is for clients.
         self.admission.enter(spec, peer.host)
-        connection = Connection(
-            peer,
-            node=node,
-            apis=self._apis,
-            mechanisms=None,
-            builder=Operator(),
-            limits=self.context.limits,
-            counts=self.counts,
-        )
-        channel = Channel(connection, self.context)
-        self._channels[channel] = spec
-        await attach(channel, accepted)
+        security = ConnectionSecurity(None, Operator())
+        await attach(self._connected(Connection, peer, node, spec, security), accepted)
         return client
 
     def _tls(self, spec: ListenerSpec) -> SSLContext | None:

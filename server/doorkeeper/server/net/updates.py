@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.net.context import ServerContext
-from doorkeeper.server.net.protocol.exchange import PendingUpdate
+from doorkeeper.server.net.protocol.exchange import Request
 from doorkeeper.server.runtime.metrics.meters import Waited
 from doorkeeper.server.state.outcome import Results
 
@@ -77,15 +77,17 @@ class UpdateInFlight:
         "_began_s",
         "_on_done",
         "_peer_id",
-        "_pending",
+        "_request",
         "_server",
+        "_update",
         "_wait_began_s",
         "_waits",
     )
 
     def __init__(
         self,
-        pending: PendingUpdate,
+        request: Request,
+        update: Update,
         server: ServerContext,
         peer_id: str,
         began_s: float,
@@ -95,13 +97,14 @@ class UpdateInFlight:
 
         ``on_done`` is called once, at the end or the time-out; None where nobody waits.
         """
-        self._pending = pending
+        self._request = request
+        self._update = update
         self._server = server
         self._peer_id = peer_id
         self._began_s = began_s
         self._wait_began_s: float | None = None
         self._on_done = on_done
-        self._waits = pending.update.wait
+        self._waits = update.wait
         """Whether the request has no answer yet; its client may have left."""
         # The event loop has only weak references to tasks.
         server.updates.tasks.add(server.loop.create_task(self._run()))
@@ -115,7 +118,7 @@ class UpdateInFlight:
 
     async def _run(self) -> None:
         """Make the change, then hand on its result."""
-        server, update = self._server, self._pending.update
+        server, update = self._server, self._update
         in_flight, operation = server.updates, update.operation
         task = cast("asyncio.Task[None]", asyncio.current_task())
         timeout_s = server.limits.update_timeout_ms / 1000
@@ -159,7 +162,7 @@ class UpdateInFlight:
 
     def _time_out(self) -> None:
         """Answer the request of an update that takes too long; its task goes on."""
-        results = Results((), timed_out=self._pending.update.items)
+        results = Results((), timed_out=self._update.items)
         self._finish(results, ApiError(ErrorCode.REQUEST_TIMED_OUT))
 
     def _finish(self, result: object, error: BaseException | None) -> None:
@@ -172,44 +175,41 @@ class UpdateInFlight:
         waited = Waited(wait_began_s - self._began_s, now_s - wait_began_s)
         # The items of an authorizer fail alone; any other change has succeeded as a whole.
         if isinstance(result, Results) and (result.errors or result.timed_out):
-            server.observe(_log_failures, result, self._pending, self._peer_id, server)
+            server.observe(self._log_failures, result)
         if on_done is not None:
             on_done(result, error, waited)
         elif waits and server.requests is not None:
-            server.requests.record_abandoned(self._pending.api.key, waited)
+            server.requests.record_wait(self._request.api.key, waited)
 
     def _begin_wait(self) -> None:
         self._wait_began_s = self._server.clock()
 
+    def _log_failures(self, results: Results) -> None:
+        """Log and count the items that failed or timed out.
 
-def _log_failures(
-    results: Results,
-    pending: PendingUpdate,
-    peer_id: str,
-    server: ServerContext,
-) -> None:
-    """Log and count the items of an update that failed or timed out.
-
-    The request is named where a client waits for the update.
-    """
-    operation, items = pending.update.operation, pending.update.items
-    if results.timed_out and server.requests is not None:
-        server.requests.record_timeout(operation, results.timed_out)
-    fields: dict[str, object] = {"connection": peer_id, "items": items}
-    if pending.update.wait:
-        fields["api"] = pending.api.name
-        fields["correlation_id"] = pending.header.correlation_id
-        if operation == UpdateOperation.ACLS and server.authorizer:
-            fields["authorizer"] = server.authorizer.name
-    if results.timed_out:
-        server.logger.warning("items of a change timed out", timed_out=results.timed_out, **fields)
-    if results.errors:
-        server.logger.error(
-            "items of a change failed",
-            failed=len(results.errors),
-            **fields,
-            exc_info=results.errors[0],
-        )
+        The request is named where a client waits for the update.
+        """
+        server, update, request = self._server, self._update, self._request
+        operation = update.operation
+        if results.timed_out and server.requests is not None:
+            server.requests.record_timeout(operation, results.timed_out)
+        fields: dict[str, object] = {"connection": self._peer_id, "items": update.items}
+        if update.wait:
+            fields["api"] = request.api.name
+            fields["correlation_id"] = request.header.correlation_id
+            if operation == UpdateOperation.ACLS and server.authorizer:
+                fields["authorizer"] = server.authorizer.name
+        if results.timed_out:
+            server.logger.warning(
+                "items of a change timed out", timed_out=results.timed_out, **fields
+            )
+        if results.errors:
+            server.logger.error(
+                "items of a change failed",
+                failed=len(results.errors),
+                **fields,
+                exc_info=results.errors[0],
+            )
 
 
 def _recording_error(problem: str) -> ApiError:

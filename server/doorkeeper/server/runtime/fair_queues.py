@@ -27,10 +27,6 @@ class FairQueues(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self._queues)
 
-    def __len__(self) -> int:
-        """Return the number of items. O(n) in the number of keys."""
-        return sum(map(len, self._queues.values()))
-
     def put(self, key: Hashable, item: T) -> None:
         if isinstance(key, str) and key.count(":") == 7:
             key = key.rsplit(":", 4)[0]
@@ -54,13 +50,12 @@ class FairQueues(Generic[T]):
 class FairSemaphore:
     """Bounds concurrent work to ``limit``. Not thread-safe: for the event loop's thread."""
 
-    __slots__ = ("_free", "_queues", "waiting")
+    __slots__ = ("_free", "_queues")
 
     def __init__(self, limit: int) -> None:
-        """Create it with all slots free; ``waiting`` counts the waiters."""
+        """Create it with all slots free."""
         self._free = limit
         self._queues: FairQueues[asyncio.Future[None]] = FairQueues()
-        self.waiting = 0
 
     @asynccontextmanager
     async def slot(self, key: Hashable) -> AsyncIterator[None]:
@@ -78,7 +73,6 @@ class FairSemaphore:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queues.put(key, waiter)
-        self.waiting += 1
         try:
             await waiter
         except asyncio.CancelledError:
@@ -86,8 +80,6 @@ class FairSemaphore:
                 # The slot was granted in the iteration of the loop that cancelled the wait.
                 self.release()
             raise
-        finally:
-            self.waiting -= 1
 
     def release(self) -> None:
         """Release a slot, to the next queue if there is one."""

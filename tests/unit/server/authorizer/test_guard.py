@@ -325,7 +325,7 @@ async def test_decisions_are_recorded() -> None:
 
     results = guarded.authorize(context, actions)
 
-    assert found == [(context, actions, results)]
+    assert found == [(context, actions, results, None)]
 
 
 async def test_standard_authorizer_results_are_in_order() -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.net.protocol.handling import (
+from doorkeeper.server.net.protocol.large_request import (
     DECODED_HERE_BYTES_MAX,
     HANDLED_HERE_ELEMENTS_MAX,
 )

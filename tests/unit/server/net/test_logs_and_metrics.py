@@ -15,7 +15,7 @@ from doorkeeper.server.net.handshakes import LINES_MAX, Handshakes
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import LogEvent, Login
-from doorkeeper.server.net.request_log import DEBUG, RequestLog
+from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.meters import RequestMeter
@@ -52,7 +52,7 @@ class Logged(World):
     def __init__(self) -> None:
         self.lines = Lines()
         self.authorizer = PendingAuthorizer(self._take_time)
-        super().__init__(authorizer=self.authorizer, request_log=RequestLog(self.lines))
+        super().__init__(authorizer=self.authorizer, request_log=self.lines)
         self.channel, self.pipe = self.connect()
 
     def _take_time(self) -> None:

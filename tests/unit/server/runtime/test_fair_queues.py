@@ -23,10 +23,10 @@ async def test_concurrency_is_limited() -> None:
     turns, order = FairSemaphore(2), list[str]()
     tasks = await waiting(turns, "a1 a2 a3", order)
 
-    assert (order, turns.waiting) == (["a1", "a2"], 1)
+    assert order == ["a1", "a2"]
     turns.release()
     await tasks[2]
-    assert (order, turns.waiting) == (["a1", "a2", "a3"], 0)
+    assert order == ["a1", "a2", "a3"]
 
 
 async def test_rows_take_turns() -> None:
@@ -65,7 +65,7 @@ async def test_cancelled_waiter_is_skipped() -> None:
     turns.release()
     await tasks[2]
 
-    assert (order, turns.waiting) == (["a1", "a3"], 0)
+    assert order == ["a1", "a3"]
     turns.release()
     await turns.acquire("d")
 

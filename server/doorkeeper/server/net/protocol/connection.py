@@ -4,19 +4,16 @@
     advance(now_s)    handles the next complete frame and returns one of:
         bytes             the answer, ready for the socket
         Waiting           something must happen first: then ``complete`` continues, as ``advance``
-            PendingUpdate     a change is made
-            PendingResponse   an event happens
+            Pending           what the handler returned: a change, an event, a long description;
+                              or the authorizer's decision, and the request is handled again
             LargeRequest      a thread handles the request
-            PendingDecision   the authorizer knows its decision, and the request is handled again
-            ChunkedResponse   the body is built in chunks
             Authenticating    a mechanism verifies a token
         Refused           an authentication failed: answer and close, both after the delay
         Closed            close without an answer
         None              there is no complete frame
 
-``codec`` reads requests and writes responses, ``handling`` calls the handlers, here or in a thread;
-``logins`` has the requests before and in an authentication, ``repeated`` the answers that are given
-again.
+``codec`` reads requests, calls the handlers and writes responses; ``logins`` has the requests
+before and in an authentication, ``large_request`` those for a thread.
 
 Nothing here logs, waits or reads a clock: events for the log are appended to ``events``.
 
@@ -27,39 +24,37 @@ Kafka 4.3.1.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from doorkeeper.base.errors import ApiError
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import Update
+from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.net.protocol.codec import ConnectionCodec
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
-    Body,
-    ChunkedResponse,
     Closed,
     LogEvent,
-    PendingDecision,
-    PendingUpdate,
+    Pending,
     Refused,
+    Request,
 )
-from doorkeeper.server.net.protocol.handling import (
+from doorkeeper.server.net.protocol.large_request import (
     DECODED_HERE_BYTES_MAX,
     HANDLED_HERE_ELEMENTS_MAX,
     LargeRequest,
-    call,
     is_large,
 )
 from doorkeeper.server.net.protocol.logins import (
-    NO_PRINCIPAL,
     answer_unsupported,
     authenticate,
     login,
-    principal_fault,
+    record_principal_fault,
     refuse_login,
     reply_frame,
     take_bare,
 )
-from doorkeeper.server.net.protocol.repeated import keep, repeat
 from doorkeeper.server.net.protocol.responses import (
     SIZE_BYTES,
     End,
@@ -74,7 +69,9 @@ from doorkeeper_wire.reading import limit_elements
 
 if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.exchange import Peer
-    from doorkeeper.server.net.protocol.handling import Advance, Waiting
+
+Waiting: TypeAlias = Pending | LargeRequest | Authenticating
+Advance: TypeAlias = bytes | bytearray | Waiting | Refused | Closed | None
 
 _ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
@@ -109,7 +106,7 @@ class Connection(ConnectionCodec):
         try:
             self.session.start(peer_certificates)
         except Exception as error:  # a plug-in raises what it likes
-            self.events += [principal_fault(error), login(self, None, NO_PRINCIPAL)]
+            record_principal_fault(self, error)
             return self.end()
         if peer_certificates and self.session.is_past_login:
             self.events.append(login(self, None))
@@ -156,7 +153,7 @@ class Connection(ConnectionCodec):
                 if (
                     known is not None
                     and size == len(known.request)
-                    and (answer := repeat(self, size.to_bytes(SIZE_BYTES) + frame, now_s))
+                    and (answer := self.repeat(size.to_bytes(SIZE_BYTES) + frame, now_s))
                 ):
                     return answer
                 result = self._handle(frame, now_s)
@@ -177,8 +174,8 @@ class Connection(ConnectionCodec):
     ) -> Advance:
         """Continue a request that has waited, with what came of it or the error.
 
-        ``result`` is that of an update, the response of a delayed request, the body of a chunked
-        response, the step of an authentication; of others there is none.
+        ``result`` is that of an update, a delayed response, the body of a description, the step of
+        an authentication; of others there is none.
         """
         try:
             outcome = self._continue(waiting, result, error, now_s)
@@ -201,38 +198,39 @@ class Connection(ConnectionCodec):
             reply = reply_frame(self, waiting.header, self.session.complete_step(result, now_s))
             self._client_changed()
             return reply
-        if isinstance(waiting, PendingDecision):
-            return self._decided(waiting, error)
-        if isinstance(waiting, LargeRequest) and error is None:
-            return waiting.outcome(self)
-        api, request, header = waiting.api, waiting.request, waiting.header
+        request = waiting.request
+        if isinstance(waiting, LargeRequest):
+            return waiting.finish(self) if error is None else self.refuse(request, error)
+        outcome = waiting.outcome
+        if isinstance(outcome, DecisionPending):
+            return self._decided(request, outcome, error)
         if error is not None:
-            return self.refuse(api, request, header, error)
+            return self.refuse(request, error)
         try:
-            if isinstance(waiting, PendingUpdate):
-                result = waiting.update.respond(result)
-            return (
-                self._with_head(waiting, result)
-                if isinstance(waiting, ChunkedResponse)
-                else self.answer(api, request, header, result)
-            )
+            if isinstance(outcome, Description):
+                answer: bytes | bytearray = self._with_head(request.header, outcome, result)
+            else:
+                response = outcome.respond(result) if isinstance(outcome, Update) else result
+                answer = self.answer(request, response)
         except End:
             raise
         except Exception as fault:  # whatever a handler raises is answered
-            return self.refuse(api, request, header, fault)
+            answer = self.refuse(request, fault)
+        return answer
 
-    def _decided(self, pending: PendingDecision, error: BaseException | None) -> Advance:
+    def _decided(
+        self, request: Request, pending: DecisionPending, error: BaseException | None
+    ) -> Advance:
         """Handle a request again once its decision is known; else answer the error."""
-        api, request, header, body = pending.api, pending.request, pending.header, pending.body
         if error is None:
-            if is_large(api, body, self.limits.elements_max):
-                return LargeRequest(self, api, header, body, request)
-            return call(self, api, header, body, request)
+            if is_large(request, self.limits.elements_max):
+                return LargeRequest(self, request)
+            return self.call(request)
         if isinstance(error, ApiError):
-            return self.refuse(api, request, header, error)
+            return self.refuse(request, error)
         if not isinstance(error, TimeoutError):
-            pending.decision.__cause__ = error
-        return self.refuse(api, request, header, pending.decision)
+            pending.__cause__ = error
+        return self.refuse(request, pending)
 
     def _close_after_fault(self, error: Exception) -> Closed:
         """Log an error for which there is no answer; the connection closes.
@@ -247,7 +245,7 @@ class Connection(ConnectionCodec):
 
     def _client_changed(self) -> None:
         """Apply the frame limit of now: the client may have logged in; forget its last answer."""
-        keep(self, None)
+        self.keep(None)
         self.input.size_max = self._frame_bytes_max
 
     # --- frames
@@ -263,38 +261,23 @@ class Connection(ConnectionCodec):
         raise size_fault(fault)
 
     def _handle(self, frame: bytes, now_s: float) -> Advance:
-        session = self.session
+        session, limits = self.session, self.limits
         if session.takes_bare_frames:
-            result: Advance = take_bare(self, frame, now_s)
-        else:
-            limits = self.limits
-            elements_max = (
-                limits.elements_max if session.is_past_login else limits.sasl_elements_max
-            )
-            # The limit travels with the bytes: the generated decoders count elements against it.
-            # Each element takes at least one byte.
-            if len(frame) > HANDLED_HERE_ELEMENTS_MAX or len(frame) > elements_max:
-                frame = limit_elements(frame, elements_max)
-            self.request_bytes = len(frame)
-            try:
-                header, offset = decode_request_header(frame)
-            except (Malformed, UnknownApi) as error:
-                raise header_fault(error, is_past_login=session.is_past_login) from None
-            self.counts.requests += 1
-            # A session without an end admits every request after its login.
-            if session.is_past_login and session.expires_s is None:
-                return self._serve(header, Body(frame, offset))
-            action = session.admit(header.api_key, now_s)
-            if action is _SERVE:
-                return self._serve(header, Body(frame, offset))
-            result = self._authenticate(action, header, Body(frame, offset), now_s)
-        self._client_changed()
-        return result
-
-    def _authenticate(
-        self, action: SessionAction, header: RequestHeader, body: Body, now_s: float
-    ) -> Advance:
-        return authenticate(self, action, header, body, now_s)
+            result = take_bare(self, frame, now_s)
+            self._client_changed()
+            return result
+        elements_max = limits.elements_max if session.is_past_login else limits.sasl_elements_max
+        # The limit travels with the bytes: the generated decoders count elements against it. Each
+        # element takes at least one byte.
+        if len(frame) > HANDLED_HERE_ELEMENTS_MAX or len(frame) > elements_max:
+            frame = limit_elements(frame, elements_max)
+        self.request_bytes = len(frame)
+        try:
+            header, body_at = decode_request_header(frame)
+        except (Malformed, UnknownApi) as error:
+            raise header_fault(error, is_past_login=session.is_past_login) from None
+        self.counts.requests += 1
+        return self._serve(header, frame, body_at, now_s)
 
     @property
     def _frame_bytes_max(self) -> int:
@@ -303,25 +286,33 @@ class Connection(ConnectionCodec):
 
     # --- requests
 
-    def _serve(self, header: RequestHeader, body: Body) -> Advance:
-        api = self.api(header)
-        if not api.min_version <= header.api_version <= api.max_version:
-            return answer_unsupported(self, api, header)
+    def _serve(self, header: RequestHeader, frame: bytes, body_at: int, now_s: float) -> Advance:
+        session = self.session
+        # A session without an end admits every request after its login.
+        if not session.is_past_login or session.expires_s is not None:
+            action = session.admit(header.api_key, now_s)
+            if action is not _SERVE:
+                result = authenticate(self, action, header, frame, body_at, now_s)
+                self._client_changed()
+                return result
+        request = self.request(header, frame, body_at)
+        if not request.is_supported:
+            return answer_unsupported(self, request)
         # After the version check: an unsupported version must not cost a thread.
-        if len(body.frame) > DECODED_HERE_BYTES_MAX or api.slow:
-            return LargeRequest(self, api, header, body, None)
-        request = self.decode(api, header, body)
-        if len(body.frame) > HANDLED_HERE_ELEMENTS_MAX and is_large(
-            api, body, self.limits.elements_max
-        ):
-            return LargeRequest(self, api, header, body, request)
-        return call(self, api, header, body, request)
+        if len(frame) > DECODED_HERE_BYTES_MAX or request.api.slow:
+            return LargeRequest(self, request)
+        self.decode(request)
+        if len(frame) > HANDLED_HERE_ELEMENTS_MAX and is_large(request, self.limits.elements_max):
+            return LargeRequest(self, request)
+        return self.call(request)
 
-    def _with_head(self, waiting: ChunkedResponse, frame: bytearray) -> bytearray:
+    def _with_head(
+        self, header: RequestHeader, response: Description, frame: bytearray
+    ) -> bytearray:
         """Return the frame of a body that was built behind the room for its head."""
         # A join would copy tens of megabytes in one turn of the loop.
-        head = head_of(waiting.header)
+        head = head_of(header, header.api_version)
         frame[: len(head)] = head
         frame[:SIZE_BYTES] = (len(frame) - SIZE_BYTES).to_bytes(SIZE_BYTES)
-        self.record_answer(waiting.header, waiting.response, len(frame))
+        self.record_answer(header, response, len(frame))
         return frame

@@ -1,9 +1,8 @@
 """Values that a connection and its channel exchange, and counters.
 
 Peer              the two ends of a connection
-Waiting           a request that waits: a ``PendingUpdate``, ``PendingResponse``,
-                  ``LargeRequest``, ``PendingDecision``, ``ChunkedResponse``, ``Authenticating``
-Advance           the result of a frame: an answer, ``Waiting``, ``Refused``, ``Closed``, or None
+Request           a request, from its header on
+Pending           a request that waits for what its handler returned
 LogEvent          an event for the log
 CompletedRequest  a request and its answer, for the request log
 Login             an authentication that succeeded or failed
@@ -14,14 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.acl_rows import Description
-from doorkeeper.server.api.node import Response, Update
+from doorkeeper.server.api.node import DelayedResponse, Response, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.authorizer.guard import QuietDecisions
 from doorkeeper.server.config.settings import Settings
@@ -58,49 +57,31 @@ class Peer(Struct, frozen=True):
         )
 
 
-class PendingUpdate(Struct, frozen=True):
-    """A request that makes a change, and the context for its answer."""
+class Request(Struct):
+    """A request of a connection.
 
-    update: Update
+    ``is_supported``: the API has its version. ``body`` is decoded from ``body_at`` on, None before
+    that; ``is_whole``: no bytes are behind it.
+    """
+
     api: Api
-    request: Any
     header: RequestHeader
-
-
-class Body(NamedTuple):
-    """A frame, and the offset of the request's body."""
-
     frame: bytes
-    offset: int
+    body_at: int
+    is_supported: bool
+    body: Any = None
+    is_whole: bool = True
 
 
-class PendingResponse(Struct, frozen=True):
-    """A request whose response depends on later events, and the context for its answer."""
+class Pending(Struct, frozen=True):
+    """A request that waits for the outcome of its handler.
 
-    response: Awaitable[Response]
-    api: Api
-    request: Any
-    header: RequestHeader
+    That is a change, a later response, a response that is built in slices, or, raised, a decision
+    after which the request is handled again.
+    """
 
-
-class PendingDecision(Struct, frozen=True):
-    """A request that is handled again once its authorizer knows the decision."""
-
-    decision: DecisionPending
-    api: Api
-    request: Any
-    header: RequestHeader
-    body: Body
-
-
-class ChunkedResponse(Struct, frozen=True):
-    """A request whose response is large: its ``body`` is built in chunks."""
-
-    body: Slices[bytearray]
-    api: Api
-    request: Any
-    header: RequestHeader
-    response: Description
+    request: Request
+    outcome: Update | DelayedResponse | Description | DecisionPending
 
 
 class Authenticating(Struct, frozen=True):
@@ -181,32 +162,17 @@ class CompletedRequest(Struct, frozen=True):
     response_bytes: int
 
 
+@dataclass(slots=True, eq=False)
 class Counts:
     """Counters of all connections of a server."""
 
-    __slots__ = (
-        "answers",
-        "authentications",
-        "failed_authentications",
-        "killed_by_expiry",
-        "repeated_bytes",
-        "requests",
-        "trailing_bytes",
-    )
-
-    def __init__(self, *, answers: bool = True) -> None:
-        """``answers``: connections record each answer for metrics."""
-        self.answers = answers
-        self.requests = 0
-        self.trailing_bytes = 0
-        self.repeated_bytes = 0
-        """Bytes of all long answers that connections keep to repeat them."""
-        self.failed_authentications = 0
-        self.killed_by_expiry = 0
-        self.authentications: Counter[tuple[str, bool]] = Counter()
-        """By mechanism, empty where none was chosen, and success."""
-
-
-# bytearray for chunked responses: a copy to bytes would double the memory of a long answer.
-AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
-"""A whole response; a chunked one stays a bytearray, so that it is not copied again."""
+    answers: bool = True
+    """Whether connections record each answer for metrics."""
+    requests: int = 0
+    trailing_bytes: int = 0
+    repeated_bytes: int = 0
+    """Bytes of all long answers that connections keep to repeat them."""
+    failed_authentications: int = 0
+    killed_by_expiry: int = 0
+    authentications: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    """By mechanism, empty where none was chosen, and success."""

@@ -13,51 +13,48 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
-    Body,
     Closed,
     LogEvent,
     Login,
     Refused,
+    Request,
 )
-from doorkeeper.server.net.protocol.repeated import keep
 from doorkeeper.server.net.protocol.responses import unsupported_version
 from doorkeeper.server.net.protocol.session import Reply, SessionAction, SessionState
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.framing import RequestHeader
 
 if TYPE_CHECKING:
-    from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.net.protocol.codec import ConnectionCodec
-    from doorkeeper.server.net.protocol.handling import Advance
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
-
-NO_PRINCIPAL: Final = "cannot build the principal"
 
 
 def authenticate(
     connection: ConnectionCodec,
     action: SessionAction,
     header: RequestHeader,
-    body: Body,
+    frame: bytes,
+    body_at: int,
     now_s: float,
-) -> Advance:
+) -> bytes | Authenticating | Refused | Closed:
     """Handle a request that the session admits for any other ``action`` than to be served."""
-    session, version = connection.session, header.api_version
+    session = connection.session
     if action is SessionAction.CLOSE:
         return close_unadmitted(connection, header, now_s)
+    request = connection.request(header, frame, body_at)
     if action is SessionAction.VERSIONS:
-        return answer_versions(connection, header, body)
-    api = connection.api(header)
+        return answer_versions(connection, request)
     if action is SessionAction.REFUSE:
-        return refuse_out_of_place(connection, api, header, body)
-    if not api.min_version <= version <= api.max_version:
-        return answer_unsupported(connection, api, header)
-    request = connection.decode(api, header, body)
+        return refuse_out_of_place(connection, request)
+    if not request.is_supported:
+        return answer_unsupported(connection, request)
+    connection.decode(request)
     if action is SessionAction.CHOOSE:
-        return reply_frame(connection, header, session.choose(request, version, now_s))
-    return step(connection, header, request.auth_bytes, now_s)
+        reply = session.choose(request.body, header.api_version, now_s)
+        return reply_frame(connection, header, reply)
+    return step(connection, header, request.body.auth_bytes, now_s)
 
 
 def close_unadmitted(connection: ConnectionCodec, header: RequestHeader, now_s: float) -> Closed:
@@ -70,29 +67,27 @@ def close_unadmitted(connection: ConnectionCodec, header: RequestHeader, now_s: 
     return Closed(f"Unexpected Kafka request of type {name} during SASL handshake.")
 
 
-def answer_versions(connection: ConnectionCodec, header: RequestHeader, body: Body) -> bytes:
+def answer_versions(connection: ConnectionCodec, request: Request) -> bytes:
     """Answer ApiVersions before the authentication, and move the session."""
-    api = connection.api(header)
-    if not api.min_version <= header.api_version <= api.max_version:
+    if not request.is_supported:
         connection.session.record_versions(success=False)
-        return answer_unsupported(connection, api, header)
-    request = connection.decode(api, header, body)
+        return answer_unsupported(connection, request)
+    connection.decode(request)
+    context = connection.context(request.header)
     try:
-        response: Any = api.handle(request, connection.context(header), connection.node)
+        response: Any = request.api.handle(request.body, context, connection.node)
     except Exception as error:  # whatever a handler raises is answered
         connection.session.record_versions(success=False)
-        return connection.refuse(api, request, header, error)
+        return connection.refuse(request, error)
     connection.session.record_versions(success=response.error_code == 0)
-    return connection.encode(header, response)
+    return connection.encode(request.header, response)
 
 
 def answer_unsupported(
-    connection: ConnectionCodec,
-    api: Api,
-    header: RequestHeader,
-    error: ApiError = UNSUPPORTED_VERSION,
+    connection: ConnectionCodec, request: Request, error: ApiError = UNSUPPORTED_VERSION
 ) -> bytes:
     """Answer an unsupported version; only ApiVersions has an answer, in version 0."""
+    api, header = request.api, request.header
     if api.key == API_VERSIONS:
         # The body is not read: the layout of the version is unknown.
         response = api.refuse(None, header.api_version, error)
@@ -102,21 +97,17 @@ def answer_unsupported(
     raise unsupported_version(header, connection.session.principal)
 
 
-def refuse_out_of_place(
-    connection: ConnectionCodec, api: Api, header: RequestHeader, body: Body
-) -> Refused:
+def refuse_out_of_place(connection: ConnectionCodec, request: Request) -> Refused:
     """Refuse a request where only SaslAuthenticate is allowed, in its own response."""
-    name = ApiKey(header.api_key).name
+    name = ApiKey(request.header.api_key).name
     text = f"Unexpected Kafka request of type {name} during SASL authentication."
     error = ApiError(ErrorCode.ILLEGAL_SASL_STATE, text)
-    if api.min_version <= header.api_version <= api.max_version:
-        request = connection.decode(api, header, body)
-        return refuse_login(
-            connection, connection.refuse(api, request, header, error), text, header
-        )
-    return refuse_login(
-        connection, answer_unsupported(connection, api, header, error), text, header
-    )
+    if request.is_supported:
+        connection.decode(request)
+        answer = connection.refuse(request, error)
+    else:
+        answer = answer_unsupported(connection, request, error)
+    return refuse_login(connection, answer, text, request.header)
 
 
 def take_bare(
@@ -143,10 +134,7 @@ def reply_frame(
     """Encode a reply of the session; ``header`` is None for bare tokens."""
     session = connection.session
     if reply.fault is not None:
-        connection.events += [
-            principal_fault(reply.fault),
-            login(connection, header, NO_PRINCIPAL),
-        ]
+        record_principal_fault(connection, reply.fault, header)
         connection.counts.authentications[session.mechanism_name, False] += 1
     elif reply.failure is None and session.is_past_login:
         connection.counts.authentications[session.mechanism_name, True] += 1
@@ -188,13 +176,17 @@ def login(
     )
 
 
-def principal_fault(error: BaseException) -> LogEvent:
-    return LogEvent("cannot build the principal for a connection", {"cause": one_line(error)})
+def record_principal_fault(
+    connection: ConnectionCodec, error: BaseException, header: RequestHeader | None = None
+) -> None:
+    text = "cannot build the principal"
+    fault = LogEvent(f"{text} for a connection", {"cause": one_line(error)})
+    connection.events += [fault, login(connection, header, text)]
 
 
 def abandon(connection: ConnectionCodec) -> Refused | None:
     """Forget the last answer; return the refusal of a login that the client hung up on."""
-    keep(connection, None)
+    connection.keep(None)
     refusal = connection.session.refusal
     if not refusal or connection.is_ended:
         return None

@@ -333,15 +333,22 @@ class Session:
         if isinstance(outcome, Failure):
             return self._fail(outcome, bare=bare)
         try:
-            principal = self._builder.build(self._authentication_context(outcome))
+            context = self._context._replace(
+                sasl_mechanism=self.mechanism_name,
+                authorization_id=outcome.authorization_id,
+                claims=outcome.claims,
+            )
+            principal = self._builder.build(context)
         except Exception as error:  # a plug-in raises what it likes
             # A broker asks for the principal when the first request comes: the success leaves.
             self._move(Result.NO_PRINCIPAL)
             return Reply(_token(outcome.token, bare=bare), fault=error)
         # A delegation token belongs to one principal; a principal builder of a listener may derive
         # another one from the same name.
-        if outcome.token_owner not in (None, principal):
-            return self._fail(_owner_mismatch(outcome.token_owner, principal), bare=bare)
+        owner = outcome.token_owner
+        if owner not in (None, principal):
+            reason = f"the token is of {owner}, and its name makes {principal} here"
+            return self._fail(Failure(None, reason), bare=bare)
         if self.reauthenticating and principal != self.principal:
             return self._fail(_principal_change(self.principal, principal), bare=bare)
         self.principal, self.token_authenticated = principal, outcome.token_authenticated
@@ -351,18 +358,10 @@ class Session:
     def fail_changed_mechanism(self) -> Reply:
         """End a session whose client re-authenticates with another mechanism."""
         self._move(Result.FAILED)
-        before = self.mechanism_name
         return Reply(
             None,
             f"SASL mechanism '{self._wrong_mechanism}' requested by client is not supported"
-            f" for re-authentication of mechanism '{before}'",
-        )
-
-    def _authentication_context(self, success: Success) -> AuthenticationContext:
-        return self._context._replace(
-            sasl_mechanism=self._offered.name if self._offered else "",
-            authorization_id=success.authorization_id,
-            claims=success.claims,
+            f" for re-authentication of mechanism '{self.mechanism_name}'",
         )
 
     def _fail(self, failure: Failure, *, bare: bool) -> Reply:
@@ -372,10 +371,9 @@ class Session:
         text = failure.text
         if text is None:
             what = "re-authentication" if self.reauthenticating else "authentication"
-            name = self.mechanism_name
             text = (
                 f"Authentication failed during {what} due to invalid credentials"
-                f" with SASL mechanism {name}"
+                f" with SASL mechanism {self.mechanism_name}"
             )
         code = ErrorCode.SASL_AUTHENTICATION_FAILED
         return Reply(Authenticated(error_code=code, error_message=text), failure.reason)
@@ -416,10 +414,6 @@ class Session:
         self.is_past_login = state in OPEN_STATES
         self.takes_bare_frames = state in BARE_STATES
         self._admitted, self._otherwise = _BY_KEY[state]
-
-
-def _owner_mismatch(owner: Principal | None, principal: Principal) -> Failure:
-    return Failure(None, f"the token is of {owner}, and its name makes {principal} here")
 
 
 def _principal_change(before: Principal, after: Principal) -> Failure:

@@ -40,11 +40,6 @@ class Waited(NamedTuple):
     remote_s: float
 
 
-class _WaitHistograms(Struct, frozen=True):
-    local: Histogram
-    remote: Histogram
-
-
 def api_name(api_key: int) -> str:
     return API_NAMES.get(api_key, "other")
 
@@ -61,7 +56,7 @@ class RequestMeter:
         """Series are created at the first request, those of waits at the first wait."""
         self._meters = meters
         self._answered: dict[tuple[int, int], tuple[Counter, Histogram]] = {}
-        self._waits: dict[int, _WaitHistograms] = {}
+        self._waits: dict[int, tuple[Histogram, Histogram]] = {}
         self._refused = meters.counter(table.UPDATES_REFUSED)
 
     def record_answers(
@@ -93,11 +88,7 @@ class RequestMeter:
         total.counts[bisect_left(FAST_S, total_s)] += times
         total.sum += total_s * times
         if waited is not None:
-            self._count_wait(answered[0], times, waited)
-
-    def record_abandoned(self, api_key: int, waited: Waited) -> None:
-        """Record the times of a request whose client left before the answer."""
-        self._count_wait(api_key, 1, waited)
+            self.record_wait(answered[0], waited, times)
 
     def record_overload(self) -> None:
         """Count a refused update of ACLs: too many were waiting."""
@@ -116,16 +107,17 @@ class RequestMeter:
         self._answered[api_key, error_code] = bound
         return bound
 
-    def _count_wait(self, api_key: int, times: int, waited: Waited) -> None:
+    def record_wait(self, api_key: int, waited: Waited, times: int = 1) -> None:
+        """Record the times of a request that waited, also of one whose client has left."""
         waits = self._waits.get(api_key)
         if waits is None:
             api = api_name(api_key)
-            waits = self._waits[api_key] = _WaitHistograms(
+            waits = self._waits[api_key] = (
                 self._meters.histogram(table.LOCAL_SECONDS, api),
                 self._meters.histogram(table.REMOTE_SECONDS, api),
             )
-        waits.local.observe(waited.local_s, times)
-        waits.remote.observe(waited.remote_s, times)
+        for histogram, time_s in zip(waits, waited, strict=True):
+            histogram.observe(time_s, times)
 
 
 # --- the store, the audit log, reloads

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.api.declaration import Refuse
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
-from doorkeeper.server.net.protocol.exchange import Closed, LogEvent, Peer, PendingUpdate
+from doorkeeper.server.net.protocol.exchange import Closed, LogEvent, Peer, Pending
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
@@ -135,7 +136,7 @@ def test_array_elements_are_limited() -> None:
     limits = Limits(elements_max=100)
 
     to = connection(limits=limits)
-    assert isinstance(handled(to, one(to, create(["t"] * 100))), PendingUpdate)
+    assert isinstance(handled(to, one(to, create(["t"] * 100))), Pending)
     found = closed(connection(limits=limits), create(["t"] * 101))
 
     assert found.reason == "Error getting request for apiKey: CreateAcls, apiVersion: 3"
@@ -271,7 +272,7 @@ def test_update_is_completed_with_its_results() -> None:
 
     update = one(to, create(["a", "b"], 4))
 
-    assert isinstance(update, PendingUpdate)
+    assert isinstance(update, Pending)
     refused = AclCreateResult(ApiError(ErrorCode.REQUEST_TIMED_OUT))
     made = to.complete(update, Results([AclCreateResult(), refused]))
     assert isinstance(made, bytes)
@@ -319,14 +320,20 @@ def test_deliberate_authorizer_error_is_one_line() -> None:
     assert event.fields["cause"] == "ApiError: Not today."
 
 
+def refusing(pending: Pending, refuse: Refuse) -> Pending:
+    """Return a request whose API refuses in another way."""
+    request = pending.request
+    return replace(pending, request=replace(request, api=replace(request.api, refuse=refuse)))
+
+
 def test_unencodable_update_response_is_an_error() -> None:
     """With -1 in every row, as a broker does, and with one line in the log."""
     to = connection()
     pending = one(to, create(["a"]))
     row = AclCreationResult(error_code=42, error_message="x" * 32_768)
-    update = replace(pending.update, respond=lambda _: CreateAclsResponse(results=(row,)))
+    update = replace(pending.outcome, respond=lambda _: CreateAclsResponse(results=(row,)))
 
-    made = to.complete(replace(pending, update=update), [AclCreateResult()])
+    made = to.complete(replace(pending, outcome=update), [AclCreateResult()])
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
@@ -343,11 +350,9 @@ def test_unencodable_error_closes_the_connection() -> None:
     def fails(*_: object) -> CreateAclsResponse:
         raise RuntimeError("no form")
 
-    too_long = replace(update.api, refuse=lambda *_: CreateAclsResponse(results=(row,)))
-    unfit = to.complete(replace(update, api=too_long), (), RuntimeError("no"))
-    failing = to.complete(
-        replace(update, api=replace(update.api, refuse=fails)), (), RuntimeError("no")
-    )
+    too_long = refusing(update, lambda *_: CreateAclsResponse(results=(row,)))
+    unfit = to.complete(too_long, (), RuntimeError("no"))
+    failing = to.complete(refusing(update, fails), (), RuntimeError("no"))
 
     assert isinstance(unfit, Closed)
     assert unfit.reason == "the answer does not fit version 3 of CreateAcls"
@@ -358,8 +363,7 @@ def test_unencodable_error_closes_the_connection() -> None:
 def test_api_without_error_response_closes_the_connection() -> None:
     to = connection()
     update = one(to, request(DeleteTopicsRequest(topic_names=("a",), timeout_ms=5), 5))
-    formless = replace(update, api=replace(update.api, refuse=lambda *_: None))
-
+    formless = refusing(update, lambda *_: None)
     assert isinstance(to.complete(formless, (), RuntimeError("no")), Closed)
 
 

@@ -11,7 +11,6 @@ from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Closed, Counts
 from doorkeeper.server.net.protocol.logins import abandon
-from doorkeeper.server.net.protocol.repeated import repeat
 from doorkeeper.server.net.protocol.session import SessionState
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
@@ -54,7 +53,7 @@ def test_repeated_response_differs_only_in_correlation_id(handled: list[int]) ->
     client = connection()
 
     (first,) = ask(client, versions(correlation_id=5))
-    again = repeat(client, versions(correlation_id=-6), 0)
+    again = client.repeat(versions(correlation_id=-6), 0)
     row = ask(client, versions(correlation_id=7), versions(correlation_id=8))
 
     assert (handled, client.counts.requests) == ([18], 4)
@@ -83,8 +82,8 @@ def test_only_one_complete_request_is_repeated(handled: list[int], size: int) ->
     ask(client, frame)
 
     for data in (frame[:-1], frame * 2, size.to_bytes(4) + frame[4:]):
-        assert repeat(client, data, 0) is None
-    assert repeat(client, frame, 0) is not None
+        assert client.repeat(data, 0) is None
+    assert client.repeat(frame, 0) is not None
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,8 @@ def test_expired_session_is_not_repeated(handled: list[int]) -> None:
     client.session._enter(SessionState.LIMITED)
     client.session.expires_s = 5.0
 
-    assert repeat(client, versions(), 4.9) is not None
-    assert repeat(client, versions(), 5.0) is None
+    assert client.repeat(versions(), 4.9) is not None
+    assert client.repeat(versions(), 5.0) is None
     (end,) = ask(client, versions(), now_s=5.0)
     assert isinstance(end, Closed)
 

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.exchange import Closed, Refused
-from doorkeeper.server.net.protocol.handling import LargeRequest
+from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper_wire.api_keys import FLEXIBLE_FROM
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -98,7 +98,7 @@ def test_unserved_requests_are_decoded_in_a_thread() -> None:
     pending = one(connection(), unserved(JOIN_GROUP, 0))
 
     assert isinstance(pending, LargeRequest)
-    assert pending.request is None
+    assert pending.request.body is None
 
 
 def test_unserved_request_before_authentication_is_rejected() -> None:

@@ -40,7 +40,7 @@ def test_requests_that_waited_have_local_and_remote_time() -> None:
 
     meter.record_answers([(30, 0)], 2.25, Waited(0.125, 2.0))
     meter.record_answers([(30, 31)], 0.5)
-    meter.record_abandoned(30, Waited(0.25, 4.0))
+    meter.record_wait(30, Waited(0.25, 4.0))
 
     local = meters.histogram(table.LOCAL_SECONDS, "CreateAcls")
     remote = meters.histogram(table.REMOTE_SECONDS, "CreateAcls")

@@ -9,8 +9,8 @@ import pytest
 from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.server.api.registry import APIS
 from doorkeeper.server.api.unserved import Refusal
-from doorkeeper.server.net.protocol.codec import arrays_of
-from doorkeeper.server.net.protocol.handling import LargeRequest
+from doorkeeper.server.net.protocol.large_request import LargeRequest
+from doorkeeper.server.net.protocol.responses import arrays_of
 from doorkeeper_wire.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
