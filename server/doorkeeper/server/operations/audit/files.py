@@ -17,8 +17,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
+from doorkeeper.server.operations.audit.events import Recovered
 from doorkeeper.server.operations.audit.names import (
     TEMPORARY,
     AuditFile,
@@ -47,14 +46,6 @@ class AuditLogError(Exception):
 
 class AuditLogInUse(AuditLogError):
     """Another process writes the audit log of the same node, most likely its server."""
-
-
-class Recovered(Struct, frozen=True):
-    """A file of a killed server that was completed and closed."""
-
-    name: str
-    lines: int
-    torn_bytes: int
 
 
 class AuditFolder:
@@ -123,10 +114,10 @@ class AuditFolder:
         lines, whole_bytes, last_line = _whole_lines(file.path)
         if not lines:
             file.path.unlink()
-            return Recovered(file.path.name, 0, size) if size else None
+            return Recovered(file=file.path.name, lines=0, torn_bytes=size) if size else None
         os.truncate(file.path, whole_bytes)
         closed = self.close(file.path, file.first, _seq_of(last_line, file.first + lines - 1))
-        return Recovered(closed.name, lines, size - whole_bytes)
+        return Recovered(file=closed.name, lines=lines, torn_bytes=size - whole_bytes)
 
     def last_seq(self) -> int:
         """Return the number of the last event in a closed file; 0 without one."""

@@ -1,11 +1,6 @@
-"""The pages of the operations port: values in, values out.
+"""The pages of the operations port, which ``INDEX`` lists: values in, values out.
 
-    /          an index
-    /livez     200 while the event loop runs in time, else 503; for supervisors
-    /readyz    200 if every check holds, else 503; for load balancers
-    /metrics   the metrics
-    /history   the changes of the store, and /history/watch, a stream of them
-    /clusters  the Kafka clusters that get the ACLs, where there are some
+/livez is 200 while the event loop runs in time, /readyz if every check holds; else they are 503.
 
 If a login is configured, clients without one get the status and one word of /livez and /readyz,
 which is enough for the probes of container platforms, which cannot log in. Every other path is 401

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
+from doorkeeper.server.operations.audit.events import Recovered
 from doorkeeper.server.operations.audit.files import (
     SECONDS_A_DAY,
     AuditFolder,
     AuditLogInUse,
-    Recovered,
 )
 from doorkeeper.server.operations.audit.names import open_name, whole_name
 
@@ -97,7 +97,10 @@ def test_files_of_a_killed_server_are_recovered(folder: AuditFolder) -> None:
     (folder.path / open_name(2, 1)).write_bytes(LINES)
     closed = whole_name(1, 1, 2, compressed=False)
 
-    assert folder.recover() == [Recovered(closed, 2, 12), Recovered(open_name(1, 9), 0, 1)]
+    assert folder.recover() == [
+        Recovered(file=closed, lines=2, torn_bytes=12),
+        Recovered(file=open_name(1, 9), lines=0, torn_bytes=1),
+    ]
 
     assert names(folder) == [closed, open_name(2, 1)]
     assert (folder.path / closed).read_bytes() == LINES
