@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.server.runtime.metrics.meters import StoreMeter
-    from doorkeeper.server.state.postgres.host_selection import Check
+    from doorkeeper.server.state.postgres.connecting import Check
     from doorkeeper.server.state.submissions import Plan
 
 ORIGIN = Origin(AUTHOR)

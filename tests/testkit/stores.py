@@ -150,7 +150,7 @@ def open_store(
     create: bool = True,
 ) -> SqliteStore:
     """Open a store with a clock that stands still."""
-    return SqliteStore.open(
+    return SqliteStore(
         data_dir,
         now_ms=now_ms,
         random_bytes=random_bytes,

@@ -103,7 +103,7 @@ async def open_store(
     # A command that only reads must not create an empty store in a mistyped folder.
     if not make_store and settings[STORE_CREATE] and not path.exists():
         raise StorageError(f"{path}: found no store; the first start of the server creates it")
-    store = SqliteStore.open(
+    store = SqliteStore(
         settings[DATA_DIR],
         now_ms=now_ms,
         random_bytes=os.urandom,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.schema.change import Author, Change, Edit
 from doorkeeper.server.schema.kind import Kind
 
@@ -70,6 +71,10 @@ class StoreIdentity(NamedTuple):
         return f"StoreIdentity({self.cluster_id}, {self.store_id})"
 
 
+def new_identity(random_bytes: Callable[[int], bytes]) -> StoreIdentity:
+    return StoreIdentity(random_uuid(random_bytes), random_uuid(random_bytes), random_bytes(32))
+
+
 class LogEntry(NamedTuple):
     """A revision to write. Its change is not empty."""
 
@@ -79,17 +84,14 @@ class LogEntry(NamedTuple):
 
 
 class Logged(Struct, frozen=True):
-    """A revision from the change log.
+    """A revision from the change log of a shared store.
 
-    ``batch`` identifies the commit that wrote it; None where the store is not shared, or the row
-    was copied from such a store. ``change`` lacks kinds that this version does not know.
+    ``batch`` identifies the commit that wrote it; None where the row was copied from a store that
+    is not shared. ``change`` lacks kinds that this version does not know.
     """
 
     revision: int
-    time_ms: int
-    node_id: int | None
     batch: UUID | None
-    author: Author
     change: Change
 
 

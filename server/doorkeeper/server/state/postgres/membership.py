@@ -139,7 +139,11 @@ class Membership:
         timeout_s: float,
         log: Logger,
     ) -> None:
-        """``own`` returns this node's data at each heartbeat."""
+        """``own`` returns this node's data at each heartbeat.
+
+        ``connect`` rejects another store, see ``check_store``: members of another cluster must not
+        appear here, nor this node there.
+        """
         self._connect = connect
         self._own = own
         self._on_members = on_members
@@ -151,7 +155,6 @@ class Membership:
         self._bell = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_place = True
-        self._store_id: object = None
         self._fault = ""
         self._log = log
 
@@ -159,7 +162,6 @@ class Membership:
         """Claim this node's id, and start the heartbeats."""
         try:
             async with opened(self._connect()) as connection:
-                self._store_id = await connection.fetchval(_STORE_ID)
                 await self._take_place(connection)
                 self._take(await registered(connection))
         except (*LOST, asyncpg.PostgresError) as error:
@@ -183,12 +185,6 @@ class Membership:
         """Remove a node from the cluster; return False if it is not registered."""
         try:
             async with opened(self._connect()) as connection:
-                actual = await connection.fetchval(_STORE_ID)
-                if actual != self._store_id:
-                    text = (
-                        f"found store {actual}; expected: store {self._store_id}, that of this node"
-                    )
-                    raise StorageError(text)
                 was_registered = await unregister(connection, node_id)
                 # The caller shall not see the node again.
                 self._take(await registered(connection))
@@ -232,9 +228,6 @@ class Membership:
                     connection = await self._connect()
                 try:
                     async with asyncio.timeout(self._timeout_s / 3):
-                        if await connection.fetchval(_STORE_ID) != self._store_id:
-                            # Members of another cluster must not appear here, nor this node there.
-                            raise ConnectionError("found another store in the database")
                         await connection.add_listener(CHANNEL, self._ring)
                     while True:
                         async with asyncio.timeout(self._timeout_s / 3):

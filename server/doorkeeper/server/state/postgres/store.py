@@ -34,18 +34,17 @@ from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.postgres import digest, rows
-from doorkeeper.server.state.postgres.connecting import LOST, close_connection, opened
-from doorkeeper.server.state.postgres.creating import prepare
+from doorkeeper.server.state.postgres.connecting import LOST, Check, close_connection, opened
 from doorkeeper.server.state.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.server.state.postgres.named_leases import NamedLeases
 from doorkeeper.server.state.postgres.schema import (
     CHANNEL,
     check_identity,
-    check_usable,
+    has_store,
     identity,
-    schema_state,
+    prepare,
 )
-from doorkeeper.server.state.postgres.timelines import Timelines, timeline
+from doorkeeper.server.state.postgres.timelines import Timelines
 from doorkeeper.server.state.storage.identity import (
     ExpectedStore,
     IdentityFile,
@@ -67,7 +66,6 @@ from doorkeeper.server.state.store import (
     StoreUnavailable,
 )
 
-Check = Callable[[asyncpg.Connection], Awaitable[None]]
 Connect = Callable[[Check], Awaitable[asyncpg.Connection]]
 """Connects to the first host whose database passes the check."""
 CatchUp = Callable[[LogReader], Awaitable[None]]
@@ -184,13 +182,10 @@ class PostgresStore(Store):
         async def check(connection: asyncpg.Connection) -> None:
             if identity_file is None or expected is None:
                 return
-            state = await schema_state(connection)
-            if state is None:
-                check_expected_store(identity_file, name, expected, None)
-                return
-            check_usable(state)
-            here = await identity(connection), await rows.head(connection)
-            actual = ExpectedStore(*here[0][:2], here[1])
+            actual = None
+            if await has_store(connection):
+                ids = (await identity(connection))[:2]
+                actual = ExpectedStore(*ids, await rows.head(connection))
             check_expected_store(identity_file, name, expected, actual)
 
         try:
@@ -206,7 +201,7 @@ class PostgresStore(Store):
                 raise
             raise type(error)(f"{name}: {error}") from error
         now = ExpectedStore(store_identity.cluster_id, store_identity.store_id, state.revision)
-        if identity_file is not None and expected is not None:
+        if identity_file is not None:
             check_expected_store(identity_file, name, expected, now)
         return cls(
             connect,
@@ -214,7 +209,7 @@ class PostgresStore(Store):
             node_id=node_id,
             state=state,
             identity=store_identity,
-            identity_file=None if identity_file is None else IdentityFile.write(identity_file, now),
+            identity_file=None if identity_file is None else IdentityFile(identity_file, now),
             timeout_s=timeout_s,
             lease_timeout_s=lease_timeout_s,
             retention_days=retention_days,
@@ -243,7 +238,7 @@ class PostgresStore(Store):
         """Reject a database that is not the one that the node knows."""
         await check_identity(connection, self.identity)
         await self.see(rows.head(connection))
-        self._timelines.check(await timeline(connection))
+        await self._timelines.check(connection)
 
     async def see(self, reading: Awaitable[int]) -> int:
         """Return the newest revision; reject a database that lacks one that the node has seen."""
@@ -279,7 +274,7 @@ class PostgresStore(Store):
         while True:
             try:
                 connection = await self._connect(self._check)
-                if self._health.is_lost_by(FOLLOWER):
+                if FOLLOWER in self._health.lost_by:
                     self._meter.reconnects.add()
                 try:
                     # The database may have been restored while the connection was lost.

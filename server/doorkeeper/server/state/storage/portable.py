@@ -83,8 +83,8 @@ class Header(Struct, frozen=True):
     store_id: str
     salt_key: bytes
     revision: int
-    rows: Mapping[str, int]
     base: Base
+    rows: Mapping[str, int]
 
     @property
     def empty(self) -> bool:
