@@ -156,8 +156,8 @@ class AuditFolder:
         sync_folder(self.path)
         return target
 
-    def delete_old(self, now_s: float, days_max: int, bytes_max: int) -> int:
-        """Delete files beyond the bounds; return their number. The newest file is kept.
+    def delete_old(self, now_s: float, days_max: int, bytes_max: int) -> None:
+        """Delete files beyond the bounds. The newest file is kept.
 
         A bound of -1 means none. Age is that of a file's last change.
         """
@@ -165,7 +165,6 @@ class AuditFolder:
         files = [file.path for file in self.files() if file.last is not None][:-1]
         facts = [(path, path.stat()) for path in files if path.exists()]
         total = sum(path.stat().st_size for path in self._all() if path.exists())
-        deleted = 0
         for path, fact in facts:
             old = days_max >= 0 and fact.st_mtime < now_s - days_max * SECONDS_A_DAY
             if not old and not 0 <= bytes_max < total:
@@ -174,8 +173,6 @@ class AuditFolder:
             # It may be gone: whoever keeps copies may delete files too.
             path.unlink(missing_ok=True)
             total -= fact.st_size
-            deleted += 1
-        return deleted
 
     def _all(self) -> list[Path]:
         return [file.path for file in self.files()]

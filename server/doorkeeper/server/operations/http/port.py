@@ -98,10 +98,6 @@ class HttpPort:
         assert self._listener is not None, "opened before"
         return replace(self._settings, port=self._listener.port).url
 
-    @property
-    def connections(self) -> int:
-        return 0 if self._listener is None else self._listener.connections
-
     async def open(self, pages: Pages) -> None:
         """Bind and accept.
 
