@@ -167,15 +167,13 @@ def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
         of_revision = list(group)
         first = of_revision[0]
         yield Revision(
-            int(number or 0),
-            int(first[6] or 0),
+            number,
+            first[6],
             Author._make(first[_AUTHOR]),
-            str(first[_HASH] or ""),
-            None if (node := first[_NODE]) is None else int(node),
-            tuple(
-                RowChange(str(row[2]), str(row[3]), str(row[4]), bool(row[5]))
-                for row in of_revision
-            ),
+            first[_HASH] or "",
+            first[_NODE],
+            # A log that was changed by hand may have no value.
+            tuple(RowChange(row[2], row[3], str(row[4]), bool(row[5])) for row in of_revision),
         )
 
 

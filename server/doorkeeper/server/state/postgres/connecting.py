@@ -43,7 +43,7 @@ async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]
     try:
         async with opened(connect()) as connection:
             yield connection
-    except (*LOST, asyncpg.PostgresError) as error:
+    except FAILED as error:
         text = _text(error)
         if isinstance(error, TimeoutError) and not str(error):
             within_s = store.statement_timeout_ms / 1000
@@ -229,6 +229,9 @@ LOST: Final = (
     asyncpg.exceptions.PostgresSystemError,
 )
 """Errors that may be transient: the node reconnects."""
+
+FAILED: Final = (*LOST, asyncpg.PostgresError)
+"""Errors of statements, and of a lost connection."""
 
 
 _CLOSING_S: Final = 1.0

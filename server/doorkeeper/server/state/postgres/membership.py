@@ -23,7 +23,7 @@ import asyncpg
 
 from doorkeeper.server.resources.cluster import Member
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.state.postgres.connecting import LOST, opened
+from doorkeeper.server.state.postgres.connecting import FAILED, opened
 from doorkeeper.server.state.postgres.health import BackOff, reason
 from doorkeeper.server.state.postgres.schema import VERSION
 from doorkeeper.server.state.store import StorageError, StoreReplaced
@@ -164,7 +164,7 @@ class Membership:
             async with opened(self._connect()) as connection:
                 await self._take_place(connection)
                 self._take(await registered(connection))
-        except (*LOST, asyncpg.PostgresError) as error:
+        except FAILED as error:
             raise StorageError(f"cannot read the nodes of the store: {reason(error)}") from error
         self._task = asyncio.get_running_loop().create_task(self._beat_always())
 
@@ -177,7 +177,7 @@ class Membership:
             self._task.cancel()
             await asyncio.wait((self._task,), timeout=LOOK_S)
         self._task = None
-        with suppress(*LOST, asyncpg.PostgresError):
+        with suppress(*FAILED):
             async with opened(self._connect()) as connection:
                 await leave(connection, self._own().node_id, self._run)
 
@@ -188,7 +188,7 @@ class Membership:
                 was_registered = await unregister(connection, node_id)
                 # The caller shall not see the node again.
                 self._take(await registered(connection))
-        except (*LOST, asyncpg.PostgresError) as error:
+        except FAILED as error:
             text = f"cannot change the nodes of the store: {reason(error)}"
             raise StorageError(text) from error
         return was_registered
@@ -240,7 +240,7 @@ class Membership:
                                 await self._bell.wait()
                 finally:
                     connection.terminate()  # a polite close may take longer than a heartbeat
-            except (*LOST, StorageError, asyncpg.PostgresError) as error:
+            except (*FAILED, StorageError) as error:
                 # The store logs its outages itself.
                 self._log.debug("no heartbeat", cause=reason(error))
             except Exception as error:  # without heartbeats this node would be removed

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 Cell = str | int | None
-Row = tuple[Cell, ...]
+Row = tuple[Any, ...]
+"""Cells, in the order of ``COLUMNS``, or of the columns that were asked for."""
 
 ITEM: Final = "item"
 LOG: Final = "change_log"

@@ -43,7 +43,7 @@ def assert_chained(store: Held, previous: str = "") -> None:
     revisions = sorted({int(row[0] or 0) for row in store.tables[LOG]})
     for revision in revisions:
         some = [row for row in store.tables[LOG] if row[0] == revision]
-        author = Author(*some[0][7:13])  # type: ignore[arg-type]
+        author = Author(*some[0][7:13])
         runs = [(row[2], row[5], [(row[3], row[4], None)]) for row in some]
         previous = revision_hash(previous, revision, int(some[0][6] or 0), author, runs)  # type: ignore[arg-type]
         assert [row[13] for row in some] == [previous, *[None] * (len(some) - 1)]
