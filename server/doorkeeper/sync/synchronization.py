@@ -395,8 +395,8 @@ class ClusterSynchronization(OwnTask):
         """Ask all brokers whether they enforce the target, unless that is known."""
         book, read_s, brokers = self.receipts, self._clock(), self.remote.listed
         is_needed = any(book.waiters) or self.differences.drift
-        if book.last and book.is_valid(brokers) and not is_needed:
-            read_s = book.last.read_s
+        if book.is_valid(brokers) and not is_needed:
+            read_s = book.read_s
         else:
             brokers = await self.remote.brokers()
             book.pending = await self._pending(brokers)
@@ -416,7 +416,7 @@ class ClusterSynchronization(OwnTask):
 
     async def _pending(self, brokers: tuple[int, ...]) -> dict[int, str]:
         """Return the brokers that do not enforce the target, and the reason of each."""
-        remote, last, changed = self.remote, self.receipts.last, self.receipts.changed
+        remote, book, changed = self.remote, self.receipts, self.receipts.changed
         desired = self._desired.bindings
         if self._desired.networks:
             facts = await remote.facts(self._clock())
@@ -430,7 +430,7 @@ class ClusterSynchronization(OwnTask):
             if late := _texts(answers, f"not all of {len(changed)} changes have been applied"):
                 return late
         # A broker that was not part of the last receipt may lack anything.
-        known = set(last.brokers if last and look_ups(changed) else ()) & set(brokers)
+        known = set(book.brokers if look_ups(changed) else ()) & set(brokers)
         answers = await remote.compare_some(known, changed)
         answers |= await remote.compare(set(brokers) - known)
         return _texts(answers)
