@@ -125,17 +125,18 @@ class Submissions:
 
     def fail_all(self, error: StorageError) -> None:
         """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
-        doubt, self.doubt = self.doubt, None
-        if doubt is not None:
-            for submission in doubt.items:
-                submission.fail(
-                    OutcomeUnknown(f"the store became unavailable during the commit: {error}")
-                )
+        self._give_up_doubt(f": {error}")
         failed = [*self.in_flight, *self.queue]
         self.in_flight = []
         self.queue.clear()
         for submission in failed:
             submission.fail(error)
+
+    def _give_up_doubt(self, cause: str = "") -> None:
+        doubt, self.doubt = self.doubt, None
+        for submission in () if doubt is None else doubt.items:
+            text = f"the store became unavailable during the commit{cause}"
+            submission.fail(OutcomeUnknown(text))
 
     def _expire_later(self, loop: asyncio.AbstractEventLoop, earliest_s: float) -> None:
         """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
@@ -154,9 +155,7 @@ class Submissions:
         doubt = self.doubt
         if doubt is not None and doubt.items[0].is_expired(now_s):
             # If it was committed after all, this node later applies it like another node's change.
-            self.doubt = None
-            for submission in doubt.items:
-                submission.fail(OutcomeUnknown("the store became unavailable during the commit"))
+            self._give_up_doubt()
         for submission in self.queue:
             if submission.is_expired(now_s):
                 away = StoreUnavailable(f"the store was unavailable for {self._store.timeout_s} s")

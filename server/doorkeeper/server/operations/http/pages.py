@@ -56,14 +56,17 @@ class Pages:
         self._heartbeat = heartbeat
         self._exposition = exposition
         self._credentials = credentials
-        self._clusters = clusters
         self._router = web.UrlDispatcher()
         self._router.add_get("/", self._index)
         self._router.add_get("/livez", self._livez)
         self._router.add_get("/readyz", self._readyz)
         self._router.add_get("/metrics", self._metrics)
         if clusters is not None:
-            self._router.add_get("/clusters", self._clusters_page)
+
+            async def answer_clusters(_request: web.Request) -> Answer:
+                return json_answer({"clusters": list(clusters())})
+
+            self._router.add_get("/clusters", answer_clusters)
         if history is not None:
             self._router.add_get("/history", history.revisions)
             self._router.add_get("/history/watch", history.watch)
@@ -110,10 +113,6 @@ class Pages:
         if self._admits(request):
             body["checks"] = to_builtins(verdicts)
         return json_answer(body, ok=ready)
-
-    async def _clusters_page(self, _request: web.Request) -> Answer:
-        assert self._clusters is not None, "else there is no such page"
-        return json_answer({"clusters": list(self._clusters())})
 
     async def _metrics(self, request: web.Request) -> Answer:
         return Answer(
