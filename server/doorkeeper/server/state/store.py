@@ -103,14 +103,15 @@ class StoredState(Struct, frozen=True):
     rows: Mapping[str, Sequence[Any]]
 
 
-class LogReader(ABC):
-    """A connection that reads a shared store; of any other one, only ``head`` is asked for."""
+class LogReader:
+    """A connection that reads a shared store; a lease of any other one is not read from."""
 
     is_checked: bool = True
     """False on a new connection until its history was compared with the node's."""
 
-    @abstractmethod
-    async def head(self) -> int: ...
+    async def head(self) -> int:
+        """Return the newest revision."""
+        raise NotImplementedError
 
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
         """Return a tuple with the id of the commit that wrote a revision; None if it was pruned."""
@@ -129,7 +130,7 @@ class LogReader(ABC):
         raise NotImplementedError
 
 
-class Lease(LogReader):
+class Lease(LogReader, ABC):
     """The exclusive right to write, until its context ends."""
 
     def encode(self, entries: Sequence[LogEntry]) -> Any | Slices[Any]:  # noqa: ANN401 - a store's own type

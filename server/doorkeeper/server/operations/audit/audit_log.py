@@ -5,7 +5,7 @@
  refusal                       why no change is possible now: only with sync=strict and a
                                failing disk
 
-All methods are for the event loop's thread; only ``open`` and ``close`` block.
+All methods are for the event loop's thread; only the constructor and ``close`` block.
 """
 
 from __future__ import annotations

@@ -215,9 +215,6 @@ class SqliteStore(Store, Lease):
         """Close the store; remove its files if this process has created it."""
         self._close(discards=True)
 
-    async def head(self) -> int:
-        return self._identity_file.revision
-
     # --- changes
 
     def encode(self, entries: Sequence[LogEntry]) -> Slices[LogWrite]:
