@@ -121,7 +121,7 @@ class Writer:
             self._reserved = False
             self._give_up(self._unwritten)
             self._unwritten = []
-            self._notify(_waiting(batch), self.failing)
+            self._notify(_waiting(batch.items), self.failing)
 
     def _end(self) -> None:
         self._finish_full()
@@ -143,7 +143,7 @@ class Writer:
 
     def _work(self, batch: Batch[QueuedEvents]) -> None:
         self._unsure = None
-        waiting = _waiting(batch)
+        waiting = _waiting(batch.items)
         if batch.lost is not None:
             self._count_lost(QUEUE, batch.lost.items, 0, (batch.lost.first_ns, batch.lost.last_ns))
         # Held changes first: the order of events is that of their changes.
@@ -217,7 +217,7 @@ class Writer:
         for item, fault in faults:
             self._log.error("audit events could not be created", cause=repr(fault))
             self._lose((item,))
-            self._notify([] if item.waiter is None else [item.waiter], repr(fault))
+            self._notify(_waiting([item]), repr(fault))
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
         # With strict the disk counts as working only when the reserve is back too.
@@ -374,8 +374,8 @@ class Writer:
         lost.last_ns = max(lost.last_ns, times_ns[-1])
 
 
-def _waiting(batch: Batch[QueuedEvents]) -> list[Waiter]:
-    return [item.waiter for item in batch.items if item.waiter is not None]
+def _waiting(items: Iterable[QueuedEvents]) -> list[Waiter]:
+    return [item.waiter for item in items if item.waiter is not None]
 
 
 def _set_results(waiting: list[Waiter], problem: str | None) -> None:

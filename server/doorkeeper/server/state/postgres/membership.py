@@ -51,9 +51,7 @@ SELECT run, seen_at, extract(epoch FROM leaves_at - seen_at)::float8 AS lasts_s
 FROM doorkeeper.node WHERE node_id = $1
 """
 _EXPEL: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 AND run = $2 AND seen_at = $3"
-_LIVE: Final = """
-SELECT node_id, about FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id
-"""
+_LIVE: Final = "SELECT node_id FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id"
 _REGISTERED: Final = """
 SELECT node_id, about,
     CASE WHEN leaves_at <= now() THEN (extract(epoch FROM leaves_at) * 1000)::bigint END

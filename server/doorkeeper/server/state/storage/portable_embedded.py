@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +42,7 @@ _REVISION_MAX: Final = (1 << 63) - 1
 
 
 class EmbeddedPortable(Portable):
-    """A store that is read in one transaction."""
+    """A store that is read in one transaction; ``reading_file`` names the file in its errors."""
 
     def __init__(self, connection: apsw.Connection, path: Path, name: str) -> None:
         self._connection = connection
@@ -49,17 +50,14 @@ class EmbeddedPortable(Portable):
         self.name = name
 
     async def header(self) -> Header:
-        with sqlite_errors(self._path):
-            counts: dict[str, int] = {
-                table: self._connection.execute(f"SELECT count(*) FROM {table}").get
-                for table in COLUMNS
-            }
-            return Header(*identity_of(self._connection), *await self.position(), counts)
+        counts: dict[str, int] = {
+            table: self._connection.execute(f"SELECT count(*) FROM {table}").get
+            for table in COLUMNS
+        }
+        return Header(*identity_of(self._connection), *await self.position(), counts)
 
     async def position(self) -> Position:
-        with sqlite_errors(self._path):
-            connection = self._connection
-            return Position(schema.last_revision(connection), schema.base(connection))
+        return Position(schema.last_revision(self._connection), schema.base(self._connection))
 
     async def rows(
         self,
@@ -76,14 +74,10 @@ class EmbeddedPortable(Portable):
         )
         statement = f"SELECT {names} FROM {table} WHERE revision > ? AND revision <= ?{order}"
         bounds = (after, _REVISION_MAX if until is None else until)
+        # A copy reads this store while it writes another file.
         with sqlite_errors(self._path):
-            chunk: list[Row] = []
-            for row in self._connection.execute(statement, bounds):
-                chunk.append(row)
-                if len(chunk) == ROWS_AT_ONCE:
-                    yield chunk
-                    chunk = []
-            if chunk:
+            rows = self._connection.execute(statement, bounds)
+            while chunk := list(islice(rows, ROWS_AT_ONCE)):
                 yield chunk
 
     async def findings(self) -> list[str]:

@@ -179,11 +179,8 @@ class SqliteStore(Store, Lease):
             raise StoreReplaced(self._problem)
         return self._lease
 
-    def close(self) -> None:
+    def close(self, *, discards: bool = False) -> None:
         """Write the queued commits, then release the database. Blocks; idempotent."""
-        self._close(discards=False)
-
-    def _close(self, *, discards: bool) -> None:
         if self._closed:
             return
         self._closed = True
@@ -213,7 +210,7 @@ class SqliteStore(Store, Lease):
 
     async def discard(self) -> None:
         """Close the store; remove its files if this process has created it."""
-        self._close(discards=True)
+        self.close(discards=True)
 
     # --- changes
 
