@@ -66,7 +66,7 @@ def binding(number: int) -> StoredBinding:
 
 def fill(data_dir: Path, acls: int, changes: int) -> None:
     """Create the ACLs in one revision, then delete the oldest and create another, one by one."""
-    SqliteStore.open(data_dir, random_bytes=os.urandom).close()
+    SqliteStore(data_dir, random_bytes=os.urandom).close()
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
     connection.pragma("synchronous", "off")
     first = {ACL: Edit(tuple(binding(number) for number in range(acls)))}
@@ -111,7 +111,7 @@ from doorkeeper.server.state.state import load_snapshot, state_without_acls
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
 began_s = time.process_time()
-store = SqliteStore.open(Path(sys.argv[1]), random_bytes=os.urandom)
+store = SqliteStore(Path(sys.argv[1]), random_bytes=os.urandom)
 state = state_without_acls(store.revision, store.rows)
 acls = load_snapshot(store.rows(ACL), lambda: False)
 print(time.process_time() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -123,9 +123,7 @@ def free_port() -> int:
 
 def fill(data: Path, count: int) -> None:
     """Make a store with so many ACLs: a thousand principals, three ACLs a topic."""
-    store = SqliteStore.open(
-        data, now_ms=lambda: time.time_ns() // 1_000_000, random_bytes=os.urandom
-    )
+    store = SqliteStore(data, now_ms=lambda: time.time_ns() // 1_000_000, random_bytes=os.urandom)
     asyncio.run(stored(store, [binding(number) for number in range(count)]))
     store.close()
 

@@ -38,11 +38,11 @@ from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, Change, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.server.state.storage.creating import create
 from doorkeeper.server.state.storage.database import connect
 from doorkeeper.server.state.storage.rows import log_statements
+from doorkeeper.server.state.storage.schema import create
 from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
-from doorkeeper.server.state.store import LogEntry
+from doorkeeper.server.state.store import LogEntry, new_identity
 
 AUTHOR = Author("User:admin", "127.0.0.1", "PLAINTEXT", "adminclient-1")
 NO_BATCH = UUID(int=0)
@@ -83,7 +83,7 @@ def adding(numbers: Iterator[int], count: int) -> Change:
 @asynccontextmanager
 async def group_commit(folder: Path) -> AsyncIterator[Submit]:
     """Give the store that the server uses; what waits is one commit, as the state log has it."""
-    store = SqliteStore.open(folder, now_ms=now_ms, random_bytes=os.urandom)
+    store = SqliteStore(folder, now_ms=now_ms, random_bytes=os.urandom)
     loop = asyncio.get_running_loop()
     store.start(loop)
     lease = await store.lease().__aenter__()
@@ -120,13 +120,7 @@ async def commit_each(folder: Path) -> AsyncIterator[Submit]:
     """Give the baseline: the same tables and settings, a thread, a commit for each change."""
     folder.mkdir()  # noqa: ASYNC240 - nothing else runs yet
     connection = connect(folder / "doorkeeper.db")
-    create(
-        connection,
-        cluster_id="benchmark",
-        salt_key=bytes(32),
-        random_bytes=os.urandom,
-        now_ms=now_ms(),
-    )
+    create(connection, new_identity(os.urandom), now_ms())
     connection.pragma("wal_autocheckpoint", 1000)
     loop = asyncio.get_running_loop()
     waiting: SimpleQueue[tuple[Change, asyncio.Future[int]] | None] = SimpleQueue()
@@ -201,7 +195,7 @@ async def load(folder: Path) -> None:
         await submit(adding(itertools.count(), LOAD))
     gc.collect()
     begin = time.perf_counter()
-    store = SqliteStore.open(folder / "load", now_ms=now_ms, random_bytes=os.urandom)
+    store = SqliteStore(folder / "load", now_ms=now_ms, random_bytes=os.urandom)
     found = list(store.rows(ACL))
     elapsed = time.perf_counter() - begin
     store.close()
@@ -215,7 +209,7 @@ async def load(folder: Path) -> None:
 
 async def beside_a_busy_loop(folder: Path) -> None:
     """Print the wait for 256 changes while the loop's thread holds Python's lock."""
-    store = SqliteStore.open(folder / "busy", now_ms=now_ms, random_bytes=os.urandom)
+    store = SqliteStore(folder / "busy", now_ms=now_ms, random_bytes=os.urandom)
     store.start(asyncio.get_running_loop())
     waits = []
     for first in range(1, 20 * 256, 256):

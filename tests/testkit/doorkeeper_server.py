@@ -63,7 +63,7 @@ class DoorkeeperServer:
                 **edit(OFFSET, set=map(row_without_partition, groups)),
             }
             folder = self.folder / "data"
-            SqliteStore.open(folder, random_bytes=os.urandom, initial={**initial, **rows}).close()
+            SqliteStore(folder, random_bytes=os.urandom, initial={**initial, **rows}).close()
         config = self.folder / "server.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in whole.items()))
         return config

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from doorkeeper.server.schema.change import Author
-from doorkeeper.server.state.postgres import creating, rows
+from doorkeeper.server.state.postgres import rows, schema
 from doorkeeper.server.state.store import LogEntry
 from testkit.settings import settings_of
 
@@ -34,7 +34,7 @@ async def prepared(database: Database) -> Database:
     """Create the tables."""
     connection = await asyncpg.connect(database.url())
     try:
-        await creating.prepare(connection, os.urandom)
+        await schema.prepare(connection, os.urandom)
     finally:
         await connection.close()
     return database

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.server.runtime.metrics.meters import StoreMeter
-    from doorkeeper.server.state.postgres.host_selection import Check
+    from doorkeeper.server.state.postgres.connecting import Check
     from doorkeeper.server.state.submissions import Plan
 
 ORIGIN = Origin(AUTHOR)
@@ -123,17 +123,17 @@ async def node(
     meter: StoreMeter | None = None,
 ) -> AsyncIterator[Node]:
     """Open a node; it ends with the context."""
-    store = await PostgresStore.open(
+    store = PostgresStore(
         connecting(url) if connect is None else connect,
         name="the test's",
         node_id=node_id,
-        random_bytes=os.urandom,
         timeout_s=timeout_s,
         retention_days=retention_days,
         lease_timeout_s=lease_timeout_s,
         identity_file=identity_file,
         meter=meter,
     )
+    await store.open(os.urandom)
     log = StateLog(store)
     try:
         await log.start()

@@ -39,6 +39,8 @@ class Database:
         """Begin with the rows that a change sets, at revision 0."""
         self.rows: dict[str, dict[Any, Any]] = {name: {} for name in KINDS}
         self.logged: list[Logged] = []
+        self.authors: list[Author] = []
+        """The author of each revision."""
         self.news = asyncio.Condition()
         self.lock = asyncio.Lock()
         self._take(initial or {})
@@ -53,7 +55,8 @@ class Database:
         for revision, author, change in entries:
             assert revision == self.revision + 1
             assert change
-            self.logged.append(Logged(revision, 0, None, batch, author, change))
+            self.logged.append(Logged(revision, batch, change))
+            self.authors.append(author)
             self._take(change)
 
     async def ring(self) -> None:

@@ -32,6 +32,7 @@ from doorkeeper.server.schema.declared import (
     StoredToken,
     StoredTopic,
 )
+from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME
@@ -150,7 +151,7 @@ def open_store(
     create: bool = True,
 ) -> SqliteStore:
     """Open a store with a clock that stands still."""
-    return SqliteStore.open(
+    return SqliteStore(
         data_dir,
         now_ms=now_ms,
         random_bytes=random_bytes,
@@ -171,10 +172,17 @@ def started_store(data_dir: Path) -> SqliteStore:
 async def commit(store: Store, *changes: Change) -> int:
     """Commit changes as one transaction, each a revision of its own; return the last revision."""
     async with store.lease() as lease:
-        first = await lease.head() + 1
+        first = _newest(store) + 1
         entries = [LogEntry(revision, AUTHOR, each) for revision, each in enumerate(changes, first)]
         await lease.commit(encoded(lease, *entries), uuid.uuid4())
         return entries[-1].revision
+
+
+def _newest(store: Store) -> int:
+    if isinstance(store, MemoryStore):
+        return len(store.entries)
+    assert isinstance(store, SqliteStore)
+    return store._identity_file.revision
 
 
 def encoded(lease: Lease, *entries: LogEntry) -> Any:

@@ -69,11 +69,8 @@ class AclDrift(Struct, frozen=True):
 
     def after_goal(self, goal: AclDrift) -> AclDrift:
         """Return the drift of the same cluster from desired bindings that changed so."""
-        return replace(
-            self,
-            missing=(self.missing - goal.extra) | (goal.missing - self.extra),
-            extra=(self.extra - goal.missing) | (goal.extra - self.missing),
-        )
+        part = AclDrift(goal.missing - self.extra, goal.extra - self.missing)
+        return self.after(goal.parts, part)
 
     def after(self, seen: Bindings, part: AclDrift) -> AclDrift:
         """Return the drift where another look at some bindings of the scope found a part of it."""

@@ -136,8 +136,8 @@ class ClusterFleet:
     def wake_followers(self) -> None:
         """Wake clusters whose target is another one than that of their last receipt."""
         for cluster in self._enforcing:
-            last, target = cluster.receipts.last, self.target_of(cluster.config)
-            if target is not None and (last is None or last.state is not target):
+            target = self.target_of(cluster.config)
+            if target is not None and cluster.receipts.state is not target:
                 cluster.wake()
 
     def is_canary(self, config: ClusterConfig) -> bool:
@@ -158,12 +158,12 @@ class ClusterFleet:
         if not before or not config.is_enforced:
             return log.state
         order = max(cluster.config.order for cluster in before)
-        receipts = [cluster.receipts.last for cluster in before if cluster.config.order == order]
-        states = [receipt.state for receipt in receipts if receipt is not None]
+        states = [cluster.receipts.state for cluster in before if cluster.config.order == order]
+        known = [state for state in states if state is not None]
         # A canary without a receipt since the start: nothing is known to work.
-        if len(states) < len(receipts):
+        if len(known) < len(states):
             return None
-        return min(states, key=lambda state: state.revision)
+        return min(known, key=lambda state: state.revision)
 
 
 class AcknowledgedByClusters(Struct, frozen=True):
@@ -208,7 +208,6 @@ class AcknowledgedByClusters(Struct, frozen=True):
 def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
     """Return the status of a cluster without the ACLs that differ, of which there may be many."""
     receipts, differences = cluster.receipts, cluster.differences
-    last = receipts.last
     return {
         "name": cluster.config.name,
         "mode": cluster.config.mode,
@@ -216,8 +215,8 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "failure": cluster.failure or None,
         "unread": cluster.unread or None,
         "revision": receipts.revision,
-        "since_ms": None if last is None else last.since_ms,
-        "brokers": [] if last is None else list(last.brokers),
+        "since_ms": receipts.since_ms,
+        "brokers": list(receipts.brokers),
         "pending": {str(broker): reason for broker, reason in receipts.pending.items()},
         "missing": len(differences.drift.missing),
         "extra": len(differences.drift.extra),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from doorkeeper.sync.remote import FAILURES
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.sync.config import ClusterConfig
@@ -89,18 +90,15 @@ class LogFollower(OwnTask):
         failures = 0
         while True:
             try:
-                log = await _connect(self._config)
-                try:
+                async with _connected(self._config) as log:
                     while True:
                         is_end = await self._acls.read(log, _WAIT_MS if self.is_following else 0)
                         if is_end and not self.is_following:
                             failures = 0
                             self._tell("")
-                        elif self.changes and self.is_following:
+                        elif self.has_news:
                             # While it catches up, one call at the end is enough.
                             self._on_change()
-                finally:
-                    await log.close()
             except (Malformed, OtherLog) as error:
                 # A part may have been applied.
                 self._acls, self.is_new = LogAcls(), True
@@ -118,12 +116,15 @@ class LogFollower(OwnTask):
             self._on_change()
 
 
-async def _connect(config: ClusterConfig) -> MetadataLog:
+@asynccontextmanager
+async def _connected(config: ClusterConfig) -> AsyncIterator[MetadataLog]:
     """Connect to the controllers, with the properties of the cluster's client otherwise."""
-    client = config.client_config()
-    return await MetadataLog.connect(
-        replace(client, bootstrap=config.controllers, controllers=True)
-    )
+    client = replace(config.client_config(), bootstrap=config.controllers, controllers=True)
+    log = await MetadataLog.connect(client)
+    try:
+        yield log
+    finally:
+        await log.close()
 
 
 async def log_refusal(config: ClusterConfig) -> str:
@@ -131,11 +132,8 @@ async def log_refusal(config: ClusterConfig) -> str:
     if not config.controllers:
         return _NO_ADDRESS
     try:
-        log = await _connect(config)
-        try:
+        async with _connected(config) as log:
             await log.fetch(BEGIN, 0, 0)
-        finally:
-            await log.close()
     except FAILURES as error:
         return str(error)
     return ""

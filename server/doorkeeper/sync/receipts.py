@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from doorkeeper.sync.drift import NO_BINDINGS
 
 if TYPE_CHECKING:
@@ -20,25 +18,18 @@ _CHANGES_MAX: Final = 10_000
 """The most bindings whose changes are kept; after more of them all ACLs are read."""
 
 
-class Receipt(Struct, frozen=True):
-    """A revision that these brokers enforce, since a time in milliseconds.
-
-    The ACLs of the scope on each of them were those of ``state`` when they were read. The last
-    reading began at ``read_s`` of the event loop's clock.
-    """
-
-    state: State
-    since_ms: int
-    brokers: tuple[int, ...]
-    read_s: float
-
-
 class ReceiptBook:
     """The newest receipt of a cluster, the brokers without one, and the waiting tasks."""
 
     def __init__(self, on_wait: Callable[[], None]) -> None:
         """``on_wait`` is called when a receipt is needed."""
-        self.last: Receipt | None = None
+        self.state: State | None = None
+        """The state whose ACLs of the scope the brokers had; None without a receipt."""
+        self.since_ms: int | None = None
+        """Since when they enforce them."""
+        self.brokers: tuple[int, ...] = ()
+        self.read_s = 0.0
+        """When the last reading began, by the event loop's clock."""
         self.pending: Mapping[int, str] = {}
         """The brokers that do not enforce the newest revision, and the reason of each."""
         self.waiters: list[Bindings] = []
@@ -67,12 +58,12 @@ class ReceiptBook:
 
     @property
     def revision(self) -> int | None:
-        return None if self.last is None else self.last.state.revision
+        return None if self.state is None else self.state.revision
 
     @property
     def changed(self) -> Bindings:
         """Return the ACLs that brokers are asked for since the last receipt; none to read all."""
-        if self.last is None or self._changed is None:
+        if self.state is None or self._changed is None:
             return NO_BINDINGS
         return NO_BINDINGS.union(self._changed, *self.waiters)
 
@@ -81,7 +72,7 @@ class ReceiptBook:
 
         A revision outside the scope, or of another kind of state, needs no new answers.
         """
-        return self.last is not None and self.last.brokers == brokers and self._changed == set()
+        return self.state is not None and self.brokers == brokers and self._changed == set()
 
     def confirm(
         self, state: State, brokers: tuple[int, ...], *, read_s: float, now_ms: int
@@ -91,13 +82,14 @@ class ReceiptBook:
         It is where their ACLs are others than before, and for the history of a revision: also where
         none of its ACLs is in the scope.
         """
-        last = self.last if self.is_valid(brokers) else None
-        since_ms = now_ms if last is None else last.since_ms
-        self.last, self.pending = Receipt(state, since_ms, brokers, read_s), {}
+        last = self.state if self.is_valid(brokers) else None
+        if last is None:
+            self.since_ms = now_ms
+        self.state, self.brokers, self.read_s, self.pending = state, brokers, read_s, {}
         self._changed = set()
         self._confirmed.set()
         self._confirmed = asyncio.Event()
-        return last is None or last.state.acls is not state.acls
+        return last is None or last.acls is not state.acls
 
     async def wait_for(self, revision: int, changed: Bindings) -> None:
         """Return when all brokers, asked from now on, enforce this revision or a later one.
@@ -119,5 +111,5 @@ class ReceiptBook:
 
         A reading from before a change may be of ACLs that others have removed meanwhile.
         """
-        last = self.last
-        return last is not None and last.state.revision >= revision and last.read_s >= read_s
+        state = self.state
+        return state is not None and state.revision >= revision and self.read_s >= read_s

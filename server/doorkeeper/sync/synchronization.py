@@ -37,7 +37,7 @@ from doorkeeper.sync.remote import FAILURES, FEW, RemoteCluster, common_drift, l
 from doorkeeper.sync.states import Role, State, check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding
@@ -64,27 +64,17 @@ _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 
 
 class Fleet(Protocol):
-    """What one cluster needs of all clusters of its server."""
+    """What one cluster needs of all clusters of its server; see ``fleet``."""
 
-    @property
-    def log(self) -> StateLog: ...
+    log: StateLog
+    now_ms: Callable[[], int]
+    tell: Callable[[ClusterEvent], None]
 
-    @property
-    def now_ms(self) -> Callable[[], int]: ...
+    def target_of(self, config: ClusterConfig) -> StoreState | None: ...
 
-    def target_of(self, config: ClusterConfig) -> StoreState | None:
-        """Return the state that a cluster should have; None for none yet."""
-        ...
+    def is_canary(self, config: ClusterConfig) -> bool: ...
 
-    def is_canary(self, config: ClusterConfig) -> bool:
-        """Return whether clusters of a higher order wait for the receipts of one."""
-        ...
-
-    def wake_followers(self) -> None:
-        """Wake clusters whose target is another one than that of their last receipt."""
-        ...
-
-    def tell(self, event: ClusterEvent) -> None: ...
+    def wake_followers(self) -> None: ...
 
 
 class ClusterSynchronization(OwnTask):
@@ -127,17 +117,6 @@ class ClusterSynchronization(OwnTask):
         """The drift, as read and then changed from here; None if it is not known."""
         self._change = LiveChange()
         """What is sent, as the rules said last."""
-        self._actions = {
-            State.RESTING: self._rest,
-            State.CLAIMING: self._claim,
-            State.STANDBY: self._stand_by,
-            State.READING: self._read,
-            State.LOOKING_UP: self._look_up,
-            State.JUDGING: self._judge,
-            State.SENDING: self._send,
-            State.CONFIRMING: self._confirm,
-            State.FAILED: self._recover,
-        }
 
     def wake(self) -> None:
         self._news.set()
@@ -156,8 +135,12 @@ class ClusterSynchronization(OwnTask):
         self._hold(self._owner_hold(NO_DRIFT), NO_DRIFT)
         try:
             while True:
+                # Each state has its action in the method of its name.
+                action: Callable[[], Awaitable[State]] = getattr(
+                    self, f"_{self.state.name.lower()}"
+                )
                 try:
-                    self._enter(await self._actions[self.state]())
+                    self._enter(await action())
                 except FAILURES as error:
                     await self._fail(str(error))
                 except Exception as error:  # the cluster would be left alone for ever
@@ -183,7 +166,7 @@ class ClusterSynchronization(OwnTask):
 
     # --- when
 
-    async def _rest(self) -> State:
+    async def _resting(self) -> State:
         self._failures = 0
         # A node that does not hold the cluster does not read it at the intervals.
         since_s = self._clock() - self.read_s if self.is_holder else 0
@@ -197,14 +180,14 @@ class ClusterSynchronization(OwnTask):
                 await self._news.wait()
         return State.CLAIMING
 
-    async def _recover(self) -> State:
+    async def _failed(self) -> State:
         # News would end the pause at once.
         pause_s = _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
         await asyncio.sleep(min(pause_s, self.config.interval_s))
         self._failures += 1
         return State.CLAIMING
 
-    async def _claim(self) -> State:
+    async def _claiming(self) -> State:
         # Taken once: a change that is committed meanwhile sets the event for another round.
         self._news.clear()
         self.is_holder = await self._fleet.log.store.claim(self.name)
@@ -251,7 +234,7 @@ class ClusterSynchronization(OwnTask):
         if self._drift is not None:
             self._drift = self._drift.after_goal(change)
 
-    async def _stand_by(self) -> State:
+    async def _standby(self) -> State:
         # The holder changes the cluster meanwhile.
         self._drift = None
         self.enforcement.forget()
@@ -261,7 +244,7 @@ class ClusterSynchronization(OwnTask):
 
     # --- reading
 
-    async def _read(self) -> State:
+    async def _reading(self) -> State:
         self.follower.is_new &= not self.follower.is_following
         drift = common_drift(await self.remote.read())
         if self.failure:
@@ -272,7 +255,7 @@ class ClusterSynchronization(OwnTask):
         self._drift = drift
         return await self._compared()
 
-    async def _look_up(self) -> State:
+    async def _looking_up(self) -> State:
         """Look up the changes of the log on all brokers.
 
         The log is ahead of the brokers, and behind this server's own changes: what all brokers that
@@ -335,7 +318,7 @@ class ClusterSynchronization(OwnTask):
 
     # --- changing
 
-    async def _judge(self) -> State:
+    async def _judging(self) -> State:
         """Plan the changes that may be made; what the cluster refuses, the next plan knows."""
         drift, change = self._known, LiveChange()
         if self.role is not Role.OWNER:
@@ -354,7 +337,7 @@ class ClusterSynchronization(OwnTask):
         self._hold(change.held, drift)
         return State.RESTING if self.role is Role.OBSERVER else State.CONFIRMING
 
-    async def _send(self) -> State:
+    async def _sending(self) -> State:
         drift, change, after = self._known, self._change, State.CONFIRMING
         done: dict[bool, set[AclBinding]] = {True: set(), False: set()}
         try:
@@ -408,12 +391,12 @@ class ClusterSynchronization(OwnTask):
 
     # --- receipts
 
-    async def _confirm(self) -> State:
+    async def _confirming(self) -> State:
         """Ask all brokers whether they enforce the target, unless that is known."""
         book, read_s, brokers = self.receipts, self._clock(), self.remote.listed
         is_needed = any(book.waiters) or self.differences.drift
-        if book.last and book.is_valid(brokers) and not is_needed:
-            read_s = book.last.read_s
+        if book.is_valid(brokers) and not is_needed:
+            read_s = book.read_s
         else:
             brokers = await self.remote.brokers()
             book.pending = await self._pending(brokers)
@@ -433,7 +416,7 @@ class ClusterSynchronization(OwnTask):
 
     async def _pending(self, brokers: tuple[int, ...]) -> dict[int, str]:
         """Return the brokers that do not enforce the target, and the reason of each."""
-        remote, last, changed = self.remote, self.receipts.last, self.receipts.changed
+        remote, book, changed = self.remote, self.receipts, self.receipts.changed
         desired = self._desired.bindings
         if self._desired.networks:
             facts = await remote.facts(self._clock())
@@ -447,7 +430,7 @@ class ClusterSynchronization(OwnTask):
             if late := _texts(answers, f"not all of {len(changed)} changes have been applied"):
                 return late
         # A broker that was not part of the last receipt may lack anything.
-        known = set(last.brokers if last and look_ups(changed) else ()) & set(brokers)
+        known = set(book.brokers if look_ups(changed) else ()) & set(brokers)
         answers = await remote.compare_some(known, changed)
         answers |= await remote.compare(set(brokers) - known)
         return _texts(answers)

@@ -92,7 +92,7 @@ def _fill(data: Path, beginning: Configuration, initial: Change) -> None:
 
 async def _store(data: Path, change: Change, initial: Change) -> None:
     log = StateLog(
-        SqliteStore.open(
+        SqliteStore(
             data,
             random_bytes=os.urandom,
             initial=initial,

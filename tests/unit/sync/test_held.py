@@ -74,7 +74,7 @@ async def test_held_changes_are_not_in_force(
         await until(lambda: rules(found))
         assert rules(found) == held
         assert set(remote.newest) - {BOB} == set(present)
-        assert found.task.receipts.last is None
+        assert found.task.receipts.state is None
         (detail,) = held_events(found)
         assert word in detail
     accepted = frozenset(map(Rule, held))
@@ -86,7 +86,7 @@ async def test_held_changes_are_not_in_force(
         accepted=accepted,
     ) as found:
         await until(lambda: remote.newest == {BOB, *desired})
-        await until(lambda: found.task.receipts.last or found.task.receipts.pending)
+        await until(lambda: found.task.receipts.state or found.task.receipts.pending)
         assert not found.task.holds
 
 
@@ -98,9 +98,9 @@ async def test_ignored_network_is_not_in_force(
     async with kept(remote, monkeypatch, 0.01, acls=[NETWORK], scope=SCOPE) as found:
         await until(lambda: found.task.receipts.pending)
         assert "as text (Kafka before 4.4)" in found.task.receipts.pending[1]
-        assert found.task.receipts.last is None
+        assert found.task.receipts.state is None
         found.change(removed=[NETWORK])
-        await until(lambda: found.task.receipts.last)
+        await until(lambda: found.task.receipts.state)
         assert remote.newest == set()
 
 

@@ -40,13 +40,12 @@ from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.plug_ins import UnusableClass, one_line
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
-from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import state_at
 from doorkeeper.server.state.state import State
 from doorkeeper.server.state.storage.files import DATABASE_NAME
-from doorkeeper.server.state.storage.reading import StoredRows, read_acls
+from doorkeeper.server.state.storage.reading import StoredRows, read_acls, stored_rows
 from doorkeeper.server.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
@@ -205,15 +204,7 @@ async def _read_store(settings: Settings) -> StoredRows:
         return await asyncio.to_thread(read_acls, settings[DATA_DIR] / DATABASE_NAME)
     store = await open_store(settings, make_store=False, is_node=False)
     try:
-        return StoredRows(
-            list(store.rows(ACL)),
-            list(store.rows(CONFIG)),
-            list(store.rows(FEATURE)),
-            store.revision,
-            store.identity.cluster_id,
-            frozenset(row.user for row in store.rows(CREDENTIAL)),
-            frozenset(row.name for row in store.rows(TOPIC)),
-        )
+        return stored_rows(store.rows, store.revision, store.identity.cluster_id)
     finally:
         await store.aclose()
 

@@ -126,7 +126,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     from doorkeeper.server.state.storage.sqlite import SqliteStore
 
     aside = set_store_aside(*location, now_ms=now_ms()) if new else None
-    SqliteStore.open(
+    SqliteStore(
         location.path,
         now_ms=now_ms,
         random_bytes=os.urandom,
@@ -137,12 +137,12 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
 
 
 async def _create_tables(shared: SharedStore, initial: Change) -> None:
-    from doorkeeper.server.state.postgres import creating
+    from doorkeeper.server.state.postgres import schema
     from doorkeeper.server.state.postgres.connecting import connection_to
 
     async with connection_to(shared) as connection:
         try:
-            is_created = await creating.prepare(connection, os.urandom, initial)
+            is_created = await schema.prepare(connection, os.urandom, initial)
         except StorageError as error:
             raise StorageError(f"{shared.display_name}: {error}") from error
     if not is_created:

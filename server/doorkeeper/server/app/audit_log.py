@@ -41,7 +41,7 @@ def open_audit_log(
 
     clocks = Clocks(time.time_ns, time.monotonic)
     try:
-        return AuditLog.open(settings, folder, loop, clocks=clocks, logger=logger, meter=meter)
+        return AuditLog(settings, folder, loop, clocks=clocks, logger=logger, meter=meter)
     except AuditLogError as error:
         raise StartError(f"{AUDIT_DIR}: {error}") from error
 

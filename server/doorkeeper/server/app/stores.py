@@ -79,19 +79,18 @@ async def open_store(
         if is_node and settings[STORE_IDENTITY_FILE] is None:
             prepare_folder(settings[DATA_DIR])
         timeout_ms = settings[UPDATE_TIMEOUT_MS]
-        shared = await PostgresStore.open(
+        shared = PostgresStore(
             connector(settings.store),
             name=settings.store.display_name,
             node_id=settings.node_id,
-            random_bytes=os.urandom,
             timeout_s=(timeout_ms - min(EARLIER_MS, timeout_ms // 10)) / 1000,
             retention_days=settings[CHANGE_LOG_RETENTION_DAYS],
             meter=meter,
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file if is_node or identity_file.exists() else None,
-            create=create,
-            initial={**initial_rows(settings), **initial},
         )
+        rows = {**initial_rows(settings), **initial}
+        await shared.open(os.urandom, create=create, initial=rows)
         if shared.is_new:
             _warn_of_new_store(logger, settings, shared, settings.store.display_name)
         return shared
@@ -103,7 +102,7 @@ async def open_store(
     # A command that only reads must not create an empty store in a mistyped folder.
     if not make_store and settings[STORE_CREATE] and not path.exists():
         raise StorageError(f"{path}: found no store; the first start of the server creates it")
-    store = SqliteStore.open(
+    store = SqliteStore(
         settings[DATA_DIR],
         now_ms=now_ms,
         random_bytes=os.urandom,

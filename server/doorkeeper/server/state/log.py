@@ -104,13 +104,6 @@ def _final_state(batch: Batch) -> State | Slices[State]:
     return batch.state if last is None else apply(batch.state, last.change, last.revision)
 
 
-def _error_of_plan(error: BaseException) -> Exception:
-    """Return the error of a change: as raised, or as a fault if a future cannot raise it."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    return RuntimeError(f"a plan raised {error!r}")
-
-
 class StateLog:
     """The state of a node and all changes to it. For the event loop's thread.
 
@@ -170,15 +163,13 @@ class StateLog:
     def status(self) -> StoreStatus:
         """Return the store as readiness and metrics show it."""
         revision = self.state.revision
-        problem = self.store.unavailable
-        if not self.store.is_shared:
-            return StoreStatus(problem is None, revision, revision)
-        return StoreStatus(problem is None, revision, max(self._head, revision), self.age_s)
+        is_available = self.store.unavailable is None
+        return StoreStatus(is_available, revision, max(self._head, revision), self.age_s)
 
     @property
     def age_s(self) -> float:
         """Return the seconds since the store last confirmed that there was nothing newer."""
-        return self._clock() - self._confirmed_s
+        return self._clock() - self._confirmed_s if self.store.is_shared else 0.0
 
     def amend(self, **fields: Any) -> None:
         """Publish a state with other local parts, such as ``groups`` and ``members``.
@@ -403,7 +394,12 @@ class StateLog:
             except BaseException as error:
                 if is_cancelled():
                     raise
-                submission.error = _error_of_plan(error)
+                # A future cannot raise every error.
+                submission.error = (
+                    error
+                    if isinstance(error, Exception) and not isinstance(error, StopIteration)
+                    else RuntimeError(f"a plan raised {error!r}")
+                )
             last = None
             if submission.change:
                 revision += 1

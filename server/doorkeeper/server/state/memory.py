@@ -55,6 +55,3 @@ class MemoryStore(Store, Lease):
 
     async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:
         self.entries += encoded
-
-    async def head(self) -> int:
-        return self.entries[-1].revision if self.entries else 0

@@ -7,9 +7,10 @@ the rows of a store, at the start and when a node reloads everything.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from typing import Any, Final, TypeVar
+from itertools import takewhile
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,8 +42,6 @@ from doorkeeper.server.schema.declared import (
 )
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.server.schema.kind import Kind, Table
-
-T = TypeVar("T")
 
 # About a millisecond of work for ACLs.
 ROWS_PER_SLICE: Final = 256
@@ -154,7 +153,7 @@ def state_without_acls(revision: int, rows: Callable[[Kind], Iterable[Any]]) -> 
 def load_snapshot(rows: Iterable[StoredBinding], is_closing: Callable[[], bool]) -> Snapshot:
     """Return the snapshot of ACLs; in any thread. Stop early once ``is_closing`` returns True."""
     with collection_paused():
-        snapshot = load(_until(is_closing, rows))
+        snapshot = load(takewhile(lambda _: not is_closing(), rows))
     if snapshot.count >= FREEZE_FROM:
         gc.freeze()
     return snapshot
@@ -164,10 +163,3 @@ def with_acls(state: State, acls: Snapshot) -> State:
     """Return the state with its ACLs, under the rules of its features."""
     enabled = state.acls.matches_networks
     return replace(state, acls=acls.with_network_matching(enabled=enabled))
-
-
-def _until(is_closing: Callable[[], bool], rows: Iterable[T]) -> Iterator[T]:
-    for row in rows:
-        if is_closing():
-            return
-        yield row

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.schema.change import Author, Change, Edit
 from doorkeeper.server.schema.kind import Kind
 
@@ -70,6 +71,10 @@ class StoreIdentity(NamedTuple):
         return f"StoreIdentity({self.cluster_id}, {self.store_id})"
 
 
+def new_identity(random_bytes: Callable[[int], bytes]) -> StoreIdentity:
+    return StoreIdentity(random_uuid(random_bytes), random_uuid(random_bytes), random_bytes(32))
+
+
 class LogEntry(NamedTuple):
     """A revision to write. Its change is not empty."""
 
@@ -79,17 +84,14 @@ class LogEntry(NamedTuple):
 
 
 class Logged(Struct, frozen=True):
-    """A revision from the change log.
+    """A revision from the change log of a shared store.
 
-    ``batch`` identifies the commit that wrote it; None where the store is not shared, or the row
-    was copied from such a store. ``change`` lacks kinds that this version does not know.
+    ``batch`` identifies the commit that wrote it; None where the row was copied from a store that
+    is not shared. ``change`` lacks kinds that this version does not know.
     """
 
     revision: int
-    time_ms: int
-    node_id: int | None
     batch: UUID | None
-    author: Author
     change: Change
 
 
@@ -101,14 +103,15 @@ class StoredState(Struct, frozen=True):
     rows: Mapping[str, Sequence[Any]]
 
 
-class LogReader(ABC):
-    """A connection that reads a shared store; of any other one, only ``head`` is asked for."""
+class LogReader:
+    """A connection that reads a shared store; a lease of any other one is not read from."""
 
     is_checked: bool = True
     """False on a new connection until its history was compared with the node's."""
 
-    @abstractmethod
-    async def head(self) -> int: ...
+    async def head(self) -> int:
+        """Return the newest revision."""
+        raise NotImplementedError
 
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
         """Return a tuple with the id of the commit that wrote a revision; None if it was pruned."""
@@ -127,7 +130,7 @@ class LogReader(ABC):
         raise NotImplementedError
 
 
-class Lease(LogReader):
+class Lease(LogReader, ABC):
     """The exclusive right to write, until its context ends."""
 
     def encode(self, entries: Sequence[LogEntry]) -> Any | Slices[Any]:  # noqa: ANN401 - a store's own type

@@ -8,7 +8,6 @@ doubt      the batch whose commit ended without an answer, until the log is aske
 from __future__ import annotations
 
 import asyncio
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -95,13 +94,12 @@ class Batch(Struct, frozen=True):
 class Submissions:
     """The incomplete changes of one log. For the event loop's thread."""
 
-    __slots__ = ("_expires_s", "_expiry", "_loop", "_store", "doubt", "in_flight", "queue")
+    __slots__ = ("_expiry", "_loop", "_store", "doubt", "in_flight", "queue")
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._expiry: asyncio.TimerHandle | None = None
-        # Before ``start`` no deadline is earlier: nothing is scheduled.
-        self._expires_s = -math.inf
         self.queue: deque[Submission] = deque()
         self.in_flight: list[Submission] = []
         self.doubt: Batch | None = None
@@ -109,7 +107,7 @@ class Submissions:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Withdraw changes at their deadlines from now on."""
         self._loop = loop
-        self._expire_later(0)
+        self._expire_later(loop, 0)
 
     def stop(self) -> None:
         if self._expiry is not None:
@@ -117,9 +115,9 @@ class Submissions:
 
     def limit(self, submission: Submission, timeout_s: float) -> None:
         """Give a queued change the time-out of a store that may not answer."""
-        submission.deadline_s = deadline_s = submission.completion.get_loop().time() + timeout_s
-        if deadline_s < self._expires_s:
-            self._expire_at(deadline_s)
+        submission.deadline_s = submission.completion.get_loop().time() + timeout_s
+        if self._loop is not None and self._expiry is None:
+            self._expire_later(self._loop, 0)
 
     def requeue(self, batch: Batch) -> None:
         """Queue a batch again before all others; it is certainly not durable."""
@@ -127,42 +125,37 @@ class Submissions:
 
     def fail_all(self, error: StorageError) -> None:
         """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
-        doubt, self.doubt = self.doubt, None
-        if doubt is not None:
-            for submission in doubt.items:
-                submission.fail(
-                    OutcomeUnknown(f"the store became unavailable during the commit: {error}")
-                )
+        self._give_up_doubt(f": {error}")
         failed = [*self.in_flight, *self.queue]
         self.in_flight = []
         self.queue.clear()
         for submission in failed:
             submission.fail(error)
 
-    def _expire_at(self, time_s: float) -> None:
-        if self._expiry is not None:
-            self._expiry.cancel()
-        self._expires_s = time_s
-        self._expiry = self._loop.call_at(time_s, self._expire) if time_s < math.inf else None
+    def _give_up_doubt(self, cause: str = "") -> None:
+        doubt, self.doubt = self.doubt, None
+        for submission in () if doubt is None else doubt.items:
+            text = f"the store became unavailable during the commit{cause}"
+            submission.fail(OutcomeUnknown(text))
 
-    def _expire_later(self, earliest_s: float) -> None:
+    def _expire_later(self, loop: asyncio.AbstractEventLoop, earliest_s: float) -> None:
         """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
+        self._expiry = None
         doubt = () if self.doubt is None else self.doubt.items
-        first_s = math.inf
+        # The oldest first, and all have the same time-out.
         for submission in chain(doubt, self.in_flight, self.queue):
             if submission.deadline_s is not None and not submission.completion.done():
-                first_s = min(first_s, submission.deadline_s)
-        self._expire_at(max(first_s, earliest_s))
+                time_s = max(submission.deadline_s, earliest_s)
+                self._expiry = loop.call_at(time_s, self._expire, loop)
+                return
 
-    def _expire(self) -> None:
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         """Withdraw changes past their deadline; give up on a batch that stayed in doubt."""
-        now_s = self._loop.time()
+        now_s = loop.time()
         doubt = self.doubt
         if doubt is not None and doubt.items[0].is_expired(now_s):
             # If it was committed after all, this node later applies it like another node's change.
-            self.doubt = None
-            for submission in doubt.items:
-                submission.fail(OutcomeUnknown("the store became unavailable during the commit"))
+            self._give_up_doubt()
         for submission in self.queue:
             if submission.is_expired(now_s):
                 away = StoreUnavailable(f"the store was unavailable for {self._store.timeout_s} s")
@@ -172,4 +165,4 @@ class Submissions:
         )
         # Not before a pause: a change that is being written may be past its deadline, and would
         # schedule this at once, again and again.
-        self._expire_later(now_s + RETRY_S[0])
+        self._expire_later(loop, now_s + RETRY_S[0])

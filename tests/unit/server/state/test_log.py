@@ -54,7 +54,7 @@ async def test_change_is_visible_once_durable() -> None:
     assert await done == CompletedPlan(1, None)
     assert keys_of(log.state) == ["a", "b"]
     assert log.state.revision == 1
-    assert store.database.logged[0].author == OTHER
+    assert store.database.authors == [OTHER]
 
 
 async def test_waiting_changes_share_a_commit() -> None:

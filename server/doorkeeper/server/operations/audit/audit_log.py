@@ -5,7 +5,7 @@
  refusal                       why no change is possible now: only with sync=strict and a
                                failing disk
 
-All methods are for the event loop's thread; only ``open`` and ``close`` block.
+All methods are for the event loop's thread; only the constructor and ``close`` block.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.audit_keys import (
@@ -26,9 +26,8 @@ from doorkeeper.server.config.audit_keys import (
     Sync,
 )
 from doorkeeper.server.config.settings import Settings
-from doorkeeper.server.operations.audit import files
 from doorkeeper.server.operations.audit.event_builder import change_events, change_from_results
-from doorkeeper.server.operations.audit.events import Cluster, Event, Recovered, Reload, Start, Stop
+from doorkeeper.server.operations.audit.events import Cluster, Event, Reload, Start, Stop
 from doorkeeper.server.operations.audit.files import AuditFolder, AuditLogError
 from doorkeeper.server.operations.audit.merging import Merging
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
@@ -59,18 +58,24 @@ class AuditLog:
     def __init__(
         self,
         settings: Settings,
-        folder: AuditFolder,
-        recovered: Sequence[files.Recovered],
+        path: Path,
         loop: asyncio.AbstractEventLoop,
         *,
         clocks: Clocks,
         logger: Logger,
         meter: AuditMeter,
     ) -> None:
-        """Start to write; the first events are those of recovered files."""
+        """Lock the folder ``path``, complete the file of a killed server, and start to write."""
         self.settings = settings
         self._now_ns = clocks.now_ns
-        self._folder = folder
+        compress = settings[AUDIT_COMPRESSION] != "none"
+        self._folder = folder = AuditFolder(path, settings.node_id, compress=compress)
+        try:
+            recovered = folder.recover()
+        except OSError as error:
+            folder.release()
+            reason = f"the audit log cannot be recovered: {error.strerror}"
+            raise AuditLogError(f"{error.filename or path}: {reason}") from error
         self._log = logger
         self._loop = loop
         self._queue = Queue(settings[AUDIT_QUEUE_EVENTS])
@@ -92,39 +97,12 @@ class AuditLog:
         for file in recovered:
             logger.info(
                 "audit log file closed",
-                file=file.name,
+                file=file.file,
                 lines=file.lines,
                 torn_bytes=file.torn_bytes,
             )
-            self._put(
-                Recovered(
-                    file=file.name,
-                    lines=file.lines,
-                    torn_bytes=file.torn_bytes,
-                )
-            )
+            self._put(file)
         self._writer.start()
-
-    @classmethod
-    def open(
-        cls,
-        settings: Settings,
-        path: Path,
-        loop: asyncio.AbstractEventLoop,
-        *,
-        clocks: Clocks,
-        logger: Logger,
-        meter: AuditMeter,
-    ) -> Self:
-        """Lock the folder ``path``, complete the file of a killed server, and start to write."""
-        folder = AuditFolder(path, settings.node_id, compress=settings[AUDIT_COMPRESSION] != "none")
-        try:
-            recovered = folder.recover()
-        except OSError as error:
-            folder.release()
-            reason = f"the audit log cannot be recovered: {error.strerror}"
-            raise AuditLogError(f"{error.filename or path}: {reason}") from error
-        return cls(settings, folder, recovered, loop, clocks=clocks, logger=logger, meter=meter)
 
     # --- what is recorded
 
@@ -147,10 +125,11 @@ class AuditLog:
         events = partial(change_events, change, revision, origin)
         self._last_change = self._loop.create_future()
         self._last_change.add_done_callback(self._keep_problem)
-        self._queue.put_events(
+        self._queue.put(
             QueuedEvents(
                 self._now_ns(), events, changes=1, must_be_kept=True, waiter=self._last_change
-            )
+            ),
+            must_be_kept=True,
         )
 
     def record_update(
@@ -197,7 +176,8 @@ class AuditLog:
 
     def _put(self, event: Event) -> None:
         # Rare and not caused by clients, so they always have room.
-        self._queue.put_events(QueuedEvents(self._now_ns(), lambda: (event,), must_be_kept=True))
+        item = QueuedEvents(self._now_ns(), lambda: (event,), must_be_kept=True)
+        self._queue.put(item, must_be_kept=True)
 
     # --- what a change waits for
 

@@ -31,11 +31,22 @@ if TYPE_CHECKING:
 SET, DELETED = "set", "deleted"
 
 
-class Seen(Struct, kw_only=True, eq=False):
-    """A decision, its count, and its first and last time.
+class _Counted(Struct, kw_only=True, eq=False):
+    """What happened once or more times: its count, and its first and last time."""
 
-    ``key`` identifies equal decisions.
-    """
+    first_ns: int
+    last_ns: int
+    last_correlation_id: int | None
+    count: int = 1
+
+    @property
+    def times_ns(self) -> tuple[int, int]:
+        """Return both times in order, even if the clock was set back between them."""
+        return min(self.first_ns, self.last_ns), max(self.first_ns, self.last_ns)
+
+
+class Seen(_Counted, kw_only=True, eq=False):
+    """A decision; ``key`` identifies equal ones."""
 
     key: object
     context: AuthorizableRequestContext
@@ -43,20 +54,13 @@ class Seen(Struct, kw_only=True, eq=False):
     allowed: bool
     policy: Policy | None
     snapshot: Snapshot | None
-    first_ns: int
-    last_ns: int
     last_correlation_id: int
-    count: int = 1
 
 
-class SeenLogin(Struct, kw_only=True, eq=False):
-    """A login, its count, and its first and last time."""
+class SeenLogin(_Counted, kw_only=True, eq=False):
+    """A login."""
 
     login: ConnectionLogin
-    first_ns: int
-    last_ns: int
-    last_correlation_id: int | None
-    count: int = 1
 
 
 class RecordedRequest:
@@ -137,7 +141,7 @@ def decision_event(seen: Seen) -> Decision:
         rule = decision.rule.value
         if decision.binding is not None:
             binding = binding_of(decision.binding_id, decision.binding)
-    first_ns, last_ns = _in_order(seen)
+    first_ns, last_ns = seen.times_ns
     return Decision(
         count=seen.count,
         first_ns=first_ns,
@@ -168,17 +172,12 @@ def decision_event(seen: Seen) -> Decision:
     )
 
 
-def _in_order(seen: Seen | SeenLogin) -> tuple[int, int]:
-    """Return the first and last time in order, even if the clock was set back between them."""
-    return min(seen.first_ns, seen.last_ns), max(seen.first_ns, seen.last_ns)
-
-
 def login_event(seen: SeenLogin) -> Login:
     """Return the event of equal logins."""
     login = seen.login
     header = login.header
     principal = login.principal
-    first_ns, last_ns = _in_order(seen)
+    first_ns, last_ns = seen.times_ns
     return Login(
         count=seen.count,
         first_ns=first_ns,

@@ -17,8 +17,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
+from doorkeeper.server.operations.audit.events import Recovered
 from doorkeeper.server.operations.audit.names import (
     TEMPORARY,
     AuditFile,
@@ -47,14 +46,6 @@ class AuditLogError(Exception):
 
 class AuditLogInUse(AuditLogError):
     """Another process writes the audit log of the same node, most likely its server."""
-
-
-class Recovered(Struct, frozen=True):
-    """A file of a killed server that was completed and closed."""
-
-    name: str
-    lines: int
-    torn_bytes: int
 
 
 class AuditFolder:
@@ -123,10 +114,10 @@ class AuditFolder:
         lines, whole_bytes, last_line = _whole_lines(file.path)
         if not lines:
             file.path.unlink()
-            return Recovered(file.path.name, 0, size) if size else None
+            return Recovered(file=file.path.name, lines=0, torn_bytes=size) if size else None
         os.truncate(file.path, whole_bytes)
         closed = self.close(file.path, file.first, _seq_of(last_line, file.first + lines - 1))
-        return Recovered(closed.name, lines, size - whole_bytes)
+        return Recovered(file=closed.name, lines=lines, torn_bytes=size - whole_bytes)
 
     def last_seq(self) -> int:
         """Return the number of the last event in a closed file; 0 without one."""
@@ -165,8 +156,8 @@ class AuditFolder:
         sync_folder(self.path)
         return target
 
-    def delete_old(self, now_s: float, days_max: int, bytes_max: int) -> int:
-        """Delete files beyond the bounds; return their number. The newest file is kept.
+    def delete_old(self, now_s: float, days_max: int, bytes_max: int) -> None:
+        """Delete files beyond the bounds. The newest file is kept.
 
         A bound of -1 means none. Age is that of a file's last change.
         """
@@ -174,7 +165,6 @@ class AuditFolder:
         files = [file.path for file in self.files() if file.last is not None][:-1]
         facts = [(path, path.stat()) for path in files if path.exists()]
         total = sum(path.stat().st_size for path in self._all() if path.exists())
-        deleted = 0
         for path, fact in facts:
             old = days_max >= 0 and fact.st_mtime < now_s - days_max * SECONDS_A_DAY
             if not old and not 0 <= bytes_max < total:
@@ -183,8 +173,6 @@ class AuditFolder:
             # It may be gone: whoever keeps copies may delete files too.
             path.unlink(missing_ok=True)
             total -= fact.st_size
-            deleted += 1
-        return deleted
 
     def _all(self) -> list[Path]:
         return [file.path for file in self.files()]

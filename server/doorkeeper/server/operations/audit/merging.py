@@ -257,7 +257,7 @@ class Merging:
         happened = self._occurrences()
         # All or nothing: a part of a window would need its own counts.
         item = QueuedEvents(self._now_ns(), events, count, happened)
-        if not self._queue.put_events(item, self._room_taken):
+        if not self._queue.put(item, max(self._room_taken, count)):
             # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()
             return

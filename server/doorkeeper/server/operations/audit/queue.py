@@ -38,32 +38,8 @@ class QueuedEvents(Struct, frozen=True):
     """Completed when the events are written: with a problem, or None."""
 
 
-class Loss(Struct, frozen=True):
-    """The number of missing occurrences and changes, and the times of the first and last one."""
-
-    happened: int
-    changes: int
-    first_ns: int
-    last_ns: int
-
-    def and_also(self, other: Loss | None) -> Loss:
-        """Return the sum of both."""
-        if other is None:
-            return self
-        return Loss(
-            self.happened + other.happened,
-            self.changes + other.changes,
-            min(self.first_ns, other.first_ns),
-            max(self.last_ns, other.last_ns),
-        )
-
-
-class Queue(BoundedQueue[QueuedEvents]):
-    """The queue; its size is the number of events, of which long ones count as several."""
-
-    def put_events(self, item: QueuedEvents, room: int = 0) -> bool:
-        """Queue an item; return whether there was room, or the item must be kept."""
-        return self.put(item, max(room, item.events), must_be_kept=item.must_be_kept)
+Queue = BoundedQueue[QueuedEvents]
+"""The queue; its size is the number of events, of which long ones count as several."""
 
 
 # --- lines

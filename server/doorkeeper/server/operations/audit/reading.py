@@ -43,6 +43,11 @@ def lines_of(file: AuditFile) -> Iterator[Line]:
         UnreadableFile: it cannot be opened or decompressed; the lines before were yielded.
     """
     number = 0
+    broken: tuple[type[Exception], ...] = ()
+    if file.is_compressed:
+        import zstandard
+
+        broken = (zstandard.ZstdError,)
     try:
         with open_stream(file) as stream:
             while data := stream.readline(LINE_BYTES_MAX):
@@ -55,7 +60,7 @@ def lines_of(file: AuditFile) -> Iterator[Line]:
         raise GoneFile(str(error.strerror)) from error
     except OSError as error:
         raise UnreadableFile(error.strerror or str(error)) from error
-    except _zstd_error() as error:
+    except broken as error:
         raise UnreadableFile(f"after line {number}: {error}") from error
 
 
@@ -86,10 +91,3 @@ def open_stream(file: AuditFile) -> Iterator[IO[bytes]]:
         reader: Any = zstandard.ZstdDecompressor().stream_reader(compressed, closefd=False)
         with io.BufferedReader(reader, 1 << 16) as stream:
             yield stream
-
-
-def _zstd_error() -> type[Exception]:
-    import zstandard
-
-    error: type[Exception] = zstandard.ZstdError
-    return error

@@ -90,29 +90,8 @@ class Verdict:
 def verify_log(folder: Path) -> Verdict:
     verdict = Verdict()
     for node in sorted({file.node for file in files_in(folder)}):
-        _verify_node(folder, _Node(node, verdict))
+        _Node(node, verdict).verify(folder)
     return verdict
-
-
-def _verify_node(folder: Path, check: _Node) -> None:
-    left = _files_of(folder, check.node)
-    while left:
-        file = left.pop(0)
-        try:
-            check.take(file)
-        except GoneFile:
-            now = _files_of(folder, check.node)
-            if file in now:
-                check.miss(file, "it is a link that leads nowhere")
-            elif all(other.first >= file.first for other in now):
-                check.begin_anew()  # deleted for its age, as all before it
-            elif all(other.first != file.first for other in now):
-                check.miss(file, "it was there and is gone")
-            # The server has closed the file under another name meanwhile: continue with the new
-            # listing.
-            left = [other for other in now if other.first >= file.first and other != file]
-        else:
-            check.count(file)
 
 
 def _files_of(folder: Path, node: int) -> list[AuditFile]:
@@ -131,19 +110,29 @@ class _Node:
         self._last_seq: int | None = None
         self._last_ns = 0
 
-    def count(self, file: AuditFile) -> None:
-        self._verdict.files += 1
-        self._verdict.open_files += file.last is None
+    def verify(self, folder: Path) -> None:
+        left = _files_of(folder, self.node)
+        while left:
+            file = left.pop(0)
+            try:
+                self._take(file)
+            except GoneFile:
+                now = _files_of(folder, self.node)
+                if file in now:
+                    self._wrong(UNREADABLE, file, None, "it is a link that leads nowhere")
+                elif all(other.first >= file.first for other in now):
+                    # Deleted for its age, as all before it: any number may be next.
+                    self._last_seq = None
+                elif all(other.first != file.first for other in now):
+                    self._wrong(UNREADABLE, file, None, "it was there and is gone")
+                # The server has closed the file under another name meanwhile: continue with the
+                # new listing.
+                left = [other for other in now if other.first >= file.first and other != file]
+            else:
+                self._verdict.files += 1
+                self._verdict.open_files += file.last is None
 
-    def begin_anew(self) -> None:
-        """Accept any number next: the files before were deleted."""
-        self._last_seq = None
-
-    def miss(self, file: AuditFile, text: str) -> None:
-        """Record a file that vanished, although not for its age."""
-        self._wrong(UNREADABLE, file, None, text)
-
-    def take(self, file: AuditFile) -> None:
+    def _take(self, file: AuditFile) -> None:
         seqs = []
         try:
             for line, event in self._events(file):

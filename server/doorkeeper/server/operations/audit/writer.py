@@ -35,7 +35,7 @@ from doorkeeper.server.config.audit_keys import (
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.audit.events import Dropped
 from doorkeeper.server.operations.audit.files import NO_SPACE, AuditFolder
-from doorkeeper.server.operations.audit.queue import Lines, Loss, Queue, QueuedEvents
+from doorkeeper.server.operations.audit.queue import Lines, Queue, QueuedEvents
 from doorkeeper.server.runtime.bounded_queue import Batch
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.meters import AuditMeter
@@ -93,7 +93,7 @@ class Writer:
         # Full files with their last numbers, until they have their final names.
         self._full: list[tuple[_File, int]] = []
         self._seq = folder.last_seq()
-        self._lost: dict[str, Loss] = {}
+        self._lost: dict[str, Dropped] = {}
         self._held: list[QueuedEvents] = []
         # Items of the present batch that are neither written nor given up.
         self._unwritten: list[QueuedEvents] = []
@@ -121,7 +121,7 @@ class Writer:
             self._reserved = False
             self._give_up(self._unwritten)
             self._unwritten = []
-            self._notify(_waiting(batch), self.failing)
+            self._notify(_waiting(batch.items), self.failing)
 
     def _end(self) -> None:
         self._finish_full()
@@ -143,10 +143,9 @@ class Writer:
 
     def _work(self, batch: Batch[QueuedEvents]) -> None:
         self._unsure = None
-        waiting = _waiting(batch)
+        waiting = _waiting(batch.items)
         if batch.lost is not None:
-            lost = Loss(batch.lost.items, 0, batch.lost.first_ns, batch.lost.last_ns)
-            self._lost[QUEUE] = lost.and_also(self._lost.get(QUEUE))
+            self._count_lost(QUEUE, batch.lost.items, 0, (batch.lost.first_ns, batch.lost.last_ns))
         # Held changes first: the order of events is that of their changes.
         self._record([*self._held, *batch.items])
         if self._is_sync_due(waiting):
@@ -166,8 +165,9 @@ class Writer:
             self._lose(item for item in items if not item.must_be_kept)
             items = self._unwritten = [item for item in items if item.must_be_kept]
         elif self._lost:
+            lost = list(self._lost.values())
             try:
-                self._append(_dropped_items(self._lost, self._clocks))
+                self._append([QueuedEvents(self._clocks.now_ns(), lambda: lost, len(lost))])
                 self._lost = {}
             except OSError as error:
                 self._fail(error)
@@ -217,7 +217,7 @@ class Writer:
         for item, fault in faults:
             self._log.error("audit events could not be created", cause=repr(fault))
             self._lose((item,))
-            self._notify([] if item.waiter is None else [item.waiter], repr(fault))
+            self._notify(_waiting([item]), repr(fault))
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
         # With strict the disk counts as working only when the reserve is back too.
@@ -358,39 +358,30 @@ class Writer:
         if not items:
             return
         self._meter.lost.add(sum(item.events for item in items))
-        lost = Loss(
-            sum(item.happened for item in items),
-            sum(item.changes for item in items),
-            min(item.ts_ns for item in items),
-            max(item.ts_ns for item in items),
+        happened = sum(item.happened for item in items)
+        changes = sum(item.changes for item in items)
+        self._count_lost(DISK, happened, changes, [item.ts_ns for item in items])
+
+    def _count_lost(self, reason: str, count: int, changes: int, times_ns: Sequence[int]) -> None:
+        """Add to the event that reports losses."""
+        times_ns = sorted(times_ns)
+        lost = self._lost.setdefault(
+            reason, Dropped(count=0, changes=0, first_ns=times_ns[0], last_ns=0, reason=reason)
         )
-        self._lost[DISK] = lost.and_also(self._lost.get(DISK))
+        lost.count += count
+        lost.changes += changes
+        lost.first_ns = min(lost.first_ns, times_ns[0])
+        lost.last_ns = max(lost.last_ns, times_ns[-1])
 
 
-def _waiting(batch: Batch[QueuedEvents]) -> list[Waiter]:
-    return [item.waiter for item in batch.items if item.waiter is not None]
+def _waiting(items: Iterable[QueuedEvents]) -> list[Waiter]:
+    return [item.waiter for item in items if item.waiter is not None]
 
 
 def _set_results(waiting: list[Waiter], problem: str | None) -> None:
     for waiter in waiting:
         if not waiter.done():
             waiter.set_result(problem)
-
-
-def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[QueuedEvents]:
-    """Return the events that report losses."""
-
-    def build(reason: str, loss: Loss) -> Dropped:
-        return Dropped(
-            count=loss.happened,
-            changes=loss.changes,
-            first_ns=loss.first_ns,
-            last_ns=loss.last_ns,
-            reason=reason,
-        )
-
-    events = [build(reason, loss) for reason, loss in losses.items()]
-    return [QueuedEvents(clocks.now_ns(), lambda: events, events=len(events))]
 
 
 class _File:

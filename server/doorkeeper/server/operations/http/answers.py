@@ -18,6 +18,9 @@ TEXT: Final = "text/plain; charset=utf-8"
 
 
 class _Bare(web.StreamResponse):
+    guessed = False
+    """The request had wrong credentials: its answer is delayed."""
+
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
         self.headers.popall("Server", None)
@@ -25,9 +28,6 @@ class _Bare(web.StreamResponse):
 
 class Answer(_Bare, web.Response):
     """A whole answer."""
-
-    guessed = False
-    """The request had wrong credentials: its answer is delayed."""
 
     def __init__(
         self,
@@ -43,8 +43,6 @@ class Answer(_Bare, web.Response):
 
 class Stream(_Bare):
     """An answer whose parts follow, each when there is one."""
-
-    guessed = False
 
     def __init__(self, content_type: str, parts: AsyncIterator[bytes]) -> None:
         fields = {"Content-Type": content_type, "Cache-Control": "no-store"}

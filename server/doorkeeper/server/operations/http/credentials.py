@@ -49,29 +49,31 @@ class Credentials:
 
 def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Credentials:
     """Read both files; None is an absent one."""
-    tokens = [] if tokens_file is None else _lines(tokens_file)
+    tokens = _lines(tokens_file)
     for number, token in tokens:
         if len(token) < TOKEN_CHARACTERS_MIN or not token.isascii() or " " in token:
             raise ValueError(
                 f"{tokens_file}: line {number}: found {len(token)} characters; allowed: a token of"
                 f" {TOKEN_CHARACTERS_MIN} or more ASCII characters without spaces"
             )
-    users = [] if users_file is None else _lines(users_file)
+    users = _lines(users_file)
     for number, user in users:
         name, colon, password = user.partition(":")
         if not (name and colon and password):
             raise ValueError(f"{users_file}: line {number}: expected: name:password")
-    for file, entries in ((tokens_file, tokens), (users_file, users)):
-        if file is not None and not entries:
-            raise ValueError(f"{file}: found no entries; expected: at least one line")
     return Credentials((token for _, token in tokens), (user for _, user in users))
 
 
-def _lines(file: Path) -> list[tuple[int, str]]:
+def _lines(file: Path | None) -> list[tuple[int, str]]:
     """Return the lines with their numbers, without empty lines and ``#`` comments."""
+    if file is None:
+        return []
     text = read_secrets(file, FILE_BYTES_MAX)
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
-    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+    entries = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not entries:
+        raise ValueError(f"{file}: found no entries; expected: at least one line")
+    return entries
 
 
 def _digest(text: str) -> bytes:

@@ -95,7 +95,7 @@ class HistoryPages:
             first = query.number("from", None)
             last = None if first is None else RecordedHash(first - 1, "")
             if last_id := request.headers.get("Last-Event-ID"):
-                last = _last_of(last_id)
+                last = _parsed("Last-Event-ID", parse_last, last_id)
             filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
@@ -143,18 +143,11 @@ def _event(revision: Revision) -> bytes:
     return f"id: {last}\nevent: change\ndata: {text}\n\n".encode()
 
 
-def _last_of(last_event_id: str) -> RecordedHash:
+def _parsed(name: str, parse: Callable[[str], T], text: str) -> T:
     try:
-        return parse_last(last_event_id)
+        return parse(text)
     except ValueError as error:
-        raise ValueError(f"Last-Event-ID: {error}") from None
-
-
-def _number(name: str, text: str, least: int, most: int) -> int:
-    # A longer number is an error of Python's, which does not say what is allowed.
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
-        raise ValueError(f"{name}: found {text!r:.100}; allowed: {least} to {most}")
-    return int(text)
+        raise ValueError(f"{name}: {error}") from None
 
 
 class _Query:
@@ -168,13 +161,18 @@ class _Query:
 
     def number(self, name: str, default: int | None, most: int = _NUMBER_MAX) -> int | None:
         text = self._text(name)
-        return _number(name, text, 1, most) if text else default
+        if not text:
+            return default
+        # A longer number is an error of Python's, which does not say what is allowed.
+        if not (text.isascii() and text.isdecimal() and len(text) < 20 and 1 <= int(text) <= most):
+            raise ValueError(f"{name}: found {text!r:.100}; allowed: 1 to {most}")
+        return int(text)
 
     def filter(self) -> RevisionFilter:
         texts = {name: frozenset(self._values.getall(name, ())) for name in _TEXTS}
         for name in ("principal", "author"):
             for principal in texts[name]:
-                _check_principal(name, principal)
+                _parsed(name, Principal.parse, principal)
         return RevisionFilter(
             since_ms=self._time_ms("since"),
             until_ms=self._time_ms("until"),
@@ -197,13 +195,6 @@ class _Query:
         """Return the last value of a parameter."""
         values: list[str] = self._values.getall(name, [])
         return values[-1] if values else None
-
-
-def _check_principal(name: str, text: str) -> None:
-    try:
-        Principal.parse(text)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _refusal(status: HTTPStatus, text: str) -> Answer:

@@ -1,11 +1,6 @@
-"""The pages of the operations port: values in, values out.
+"""The pages of the operations port, which ``INDEX`` lists: values in, values out.
 
-    /          an index
-    /livez     200 while the event loop runs in time, else 503; for supervisors
-    /readyz    200 if every check holds, else 503; for load balancers
-    /metrics   the metrics
-    /history   the changes of the store, and /history/watch, a stream of them
-    /clusters  the Kafka clusters that get the ACLs, where there are some
+/livez is 200 while the event loop runs in time, /readyz if every check holds; else they are 503.
 
 If a login is configured, clients without one get the status and one word of /livez and /readyz,
 which is enough for the probes of container platforms, which cannot log in. Every other path is 401
@@ -61,14 +56,17 @@ class Pages:
         self._heartbeat = heartbeat
         self._exposition = exposition
         self._credentials = credentials
-        self._clusters = clusters
         self._router = web.UrlDispatcher()
         self._router.add_get("/", self._index)
         self._router.add_get("/livez", self._livez)
         self._router.add_get("/readyz", self._readyz)
         self._router.add_get("/metrics", self._metrics)
         if clusters is not None:
-            self._router.add_get("/clusters", self._clusters_page)
+
+            async def answer_clusters(_request: web.Request) -> Answer:
+                return json_answer({"clusters": list(clusters())})
+
+            self._router.add_get("/clusters", answer_clusters)
         if history is not None:
             self._router.add_get("/history", history.revisions)
             self._router.add_get("/history/watch", history.watch)
@@ -115,10 +113,6 @@ class Pages:
         if self._admits(request):
             body["checks"] = to_builtins(verdicts)
         return json_answer(body, ok=ready)
-
-    async def _clusters_page(self, _request: web.Request) -> Answer:
-        assert self._clusters is not None, "else there is no such page"
-        return json_answer({"clusters": list(self._clusters())})
 
     async def _metrics(self, request: web.Request) -> Answer:
         return Answer(

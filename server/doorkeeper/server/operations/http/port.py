@@ -79,16 +79,9 @@ class HttpPort:
         """Read the files that the settings name."""
         self._settings = settings
         self._logger = logger
-        self._spec = ListenerSpec(
-            name=HTTP_LISTENER.name,
-            security_protocol="https" if settings.is_encrypted else "http",
-            host=settings.host,
-            port=settings.port,
-        )
         self._tls = _tls_of(settings, logger)
         self._credentials = _credentials_of(settings, logger)
         self._streams = 0
-        self._pages: Pages | None = None
         self._server: web.Server | None = None
         self._listener: HttpListener | None = None
         self._only_local_names = True
@@ -105,30 +98,29 @@ class HttpPort:
         assert self._listener is not None, "opened before"
         return replace(self._settings, port=self._listener.port).url
 
-    @property
-    def connections(self) -> int:
-        return 0 if self._listener is None else self._listener.connections
-
     async def open(self, pages: Pages) -> None:
         """Bind and accept.
 
         Raises:
             BindError: the address is not available, or is not loopback and lacks https and a login.
         """
-        self._pages = pages
-        self._server = web.Server(self._answer, request_factory=_request)
+        self._server = web.Server(partial(self._answer, pages), request_factory=_request)
         self._listener = HttpListener(
-            self._spec,
+            ListenerSpec(
+                name=HTTP_LISTENER.name,
+                security_protocol="https" if self._settings.is_encrypted else "http",
+                host=self._settings.host,
+                port=self._settings.port,
+            ),
             LIMITS,
             partial(_Connection, self._server),
             tls=None if self._tls is None else self._tls.current,
             logger=self._logger,
         )
         address = self._listener.address
-        self._only_local_names = is_loopback(address) and not self._settings.has_login
-        if not (self._settings.is_encrypted and self._settings.has_login) and not is_loopback(
-            address
-        ):
+        has_login, is_local = self._settings.has_login, is_loopback(address)
+        self._only_local_names = is_local and not has_login
+        if not (is_local or (self._settings.is_encrypted and has_login)):
             await self._listener.close()
             raise BindError(
                 f"{HTTP_LISTENER}: {address} is not a loopback address, so https and a login"
@@ -138,24 +130,21 @@ class HttpPort:
 
     async def close(self) -> None:
         """Stop accepting, finish answers in progress, close all connections."""
-        if self._listener is not None:
+        if self._listener is not None and self._server is not None:
             await self._listener.close()
-        if self._server is not None:
             await self._server.shutdown(CLOSE_S)
-        if self._listener is not None:
             self._listener.abort("the server stops")
 
     # --- requests
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        assert self._pages is not None
+    async def _answer(self, pages: Pages, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request, web.Request)
         if self._only_local_names:
             name = host_name(request.headers.get("Host", ""))
             if name != self._settings.host.lower() and not is_local_name(name):
                 return status_answer(HTTPStatus.MISDIRECTED_REQUEST)
         try:
-            answer = await self._pages.answer(request)
+            answer = await pages.answer(request)
         except Exception:  # nothing of it may reach the other side
             self._logger.exception("a page failed", path=request.path[:100])
             return status_answer(HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -5,6 +5,7 @@ It costs one pass over the log, and the memory of the state. Secrets are empty: 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -28,10 +29,6 @@ Rows = dict[str, dict[str, str]]
 
 class BeforeHistory(StorageError):
     """A moment is before the oldest state that is known, or after the newest."""
-
-
-class IncompleteLog(StorageError):
-    """A state is not known, because revisions before it are not in the log."""
 
 
 async def revision_at(store: Portable, moment: Moment) -> int:
@@ -60,8 +57,6 @@ async def revision_at(store: Portable, moment: Moment) -> int:
         newest = 0
         async for rows in store.rows(LOG, ("revision", "time_ms"), after=after, until=until):
             for revision, time_ms in rows:
-                assert isinstance(revision, int)
-                assert isinstance(time_ms, int)
                 # Not the first later one: a clock that was set back must not hide revisions.
                 if time_ms <= moment.time_ms:
                     newest = revision
@@ -78,32 +73,29 @@ async def revision_at(store: Portable, moment: Moment) -> int:
 async def rows_at(store: Portable, revision: int) -> Rows:
     """Return the values of all rows after a revision that was kept, also of unknown kinds."""
     base = (await store.position()).base
-    values: Rows = {}
+    values: Rows = defaultdict(dict)
     async for rows in store.rows(BASE, ("kind", "key", "value")):
         for kind, key, value in rows:
-            values.setdefault(str(kind), {})[str(key)] = str(value)
+            values[kind][key] = value
     # The next row is the next item of the last revision, or the first one of the next revision.
     last, next_item = base.revision, 0
     async for rows in store.rows(LOG, CHANGE, after=base.revision, until=revision):
         for number, item, kind, key, value, deleted in rows:
             if number != last or item != next_item:
                 if number != last + 1 or item:
-                    raise _incomplete(store, last, int(number or 0), revision)
-                last, next_item = int(number), 0
+                    raise _incomplete(store, last, number, revision)
+                last, next_item = number, 0
             next_item += 1
-            table = values.get(kind)  # type: ignore[arg-type]  # a text
-            if table is None:
-                table = values[kind] = {}  # type: ignore[index]  # as above
             if deleted:
-                table.pop(key, None)  # type: ignore[arg-type]  # as above
+                values[kind].pop(key, None)
             else:
-                table[key] = value  # type: ignore[index, assignment]  # as above
+                values[kind][key] = value
     if last != revision:
         raise _incomplete(store, last, revision + 1, revision)
     return values
 
 
-def _incomplete(store: Portable, last: int, number: int, until: int) -> IncompleteLog:
+def _incomplete(store: Portable, last: int, number: int, until: int) -> StorageError:
     """Return the error for a row of a revision that does not follow the last row."""
     if number <= last + 1:
         what = f"revision {number} is incomplete in"
@@ -111,7 +103,7 @@ def _incomplete(store: Portable, last: int, number: int, until: int) -> Incomple
         what = f"revision {last + 1} is missing from"
     else:
         what = f"revisions {last + 1} to {number - 1} are missing from"
-    return IncompleteLog(
+    return StorageError(
         f"{store.name}: {what} the log, so the state as of revision {until} is not known; see"
         " doorkeeper history verify"
     )

@@ -134,17 +134,14 @@ class RevisionFilter(Struct, frozen=True, kw_only=True):
     kinds: frozenset[str] = frozenset()
 
     def matches(self, revision: Revision) -> bool:
-        if self.after is not None and revision.revision <= self.after:
-            return False
-        if self.since_ms is not None and revision.time_ms < self.since_ms:
-            return False
-        if self.until_ms is not None and revision.time_ms > self.until_ms:
-            return False
-        if self.authors and revision.author.principal not in self.authors:
-            return False
-        if not (self.kinds or self.principals or self.resources):
-            return True
-        return any(self._matches_row(row) for row in revision.rows)
+        is_ours = (
+            (self.after is None or revision.revision > self.after)
+            and (self.since_ms is None or revision.time_ms >= self.since_ms)
+            and (self.until_ms is None or revision.time_ms <= self.until_ms)
+            and (not self.authors or revision.author.principal in self.authors)
+        )
+        has_rows = self.kinds or self.principals or self.resources
+        return is_ours and (not has_rows or any(map(self._matches_row, revision.rows)))
 
     def _matches_row(self, row: RowChange) -> bool:
         if self.kinds and row.kind not in self.kinds:
@@ -156,13 +153,8 @@ class RevisionFilter(Struct, frozen=True, kw_only=True):
             principal, pattern = decoded.binding.entry.principal, decoded.binding.pattern
             is_about = any(covers(pattern, name) for name in self.resources)
         else:
-            declared = KINDS.get(row.kind)
             principal = ""
-            name = (
-                row.key
-                if decoded is None or declared is None
-                else getattr(decoded, declared.audit_name)
-            )
+            name = row.key if decoded is None else getattr(decoded, KINDS[row.kind].audit_name)
             is_about = name in self.resources
         return (not self.principals or principal in self.principals) and (
             not self.resources or is_about
@@ -175,20 +167,14 @@ def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
         of_revision = list(group)
         first = of_revision[0]
         yield Revision(
-            int(number or 0),
-            int(first[6] or 0),
+            number,
+            first[6],
             Author._make(first[_AUTHOR]),
-            str(first[_HASH] or ""),
-            _int_or_none(first[_NODE]),
-            tuple(
-                RowChange(str(row[2]), str(row[3]), str(row[4]), bool(row[5]))
-                for row in of_revision
-            ),
+            first[_HASH] or "",
+            first[_NODE],
+            # A log that was changed by hand may have no value.
+            tuple(RowChange(row[2], row[3], str(row[4]), bool(row[5])) for row in of_revision),
         )
-
-
-def _int_or_none(cell: str | int | None) -> int | None:
-    return None if cell is None else int(cell)
 
 
 async def read_revisions(store: Portable, after: int, until: int) -> list[Revision]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.history.revisions import Revision, revisions_of
-from doorkeeper.server.state.storage.portable import LOG, Portable, Row
+from doorkeeper.server.state.storage.portable import LOG, Base, Portable, Row
 from doorkeeper.server.state.storage.rows import revision_hash
 
 FINDINGS_MAX: Final = 20
@@ -77,7 +77,7 @@ class Verification(Struct, frozen=True):
 async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Verification:
     """Compute all hashes anew; ``recorded`` are hashes that were kept elsewhere."""
     position = await store.position()
-    check = _Chain(position.base.revision, position.base.hash, recorded)
+    check = _Chain(position.base, recorded)
     rest: list[Row] = []
     async for rows in store.rows(LOG):
         # The last revision of a chunk may go on in the next one.
@@ -102,21 +102,20 @@ async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Veri
 
 
 class _Chain:
-    def __init__(self, base: int, hash_: str, recorded: Iterable[RecordedHash]) -> None:
+    def __init__(self, base: Base, recorded: Iterable[RecordedHash]) -> None:
         self.first = self.last = 0
         self.previous = ""
         self.findings: list[str] = []
         self._base = base
-        self._base_hash = hash_
         self.pruned = 0
         # More than one for a revision: a log that was written anew has other hashes later.
         self.recorded: dict[int, set[str]] = {}
         for number, recorded_hash in recorded:
-            if number >= base:
+            if number >= base.revision:
                 self.recorded.setdefault(number, set()).add(recorded_hash)
             else:
                 self.pruned += 1
-        self._compare(base, hash_)
+        self._compare(base.revision, base.hash)
 
     def note(self, text: str) -> None:
         if len(self.findings) < FINDINGS_MAX:
@@ -129,11 +128,8 @@ class _Chain:
     def take(self, revision: Revision) -> None:
         number = revision.revision
         if not self.first:
-            self.first = number
-            self.previous = self._base_hash
-            if number > self._base + 1:
-                self.note(f"revisions {self._base + 1} to {number - 1} are missing")
-        elif number != self.last + 1:
+            self.first, self.last, self.previous = number, self._base.revision, self._base.hash
+        if number > self.last + 1:
             self.note(f"revisions {self.last + 1} to {number - 1} are missing")
         self.last = number
         self._compare(number, revision.hash)

@@ -64,19 +64,12 @@ async def next_revisions(
         for number, revision in enumerate(revisions, after + 1)
         if revision.revision == number
     ]
-    if not whole:
-        if after < newest:
-            raise _missing(
-                store, after, base.revision, revisions[0].revision if revisions else newest
-            )
-        return RecordedHash(after, hash_), []
-    return RecordedHash(whole[-1].revision, whole[-1].hash), whole
-
-
-def _missing(store: Portable, after: int, base: int, first: int) -> BeforeHistory:
-    what = (
-        f"was pruned from the log; the oldest is {first}"
-        if after < base
-        else "is missing from the log; see doorkeeper history verify"
-    )
-    return BeforeHistory(f"{store.name}: revision {after + 1} {what}")
+    if whole:
+        return RecordedHash(whole[-1].revision, whole[-1].hash), whole
+    if after < newest:
+        what = "is missing from the log; see doorkeeper history verify"
+        if after < base.revision:
+            oldest = revisions[0].revision if revisions else newest
+            what = f"was pruned from the log; the oldest is {oldest}"
+        raise BeforeHistory(f"{store.name}: revision {after + 1} {what}")
+    return RecordedHash(after, hash_), []

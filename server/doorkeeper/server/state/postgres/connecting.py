@@ -1,20 +1,27 @@
-"""Connections to a shared store as configured: how they are made, lost and closed."""
+"""Connections to a shared store: to the first of its hosts that accepts writes and has the store.
+
+Hosts are tried in order, each with its share of the time-out: an unresponsive host does not use up
+the time of the others, as it would with asyncpg's single limit.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any, Final
 
 import asyncpg
 
 from doorkeeper.server.config.shared_store import SharedStore, password_in
-from doorkeeper.server.state.postgres.host_selection import connect_to_primary
-from doorkeeper.server.state.store import StorageError
+from doorkeeper.server.state.store import StorageError, StoreReplaced
+
+Check = Callable[[asyncpg.Connection], Awaitable[None]]
+"""Raises ``StoreReplaced`` for a database that is not the one of this node."""
 
 APPLICATION: Final = "doorkeeper"
 """Name in ``pg_stat_activity`` unless the URL has one."""
@@ -36,8 +43,8 @@ async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]
     try:
         async with opened(connect()) as connection:
             yield connection
-    except (*LOST, asyncpg.PostgresError) as error:
-        text = " ".join(str(error).split()) or type(error).__name__
+    except FAILED as error:
+        text = _text(error)
         if isinstance(error, TimeoutError) and not str(error):
             within_s = store.statement_timeout_ms / 1000
             text = f"no response within {within_s:g} s; another session may have locked the tables"
@@ -93,6 +100,117 @@ def _or_refuse(store: SharedStore, name: str, use: Callable[[], object]) -> None
         raise StorageError(f"doorkeeper.store: {name}: {paths}: cannot be used: {why}") from error
 
 
+# --- the choice of a host
+
+# Functions and operators must be PostgreSQL's own: the search path of a role or database may name
+# schemas such as public, where other users can create functions that match better and would run
+# with this node's rights.
+SEARCH_PATH: Final = "SET search_path = pg_catalog"
+
+# A COMMIT must be durable when it returns, whatever server, database or role have as default. Only
+# remote_apply waits for more than this.
+DURABLE: Final = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') <> 'remote_apply'"
+)
+
+READ_ONLY: Final = "it is read-only: a standby or a read-only database"
+
+NEXT: Final = (
+    OSError,  # TimeoutError too
+    asyncpg.TargetServerAttributeNotMatched,  # a standby
+    asyncpg.CannotConnectNowError,  # starting up, or shutting down
+    StoreReplaced,
+)
+"""Errors after which the next host is tried. Others, such as a wrong password, end the search."""
+
+
+async def connect_to_primary(
+    connect: Callable[..., Awaitable[asyncpg.Connection]],
+    store: SharedStore,
+    arguments: Mapping[str, Any],
+    check: Check | None = None,
+) -> asyncpg.Connection:
+    """Connect to the first host that accepts writes and passes the check.
+
+    Raises:
+        StoreReplaced: no host has the store, and some have another one.
+        Exception: an error of asyncpg; if each of several hosts failed, a ConnectionError with the
+            causes of all.
+    """
+    share_s = store.connect_timeout_ms / 1000 / len(store.urls)
+    passed: list[Exception] = []
+    try:
+        for url in store.urls:
+            try:
+                return await _within(share_s, _open(connect, url, arguments, check))
+            except NEXT as error:
+                passed.append(error)
+        if len(passed) == 1:
+            raise passed[0]
+        is_replaced = any(isinstance(error, StoreReplaced) for error in passed)
+        failure = StoreReplaced if is_replaced else ConnectionError
+        causes = map("{}: {}".format, store.hosts, map(_text, passed))
+        raise failure("; ".join(causes)) from passed[-1]
+    finally:
+        passed.clear()  # breaks the cycle from an error's traceback to the error
+
+
+async def _within(share_s: float, opening: Awaitable[asyncpg.Connection]) -> asyncpg.Connection:
+    limit = asyncio.timeout(share_s)
+    try:
+        async with limit:
+            return await opening
+    except TimeoutError as error:
+        if limit.expired():
+            raise TimeoutError(f"no response within {share_s:g} s") from error
+        raise
+
+
+async def _open(
+    connect: Callable[..., Awaitable[asyncpg.Connection]],
+    url: str,
+    arguments: Mapping[str, Any],
+    check: Check | None,
+) -> asyncpg.Connection:
+    try:
+        connection = await _clear_on_failure(connect(url, timeout=None, **arguments))
+    except asyncpg.TargetServerAttributeNotMatched:
+        raise asyncpg.TargetServerAttributeNotMatched(READ_ONLY) from None
+    except (OSError, asyncpg.InterfaceError):
+        raise  # some of these are also ValueErrors
+    except ValueError as error:
+        # Not the URL, which was validated: PGPORT, for example, or ~/.pgpass.
+        raise asyncpg.InterfaceError(f"the environment of libpq: {error}") from error
+    try:
+        await connection.execute(f"{SEARCH_PATH}; {DURABLE}")
+        if check is not None:
+            await check(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _clear_on_failure(connecting: Awaitable[asyncpg.Connection]) -> asyncpg.Connection:
+    """Await a connection; if it fails, clear the frames of the error."""
+    try:
+        return await connecting
+    except BaseException as error:
+        # asyncpg's functions keep the error that they raise in a local variable: cycles with all
+        # objects of a connection, which may outlive many collections, while an
+        # outage repeats the attempt again and again.
+        cause: BaseException | None = error
+        while cause is not None:
+            clear_frames(cause.__traceback__)
+            cause = cause.__context__
+        raise
+
+
+def _text(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 # --- lost connections
 
 LOST: Final = (
@@ -111,6 +229,9 @@ LOST: Final = (
     asyncpg.exceptions.PostgresSystemError,
 )
 """Errors that may be transient: the node reconnects."""
+
+FAILED: Final = (*LOST, asyncpg.PostgresError)
+"""Errors of statements, and of a lost connection."""
 
 
 _CLOSING_S: Final = 1.0

@@ -45,27 +45,24 @@ class Health:
         self._clock = clock
         self._log = log
         self._name = name
-        self._lost_by: dict[str, BaseException] = {}
+        self.lost_by: dict[str, BaseException] = {}
+        """Why the last attempt on each lost connection failed."""
         self._away_since_s = 0.0
         self.is_replaced = False
 
     @property
     def problem(self) -> str | None:
         """Return why the store is unavailable; None if all connections work."""
-        for error in self._lost_by.values():
+        for error in self.lost_by.values():
             return reason(error)
         return None
 
-    def is_lost_by(self, connection_name: str) -> bool:
-        """Return whether the last attempt on a connection failed."""
-        return connection_name in self._lost_by
-
     def record_success(self, connection_name: str) -> None:
         """Record a success on a connection; log the end of an outage."""
-        if connection_name not in self._lost_by:
+        if connection_name not in self.lost_by:
             return
-        del self._lost_by[connection_name]
-        if not self._lost_by:
+        del self.lost_by[connection_name]
+        if not self.lost_by:
             self.is_replaced = False
             away_s = self._clock() - self._away_since_s
             self._log.info(
@@ -74,7 +71,7 @@ class Health:
 
     def record_failure(self, connection_name: str, error: BaseException) -> None:
         """Record a failure of a connection; one outage is logged once."""
-        if not self._lost_by:
+        if not self.lost_by:
             self._away_since_s = self._clock()
         if isinstance(error, StoreReplaced):
             if not self.is_replaced:
@@ -85,13 +82,13 @@ class Health:
                     store=self._name,
                     cause=reason(error),
                 )
-        elif not self._lost_by:
+        elif not self.lost_by:
             self._log.error(
                 "the store is unavailable: decisions use the last known state, changes wait",
                 store=self._name,
                 cause=reason(error),
             )
-        self._lost_by[connection_name] = error
+        self.lost_by[connection_name] = error
 
 
 def reason(error: BaseException) -> str:

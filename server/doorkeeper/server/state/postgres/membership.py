@@ -23,7 +23,7 @@ import asyncpg
 
 from doorkeeper.server.resources.cluster import Member
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.state.postgres.connecting import LOST, opened
+from doorkeeper.server.state.postgres.connecting import FAILED, opened
 from doorkeeper.server.state.postgres.health import BackOff, reason
 from doorkeeper.server.state.postgres.schema import VERSION
 from doorkeeper.server.state.store import StorageError, StoreReplaced
@@ -51,9 +51,7 @@ SELECT run, seen_at, extract(epoch FROM leaves_at - seen_at)::float8 AS lasts_s
 FROM doorkeeper.node WHERE node_id = $1
 """
 _EXPEL: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 AND run = $2 AND seen_at = $3"
-_LIVE: Final = """
-SELECT node_id, about FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id
-"""
+_LIVE: Final = "SELECT node_id FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id"
 _REGISTERED: Final = """
 SELECT node_id, about,
     CASE WHEN leaves_at <= now() THEN (extract(epoch FROM leaves_at) * 1000)::bigint END
@@ -139,7 +137,11 @@ class Membership:
         timeout_s: float,
         log: Logger,
     ) -> None:
-        """``own`` returns this node's data at each heartbeat."""
+        """``own`` returns this node's data at each heartbeat.
+
+        ``connect`` rejects another store, see ``check_store``: members of another cluster must not
+        appear here, nor this node there.
+        """
         self._connect = connect
         self._own = own
         self._on_members = on_members
@@ -151,7 +153,6 @@ class Membership:
         self._bell = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_place = True
-        self._store_id: object = None
         self._fault = ""
         self._log = log
 
@@ -159,10 +160,9 @@ class Membership:
         """Claim this node's id, and start the heartbeats."""
         try:
             async with opened(self._connect()) as connection:
-                self._store_id = await connection.fetchval(_STORE_ID)
                 await self._take_place(connection)
                 self._take(await registered(connection))
-        except (*LOST, asyncpg.PostgresError) as error:
+        except FAILED as error:
             raise StorageError(f"cannot read the nodes of the store: {reason(error)}") from error
         self._task = asyncio.get_running_loop().create_task(self._beat_always())
 
@@ -175,7 +175,7 @@ class Membership:
             self._task.cancel()
             await asyncio.wait((self._task,), timeout=LOOK_S)
         self._task = None
-        with suppress(*LOST, asyncpg.PostgresError):
+        with suppress(*FAILED):
             async with opened(self._connect()) as connection:
                 await leave(connection, self._own().node_id, self._run)
 
@@ -183,16 +183,10 @@ class Membership:
         """Remove a node from the cluster; return False if it is not registered."""
         try:
             async with opened(self._connect()) as connection:
-                actual = await connection.fetchval(_STORE_ID)
-                if actual != self._store_id:
-                    text = (
-                        f"found store {actual}; expected: store {self._store_id}, that of this node"
-                    )
-                    raise StorageError(text)
                 was_registered = await unregister(connection, node_id)
                 # The caller shall not see the node again.
                 self._take(await registered(connection))
-        except (*LOST, asyncpg.PostgresError) as error:
+        except FAILED as error:
             text = f"cannot change the nodes of the store: {reason(error)}"
             raise StorageError(text) from error
         return was_registered
@@ -232,9 +226,6 @@ class Membership:
                     connection = await self._connect()
                 try:
                     async with asyncio.timeout(self._timeout_s / 3):
-                        if await connection.fetchval(_STORE_ID) != self._store_id:
-                            # Members of another cluster must not appear here, nor this node there.
-                            raise ConnectionError("found another store in the database")
                         await connection.add_listener(CHANNEL, self._ring)
                     while True:
                         async with asyncio.timeout(self._timeout_s / 3):
@@ -247,7 +238,7 @@ class Membership:
                                 await self._bell.wait()
                 finally:
                     connection.terminate()  # a polite close may take longer than a heartbeat
-            except (*LOST, StorageError, asyncpg.PostgresError) as error:
+            except (*FAILED, StorageError) as error:
                 # The store logs its outages itself.
                 self._log.debug("no heartbeat", cause=reason(error))
             except Exception as error:  # without heartbeats this node would be removed

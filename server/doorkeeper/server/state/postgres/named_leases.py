@@ -17,7 +17,7 @@ import asyncpg
 
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
-from doorkeeper.server.state.postgres.connecting import LOST, close_connection
+from doorkeeper.server.state.postgres.connecting import FAILED, close_connection
 from doorkeeper.server.state.postgres.health import reason
 from doorkeeper.server.state.store import StorageError
 
@@ -26,7 +26,7 @@ Connect = Callable[[], Awaitable[asyncpg.Connection]]
 _PREFIX: Final = "doorkeeper "
 _TAKE: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 _RELEASE: Final = "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
-_FAILED: Final = (*LOST, asyncpg.PostgresError, StorageError)
+_FAILED: Final = (*FAILED, StorageError)
 
 
 class NamedLeases:

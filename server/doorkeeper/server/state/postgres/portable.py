@@ -11,9 +11,9 @@ from uuid import UUID
 import asyncpg
 
 from doorkeeper.base.uuids import random_uuid
-from doorkeeper.server.state.postgres import creating, digest, membership, schema
+from doorkeeper.server.state.postgres import digest, membership, schema
 from doorkeeper.server.state.postgres.rows import head
-from doorkeeper.server.state.postgres.schema import check_usable, identity, schema_state, set_meta
+from doorkeeper.server.state.postgres.schema import has_store, identity, set_identity, set_meta
 from doorkeeper.server.state.storage.cells import decode, encode
 from doorkeeper.server.state.storage.portable import (
     BASE_KEYS,
@@ -26,7 +26,7 @@ from doorkeeper.server.state.storage.portable import (
     Position,
     Row,
 )
-from doorkeeper.server.state.store import StorageError
+from doorkeeper.server.state.store import StorageError, StoreIdentity
 
 _TABLES: Final = {name: "log" if name == LOG else name for name in COLUMNS}
 
@@ -47,17 +47,7 @@ class SharedPortable(Portable):
             table: await self._connection.fetchval(f"SELECT count(*) FROM doorkeeper.{name}")
             for table, name in _TABLES.items()
         }
-        store_identity = await identity(self._connection)
-        revision = await head(self._connection)
-        base = await schema.base(self._connection)
-        return Header(
-            store_identity.cluster_id,
-            store_identity.store_id,
-            store_identity.salt_key,
-            revision,
-            counts,
-            base,
-        )
+        return Header(*await identity(self._connection), *await self.position(), counts)
 
     async def position(self) -> Position:
         return Position(await head(self._connection), await schema.base(self._connection))
@@ -117,10 +107,8 @@ async def reading(
     """Open the store of a database for reading; ``alone`` rejects one that nodes use."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         try:
-            state = await schema_state(connection)
-            if state is None:
+            if not await has_store(connection):
                 raise StorageError("found no store in this database")
-            check_usable(state)
         except StorageError as error:
             raise StorageError(f"{name}: {error}") from error
         if alone:
@@ -148,7 +136,7 @@ async def write(
     The target gets a new store id.
     """
     async with connection.transaction():
-        await creating.prepare(connection, os.urandom)
+        await schema.prepare(connection, os.urandom)
         # Until the end of the transaction no process can become a node, and no node can write.
         await connection.execute("LOCK TABLE doorkeeper.node IN SHARE ROW EXCLUSIVE MODE")
         await connection.execute("LOCK TABLE doorkeeper.head IN EXCLUSIVE MODE")
@@ -175,9 +163,8 @@ async def _fill(
                 timeout=_COPY_S,
             )
     await connection.execute("UPDATE doorkeeper.head SET revision = $1", header.revision)
-    await set_meta(connection, "cluster_id", header.cluster_id)
-    await set_meta(connection, "store_id", random_uuid(os.urandom))
-    await set_meta(connection, "salt_key", header.salt_key.hex())
+    copied = StoreIdentity(header.cluster_id, random_uuid(os.urandom), header.salt_key)
+    await set_identity(connection, copied)
     await digest.write_anew(connection)
     for key, value in zip(BASE_KEYS, header.base, strict=True):
         await set_meta(connection, key, str(value))

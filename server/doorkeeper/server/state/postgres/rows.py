@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,32 +19,26 @@ import asyncpg
 
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.server.schema.acls import bindings_from
-from doorkeeper.server.schema.change import Author
 from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.server.schema.kind import Item, Kind
 from doorkeeper.server.state.postgres import digest
 from doorkeeper.server.state.postgres.schema import SCHEMA
 from doorkeeper.server.state.storage.cells import decode, encode
+from doorkeeper.server.state.storage.portable import COLUMNS, LOG
 from doorkeeper.server.state.store import LogEntry, Logged, StorageError, StoredState, change_from
 
-_COLUMNS: Final = {
+_COLUMNS: Final = (*(name for name in COLUMNS[LOG] if name not in ("time_ms", "hash")), "secret")
+"""The columns of ``log`` that a writer sets; the database sets the others."""
+
+_TYPES: Final = {
     "revision": "bigint",
     "item": "integer",
-    "kind": "text",
-    "key": "text",
-    "value": "text",
-    "secret": "text",
     "deleted": "boolean",
-    "author_principal": "text",
-    "author_host": "text",
-    "author_listener": "text",
-    "author_client_id": "text",
-    "author_software": "text",
     "author_correlation_id": "integer",
     "node_id": "integer",
     "batch": "uuid",
 }
-"""The columns of ``log`` that a writer sets: all but the time."""
+"""The types of the columns that are no texts."""
 
 # One statement in both cases: the trigger must see a whole batch. Beyond this number of rows COPY
 # is faster: 1,000 rows take 13 to 22 ms, and 32 to 38 ms with unnest.
@@ -52,7 +47,9 @@ _UNNESTED_MAX: Final = 200
 # The event loop runs between two pages: a node that reloads everything keeps answering.
 _ROWS_AT_ONCE: Final = 5_000
 
-_PARAMETERS: Final = ", ".join(f"${at}::{kind}[]" for at, kind in enumerate(_COLUMNS.values(), 1))
+_PARAMETERS: Final = ", ".join(
+    f"${at}::{_TYPES.get(name, 'text')}[]" for at, name in enumerate(_COLUMNS, 1)
+)
 _INSERT: Final = (
     f"INSERT INTO doorkeeper.log ({', '.join(_COLUMNS)}) SELECT * FROM unnest({_PARAMETERS})"
 )
@@ -62,9 +59,7 @@ _SECRET_KINDS: Final = [kind.name for kind in KINDS.values() if kind.has_secrets
 # All columns are named: a prepared statement must work after a migration that adds one.
 # The subselect finds the item by its index, and only for kinds with secrets.
 _READ: Final = """
-SELECT revision, kind, key, value, deleted, time_ms,
-       author_principal, author_host, author_listener, author_client_id, author_software,
-       author_correlation_id, node_id, batch,
+SELECT revision, kind, key, value, deleted, batch,
        CASE WHEN kind = ANY($3) AND NOT deleted THEN (
            SELECT ARRAY[item.value, item.secret] FROM doorkeeper.item
            WHERE item.kind || ' ' || item.key = log.kind || ' ' || log.key
@@ -96,20 +91,16 @@ WHERE revision <= (SELECT max(revision) FROM oldest)
 """
 
 
-async def head(connection: asyncpg.Connection) -> int:
-    return _revision_in(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
+async def head(connection: asyncpg.Connection, lock: str = "") -> int:
+    revision: int | None = await connection.fetchval(f"SELECT revision FROM doorkeeper.head {lock}")
+    if revision is None:
+        raise StorageError("the store is damaged: the table head is empty")
+    return revision
 
 
 async def take_lease(connection: asyncpg.Connection) -> int:
     """Lock the head until the transaction ends, and return the newest revision."""
-    revision = await connection.fetchval("SELECT revision FROM doorkeeper.head FOR UPDATE")
-    return _revision_in(revision)
-
-
-def _revision_in(revision: int | None) -> int:
-    if revision is None:
-        raise StorageError("the store is damaged: the table head is empty")
-    return revision
+    return await head(connection, "FOR UPDATE")
 
 
 async def batch_of(connection: asyncpg.Connection, revision: int) -> tuple[UUID | None] | None:
@@ -132,7 +123,7 @@ async def write(
         await connection.execute(_INSERT, *map(list, zip(*rows, strict=True)))
     else:
         await connection.copy_records_to_table(
-            "log", records=rows, columns=list(_COLUMNS), schema_name=SCHEMA
+            "log", records=rows, columns=_COLUMNS, schema_name=SCHEMA
         )
 
 
@@ -148,7 +139,7 @@ def _rows_of(entry: LogEntry, node_id: int, batch: UUID) -> Iterator[tuple[objec
             for row in edit.deleted if deleted else edit.set:
                 key, value, secret = encode_row(row)
                 hidden = None if deleted else secret
-                yield (revision, number, name, encode(key), value, hidden, deleted, *rest)
+                yield (revision, number, name, encode(key), value, deleted, *rest, hidden)
                 number += 1
 
 
@@ -163,21 +154,13 @@ async def read_log(connection: asyncpg.Connection, after: int, rows_max: int) ->
     rows = await connection.fetch(_READ, after, rows_max, _SECRET_KINDS)
     try:
         return [
-            _revision_of(revision, list(group))
-            for revision, group in groupby(rows, key=lambda row: row["revision"])
+            Logged(revision, batch, change_from(_decode_known(group)))
+            for (revision, batch), group in groupby(rows, itemgetter("revision", "batch"))
         ]
     except ValueError as error:
         raise StorageError(
             f"the log contains data that this version cannot read: {error}"
         ) from error
-
-
-def _revision_of(revision: int, rows: Sequence[asyncpg.Record]) -> Logged:
-    first = rows[0]
-    *texts, correlation_id = (first[f"author_{name}"] for name in Author._fields)
-    author = Author._make((*map(decode, texts), correlation_id))
-    change = change_from(_decode_known(rows))
-    return Logged(revision, first["time_ms"], first["node_id"], first["batch"], author, change)
 
 
 def _decode_known(rows: Iterable[asyncpg.Record]) -> Iterator[tuple[Kind, bool, Any]]:

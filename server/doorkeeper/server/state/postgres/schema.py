@@ -27,14 +27,25 @@ So the duties of all nodes are those of triggers, and all statements name their 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import asyncpg
-from msgspec import Struct
 
 from doorkeeper.base.version import __version__
+from doorkeeper.server.schema.change import NO_CHANGE, Change
+from doorkeeper.server.state.postgres import digest
+from doorkeeper.server.state.postgres.triggers import TRIGGERS
+from doorkeeper.server.state.storage.cells import encode
 from doorkeeper.server.state.storage.portable import BASE_KEYS, Base
-from doorkeeper.server.state.store import StorageError, StoreIdentity, StoreReplaced
+from doorkeeper.server.state.storage.rows import initial_items
+from doorkeeper.server.state.store import (
+    StorageError,
+    StoreIdentity,
+    StoreReplaced,
+    new_identity,
+)
 
 SCHEMA: Final = "doorkeeper"
 
@@ -121,38 +132,79 @@ _HAS_META: Final = (
 )
 
 
-class SchemaState(Struct, frozen=True):
-    """The versions in ``meta``."""
+_LOCK: Final = 0x446F6F72
+"""``Door``: the key of the advisory lock for the creation."""
 
-    version: int
-    min_reader: int
-    min_writer: int
+_INITIAL_ITEM: Final = """
+WITH initial AS (
+    INSERT INTO doorkeeper.item VALUES ($1, $2, $3, $4, 0) RETURNING kind, key, value, revision
+) INSERT INTO doorkeeper.base SELECT * FROM initial
+"""
+
+_HAS_SCHEMA: Final = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)"
 
 
-async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
-    """Return the schema of a database; None if it has no store."""
+async def prepare(
+    connection: asyncpg.Connection,
+    random_bytes: Callable[[int], bytes],
+    initial: Change = NO_CHANGE,
+    *,
+    create: bool = True,
+) -> bool:
+    """Create the tables in an empty database if allowed, or check the existing ones.
+
+    Return whether they were created: in one transaction, for which concurrent calls wait. A new
+    store gets a cluster id, a store id, a salt key, and ``initial``, rows of revision 0.
+    """
+    if await has_store(connection):
+        return False
+    if not create:
+        raise StorageError(
+            "found no store in this database; create it with doorkeeper store create"
+        )
+    async with connection.transaction():
+        # Released at the end of the transaction.
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        if await has_store(connection):
+            return False
+        if not await connection.fetchval(_HAS_SCHEMA, SCHEMA):
+            await connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        await connection.execute(TABLES + TRIGGERS)
+        await set_identity(connection, new_identity(random_bytes))
+        await set_meta(connection, "created_by", __version__)
+        # Not through the log: the first change of a client is revision 1.
+        for kind, key, value, secret in initial_items(initial):
+            await connection.execute(_INITIAL_ITEM, kind, encode(key), value, secret)
+        await digest.write_anew(connection)
+    return True
+
+
+async def has_store(connection: asyncpg.Connection) -> bool:
+    """Return whether a database has a store; reject one that this code cannot read and write."""
     encoding = connection.get_settings().server_encoding
     if encoding != ENCODING:
         raise StorageError(f"found the encoding {encoding}; the database must use {ENCODING}")
     if not await connection.fetchval(_HAS_META):
-        return None
+        return False
     values = await meta(connection)
-    try:
-        return SchemaState(
-            int(values["schema_version"]), int(values["min_reader"]), int(values["min_writer"])
-        )
-    except (KeyError, ValueError) as error:
-        raise StorageError(f"the store is damaged: meta has no {error}") from error
-
-
-def check_usable(state: SchemaState) -> None:
-    """Reject a schema that this code cannot read and write."""
-    needed = max(state.min_reader, state.min_writer)
+    with _damage():
+        version = int(values["schema_version"])
+        needed = max(int(values["min_reader"]), int(values["min_writer"]))
     if needed > VERSION:
         raise StorageError(
-            f"the store has schema version {state.version}, which requires a Doorkeeper with"
+            f"the store has schema version {version}, which requires a Doorkeeper with"
             f" schema version {needed} or later; {__version__} supports {VERSION}"
         )
+    return True
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Report a value of ``meta`` that is missing or wrong."""
+    try:
+        yield
+    except (KeyError, ValueError) as error:
+        raise StorageError(f"the store is damaged: meta has no {error}") from error
 
 
 async def meta(connection: asyncpg.Connection) -> dict[str, str]:
@@ -162,15 +214,19 @@ async def meta(connection: asyncpg.Connection) -> dict[str, str]:
 
 async def identity(connection: asyncpg.Connection) -> StoreIdentity:
     values = await meta(connection)
+    with _damage():
+        cluster_id, store_id, salt_key = (values[key] for key in StoreIdentity._fields)
     try:
-        return StoreIdentity(
-            values["cluster_id"], values["store_id"], bytes.fromhex(values["salt_key"])
-        )
-    except KeyError as error:
-        raise StorageError(f"the store is damaged: meta has no {error}") from error
+        return StoreIdentity(cluster_id, store_id, bytes.fromhex(salt_key))
     except ValueError:
         # Without its cause, which quotes parts of the key.
         raise StorageError("the store is damaged: its salt_key is not hexadecimal") from None
+
+
+async def set_identity(connection: asyncpg.Connection, identity: StoreIdentity) -> None:
+    await set_meta(connection, "cluster_id", identity.cluster_id)
+    await set_meta(connection, "store_id", identity.store_id)
+    await set_meta(connection, "salt_key", identity.salt_key.hex())
 
 
 async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity) -> None:
@@ -180,10 +236,8 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
         StoreReplaced: it has no store, or another one.
         StorageError: its schema does not fit.
     """
-    state = await schema_state(connection)
-    if state is None:
+    if not await has_store(connection):
         raise StoreReplaced("found no store in this database")
-    check_usable(state)
     actual = await identity(connection)
     if actual[:2] != expected[:2]:
         store_id, cluster_id, *_ = expected
@@ -196,11 +250,9 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
 async def base(connection: asyncpg.Connection) -> Base:
     """Return the revision after which the table ``base`` is the state, its hash and its time."""
     values = await meta(connection)
-    try:
+    with _damage():
         revision, hash_, time_ms = (values[key] for key in BASE_KEYS)
         return Base(int(revision), hash_, int(time_ms))
-    except (KeyError, ValueError) as error:
-        raise StorageError(f"the store is damaged: meta has no {error}") from error
 
 
 async def set_meta(connection: asyncpg.Connection, key: str, value: str) -> None:

@@ -22,7 +22,7 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -34,18 +34,23 @@ from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.postgres import digest, rows
-from doorkeeper.server.state.postgres.connecting import LOST, close_connection, opened
-from doorkeeper.server.state.postgres.creating import prepare
+from doorkeeper.server.state.postgres.connecting import (
+    FAILED,
+    LOST,
+    Check,
+    close_connection,
+    opened,
+)
 from doorkeeper.server.state.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.server.state.postgres.named_leases import NamedLeases
 from doorkeeper.server.state.postgres.schema import (
     CHANNEL,
     check_identity,
-    check_usable,
+    has_store,
     identity,
-    schema_state,
+    prepare,
 )
-from doorkeeper.server.state.postgres.timelines import Timelines, timeline
+from doorkeeper.server.state.postgres.timelines import Timelines
 from doorkeeper.server.state.storage.identity import (
     ExpectedStore,
     IdentityFile,
@@ -62,12 +67,10 @@ from doorkeeper.server.state.store import (
     StorageError,
     Store,
     StoredState,
-    StoreIdentity,
     StoreReplaced,
     StoreUnavailable,
 )
 
-Check = Callable[[asyncpg.Connection], Awaitable[None]]
 Connect = Callable[[Check], Awaitable[asyncpg.Connection]]
 """Connects to the first host whose database passes the check."""
 CatchUp = Callable[[LogReader], Awaitable[None]]
@@ -86,8 +89,6 @@ STATEMENT_IN_LEASE_S: Final = 60
 PRUNE_EVERY_S: Final = 3600.0
 PRUNE_ROWS: Final = 1_000
 MS_PER_DAY: Final = 86_400_000
-
-_FAILED: Final = (*LOST, asyncpg.PostgresError)
 
 _ENDED: Final = (
     ConnectionError,
@@ -111,34 +112,34 @@ class PostgresStore(Store):
 
     is_shared = True
 
-    def __init__(  # noqa: PLR0913 - as open
+    def __init__(
         self,
         connect: Connect,
         *,
         name: str,
         node_id: int,
-        state: StoredState,
-        identity: StoreIdentity,
-        identity_file: IdentityFile | None,
-        timeout_s: float,
-        lease_timeout_s: float,
-        retention_days: int,
-        meter: StoreMeter | None,
-        is_new: bool,
+        timeout_s: float = 30,
+        lease_timeout_s: float = 3,
+        retention_days: int = -1,
+        identity_file: Path | None = None,
+        meter: StoreMeter | None = None,
     ) -> None:
+        """Take what the configuration says; ``open`` connects.
+
+        ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
+        an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
+        ``retention_days`` is how long rows of the log are kept; -1: for ever. An ``identity_file``
+        of an earlier start must match.
+        """
         self._connect = connect
         self._name = name
         self._node_id = node_id
-        self.revision, self.batch = state.revision, state.batch
-        self._unread = dict(state.rows)
-        self.identity = identity
-        self._identity_file = identity_file
         self.timeout_s = timeout_s
         self.lease_timeout_s = lease_timeout_s
         self._retention_days = retention_days
-        self.is_new = is_new
-        """Whether the opening created the tables."""
-        self._seen = state.revision
+        self._identity_path = identity_file
+        self._identity_file: IdentityFile | None = None
+        self._seen = 0
         self._log: Logger = structlog.get_logger("doorkeeper.store")
         self._meter = StoreMeter() if meter is None else meter
         self._health = Health(asyncio.get_running_loop().time, self._log, name)
@@ -152,75 +153,50 @@ class PostgresStore(Store):
         self._tasks: list[asyncio.Task[None]] = []
         self._leases = NamedLeases(lambda: connect(self._check), lease_timeout_s)
 
-    @classmethod
-    async def open(  # noqa: PLR0913 - what a configuration says of a store
-        cls,
-        connect: Connect,
-        *,
-        name: str,
-        node_id: int,
+    async def open(
+        self,
         random_bytes: Callable[[int], bytes],
-        timeout_s: float = 30,
-        lease_timeout_s: float = 3,
-        retention_days: int = -1,
-        identity_file: Path | None = None,
-        meter: StoreMeter | None = None,
+        *,
         create: bool = True,
         initial: Change = NO_CHANGE,
-    ) -> Self:
+    ) -> None:
         """Read everything; ``create`` allows to create tables, with the rows of ``initial``.
-
-        ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
-        an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
-        ``retention_days`` is how long rows of the log are kept; -1: for ever. An ``identity_file``
-        of an earlier start must match.
 
         Raises:
             StorageError: it cannot be reached or used, or its schema does not fit.
             StoreReplaced: it is not the one of the identity file.
         """
-        expected = None if identity_file is None else read_expected_store(identity_file)
+        path, name = self._identity_path, self._name
+        expected = None if path is None else read_expected_store(path)
 
         async def check(connection: asyncpg.Connection) -> None:
-            if identity_file is None or expected is None:
+            if path is None or expected is None:
                 return
-            state = await schema_state(connection)
-            if state is None:
-                check_expected_store(identity_file, name, expected, None)
-                return
-            check_usable(state)
-            here = await identity(connection), await rows.head(connection)
-            actual = ExpectedStore(*here[0][:2], here[1])
-            check_expected_store(identity_file, name, expected, actual)
+            actual = None
+            if await has_store(connection):
+                ids = (await identity(connection))[:2]
+                actual = ExpectedStore(*ids, await rows.head(connection))
+            check_expected_store(path, name, expected, actual)
 
         try:
-            async with opened(connect(check)) as connection:
-                is_new = await prepare(connection, random_bytes, initial, create=create)
-                store_identity = await identity(connection)
+            async with opened(self._connect(check)) as connection:
+                self.is_new = await prepare(connection, random_bytes, initial, create=create)
+                """Whether the tables were created now."""
+                self.identity = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     state = await rows.read_items(connection)
-        except _FAILED as error:
+        except FAILED as error:
             raise StorageError(f"{name}: {reason(error)}") from error
         except StorageError as error:
             if type(error) is StoreReplaced:  # its text has the name
                 raise
             raise type(error)(f"{name}: {error}") from error
-        now = ExpectedStore(store_identity.cluster_id, store_identity.store_id, state.revision)
-        if identity_file is not None and expected is not None:
-            check_expected_store(identity_file, name, expected, now)
-        return cls(
-            connect,
-            name=name,
-            node_id=node_id,
-            state=state,
-            identity=store_identity,
-            identity_file=None if identity_file is None else IdentityFile.write(identity_file, now),
-            timeout_s=timeout_s,
-            lease_timeout_s=lease_timeout_s,
-            retention_days=retention_days,
-            meter=meter,
-            is_new=is_new,
-        )
+        self.revision, self.batch, self._seen = state.revision, state.batch, state.revision
+        self._unread = dict(state.rows)
+        if path is not None:
+            now = ExpectedStore(*self.identity[:2], state.revision)
+            check_expected_store(path, name, expected, now)
+            self._identity_file = IdentityFile(path, now)
 
     # --- the rows at the start
 
@@ -243,7 +219,7 @@ class PostgresStore(Store):
         """Reject a database that is not the one that the node knows."""
         await check_identity(connection, self.identity)
         await self.see(rows.head(connection))
-        self._timelines.check(await timeline(connection))
+        await self._timelines.check(connection)
 
     async def see(self, reading: Awaitable[int]) -> int:
         """Return the newest revision; reject a database that lacks one that the node has seen."""
@@ -279,7 +255,7 @@ class PostgresStore(Store):
         while True:
             try:
                 connection = await self._connect(self._check)
-                if self._health.is_lost_by(FOLLOWER):
+                if FOLLOWER in self._health.lost_by:
                     self._meter.reconnects.add()
                 try:
                     # The database may have been restored while the connection was lost.
@@ -287,7 +263,7 @@ class PostgresStore(Store):
                     await self._listen(connection, catch_up, back_off)
                 finally:
                     connection.terminate()
-            except (*_FAILED, StorageError) as error:
+            except (*FAILED, StorageError) as error:
                 self._lose(FOLLOWER, error)
             except Exception as error:  # following must not end
                 self._log.exception("the store could not be followed", store=self._name)
@@ -381,7 +357,7 @@ class PostgresStore(Store):
                 f" SET statement_timeout = '{STATEMENT_IN_LEASE_S}s'"
             )
             return await self._begin(self._writer)
-        except (*_FAILED, StorageError) as error:
+        except (*FAILED, StorageError) as error:
             raise self.failure(error) from error
 
     async def _begin(self, connection: asyncpg.Connection) -> SharedLease:
@@ -389,7 +365,7 @@ class PostgresStore(Store):
             transaction = connection.transaction()
             await transaction.start()
             revision = await self.see(rows.take_lease(connection))
-        except (*_FAILED, StorageError) as error:
+        except (*FAILED, StorageError) as error:
             if not isinstance(error, _ENDED):
                 self._meter.failed.add()
             raise
@@ -417,7 +393,7 @@ class PostgresStore(Store):
         connection = lease.connection
         try:
             await rows.write(connection, entries, node_id=self._node_id, batch=batch)
-        except (*_FAILED, ValueError) as error:
+        except (*FAILED, ValueError) as error:
             self._meter.failed.add()
             # Some of asyncpg's errors about values are both.
             if isinstance(error, LOST) and not isinstance(error, ValueError):
@@ -425,7 +401,7 @@ class PostgresStore(Store):
             raise StorageError(f"{self._name}: {reason(error)}") from error
         try:
             await lease.transaction.commit()
-        except _FAILED as error:
+        except FAILED as error:
             self._meter.failed.add()
             raise OutcomeUnknown(f"{self._name}: connection lost during the commit") from error
         lease.is_committed = True
@@ -472,7 +448,7 @@ class PostgresStore(Store):
                         )
                 finally:
                     connection.terminate()
-            except (*_FAILED, StorageError) as error:
+            except (*FAILED, StorageError) as error:
                 self._log.warning("the log was not pruned", cause=reason(error))
             except Exception:  # pruning must not end: the log would grow for ever
                 self._log.exception("the log was not pruned", store=self._name)
@@ -507,7 +483,7 @@ class SharedReader(LogReader):
     async def _read(self, reading: Awaitable[T]) -> T:
         try:
             return await reading
-        except _FAILED as error:
+        except FAILED as error:
             raise self._store.failure(error) from error
 
     async def head(self) -> int:
@@ -556,7 +532,7 @@ class SharedLease(SharedReader, Lease):
         now_s = asyncio.get_running_loop().time()
         if now_s - self._kept_s < self._store.lease_timeout_s / 3:
             return
-        with suppress(*_FAILED):
+        with suppress(*FAILED):
             await self.connection.execute("SELECT")
         self._kept_s = now_s
 

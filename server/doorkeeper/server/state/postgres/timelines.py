@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 import asyncpg
-from msgspec import Struct
 
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.state.store import StoreReplaced
@@ -23,21 +22,6 @@ FROM pg_control_system()
 """
 
 
-class Timeline(Struct, frozen=True):
-    """A system identifier, and the number of a timeline of that system."""
-
-    system: int
-    number: int
-
-
-async def timeline(connection: asyncpg.Connection) -> Timeline | None:
-    """Return the timeline of a primary; None where the service does not show it."""
-    try:
-        return Timeline(*await connection.fetchrow(_TIMELINE))
-    except (asyncpg.UndefinedFunctionError, asyncpg.InsufficientPrivilegeError):
-        return None
-
-
 class Timelines:
     """The newest timeline that a node has used."""
 
@@ -45,25 +29,28 @@ class Timelines:
         """``name`` is that of the store in the log."""
         self._log = log
         self._name = name
-        self._newest: Timeline | None = None
+        self._newest: tuple[int, int] | None = None
+        """A system identifier, and the number of a timeline of that system."""
 
-    def check(self, current: Timeline | None) -> None:
+    async def check(self, connection: asyncpg.Connection) -> None:
         """Reject an older timeline of the system; log the change to a newer one."""
-        newest = self._newest
-        if current is None:
-            return
-        if newest is not None and newest.system == current.system:
-            if current.number < newest.number:
+        try:
+            system, number = await connection.fetchrow(_TIMELINE)
+        except (asyncpg.UndefinedFunctionError, asyncpg.InsufficientPrivilegeError):
+            return  # the service does not show it
+        known_system, newest = self._newest or (system, number)
+        if known_system == system:
+            if number < newest:
                 raise StoreReplaced(
-                    f"found timeline {current.number} of the database: this is an old primary;"
-                    f" expected: timeline {newest.number} or later, which this node has used"
+                    f"found timeline {number} of the database: this is an old primary;"
+                    f" expected: timeline {newest} or later, which this node has used"
                 )
-            if current.number > newest.number:
+            if number > newest:
                 self._log.warning(
                     "the database was promoted; make sure that the old primary accepts no writes,"
                     " because other nodes may be connected to it",
                     store=self._name,
-                    timeline=current.number,
-                    before=newest.number,
+                    timeline=number,
+                    before=newest,
                 )
-        self._newest = current
+        self._newest = system, number

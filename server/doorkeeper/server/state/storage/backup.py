@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -114,7 +114,7 @@ def restore(
             expected = expected_store_of(connection, source)
         check_integrity(connection, source)
         prepare_folder(data_dir)
-        with DataLock.acquire(data_dir):
+        with DataLock(data_dir):
             store_id = random_uuid(os.urandom)
             aside = _swap(connection, path, store_id, now_ms(), progress)
             replace_identity_file(
@@ -144,7 +144,9 @@ def _swap(
 
 def _set_aside(path: Path, now_ms: int, label: str = "before-restore") -> Path:
     """Move the store and its WAL aside: SQLite would replay the WAL into the next database."""
-    _fold_wal(path)
+    # The WAL of a killed server is checkpointed into the database; a damaged one stays as it is.
+    with suppress(StorageError, apsw.Error):
+        connect(path).close()
     aside = free_name(path, label, now_ms)
     for beside in companions(path):
         beside.replace(aside.with_name(aside.name + beside.name.removeprefix(path.name)))
@@ -156,21 +158,13 @@ def _set_aside(path: Path, now_ms: int, label: str = "before-restore") -> Path:
     return aside
 
 
-def _fold_wal(path: Path) -> None:
-    """Checkpoint the WAL of a killed server into the database; leave a damaged one as it is."""
-    try:
-        connect(path).close()
-    except (StorageError, apsw.Error):
-        return
-
-
 def accept_store(data_dir: Path, identity_file: Path) -> ExpectedStore:
     """Write the identity and the digest of the store as it is; return its identity.
 
     One that cannot be used leaves both as they were: the next start refuses it as before.
     """
     path = data_dir / DATABASE_NAME
-    with DataLock.acquire(data_dir), sqlite_errors(path), closing(connect(path)) as connection:
+    with DataLock(data_dir), sqlite_errors(path), closing(connect(path)) as connection:
         actual = expected_store_of(connection, path)
         replace_identity_file(identity_file, actual)
         with connection:
@@ -182,7 +176,7 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
     """Make room for a new store; return the path of the previous one, None without one."""
     path = data_dir / DATABASE_NAME
     prepare_folder(data_dir)
-    with DataLock.acquire(data_dir):
+    with DataLock(data_dir):
         aside = None
         if path.exists():
             aside = _set_aside(path, now_ms, "before-create")

@@ -49,7 +49,7 @@ class _LogScan:
         self._item = -1
 
     def take(self, row: Row) -> None:
-        revision, item, deleted = int(row[0] or 0), int(row[1] or 0), bool(row[5])
+        revision, item, deleted = row[0], row[1], bool(row[5])
         if self.first is None:
             self.first = self.newest = revision
         elif revision not in (self.newest, self.newest + 1):
@@ -84,10 +84,10 @@ async def findings(store: Portable) -> list[str]:
         )
     rows: dict[Key, tuple[Cell, int]] = {}
     async for chunk in store.rows(ITEM):
-        rows.update(((kind, key), (value, int(at or 0))) for kind, key, value, _, at in chunk)
+        rows.update(((kind, key), (value, at)) for kind, key, value, _, at in chunk)
     base: dict[Key, tuple[Cell, int]] = {}
     async for chunk in store.rows(BASE):
-        base.update(((kind, key), (value, int(at or 0))) for kind, key, value, at in chunk)
+        base.update(((kind, key), (value, at)) for kind, key, value, at in chunk)
     by_kind: dict[Cell, list[str]] = {}
     for kind, text in chain(
         _row_findings(rows, log), _base_findings(rows, base, log), _duplicate_acls(rows)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import apsw
@@ -50,38 +50,30 @@ def connect(path: Path) -> apsw.Connection:
     create_private(path)
     for companion in companions(path):
         narrow(companion)
-    with sqlite_errors(path):
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            check_ours(connection, path)  # before a setting writes into a foreign file
-            _configure(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def _configure(connection: apsw.Connection, path: Path) -> None:
-    connection.set_busy_timeout(_BUSY_MS)
-    for _ in connection.execute(_SETTINGS):
-        pass  # apsw runs the next PRAGMA only after the row of the one before was read
-    mode = connection.pragma("journal_mode", "wal")
-    if mode != "wal":
-        raise StorageError(f"{path}: the file system does not support WAL (journal mode {mode})")
+    return _open(path, apsw.SQLITE_OPEN_READWRITE)
 
 
 def connect_readonly(path: Path) -> apsw.Connection:
     """Open an existing database for reading; a server may be writing to it."""
     if not path.is_file():
         raise StorageError(f"{path}: no such file")
-    with sqlite_errors(path):
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            connection.set_busy_timeout(_BUSY_MS)
-            check_ours(connection, path)
-        except BaseException:
-            connection.close()
-            raise
+    return _open(path, apsw.SQLITE_OPEN_READONLY)
+
+
+def _open(path: Path, flags: int) -> apsw.Connection:
+    with sqlite_errors(path), ExitStack() as undo:
+        connection = apsw.Connection(str(path), flags=flags)
+        undo.callback(connection.close)
+        connection.set_busy_timeout(_BUSY_MS)
+        check_ours(connection, path)  # before a setting writes into a foreign file
+        if flags == apsw.SQLITE_OPEN_READWRITE:
+            for _ in connection.execute(_SETTINGS):
+                pass  # apsw runs the next PRAGMA only after the row of the one before was read
+            mode = connection.pragma("journal_mode", "wal")
+            if mode != "wal":
+                fault = f"the file system does not support WAL (journal mode {mode})"
+                raise StorageError(f"{path}: {fault}")
+        undo.pop_all()
     return connection
 
 

@@ -99,11 +99,9 @@ def narrow(path: Path) -> None:
 
     Best effort: a file of another owner, or on a file system without modes, stays as it is.
     """
-    try:
+    with suppress(OSError):
         if path.stat().st_mode & 0o077:
             path.chmod(_FILE_MODE)
-    except OSError:
-        return
 
 
 def companions(database: Path) -> list[Path]:
@@ -131,10 +129,8 @@ def sync_folder(folder: Path) -> None:
 
     Best effort: some network file systems refuse to sync a folder.
     """
-    try:
+    with suppress(OSError):
         sync_file(folder)
-    except OSError:
-        return
 
 
 def free_name(path: Path, label: str, now_ms: int) -> Path:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from doorkeeper.server.state.storage.files import open_private, sync_folder
 from doorkeeper.server.state.store import StorageError, StoreReplaced
@@ -44,39 +44,32 @@ class ExpectedStore(NamedTuple):
 class IdentityFile:
     """The open identity file of a store. ``acknowledge`` is for one thread."""
 
-    def __init__(self, path: Path, descriptor: int, expected: ExpectedStore) -> None:
+    def __init__(self, path: Path, expected: ExpectedStore) -> None:
+        """Write the file durably, and keep it open."""
         self.path = path
-        self.is_new = False
-        """Whether ``write`` has created it."""
-        self._descriptor = descriptor
+        self.is_new = not path.exists()
+        """Whether it was created now."""
         self._expected = expected
-        self._revision_at = len(_text(expected)) - _REVISION_BYTES - 1
         self.revision = expected.revision
         """The newest acknowledged revision."""
+        text = _text(expected)
+        self._revision_at = len(text) - _REVISION_BYTES - 1
+        self._descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        try:
+            # In this order a full disk or a power cut leaves either the old text or this one.
+            os.pwrite(self._descriptor, text, 0)
+            os.ftruncate(self._descriptor, len(text))
+            os.fsync(self._descriptor)
+        except OSError as error:
+            os.close(self._descriptor)
+            if self.is_new:  # half of a file is not valid at the next start
+                path.unlink()
+            raise StorageError(f"{path}: cannot write: {error.strerror}") from error
+        sync_folder(path.parent)
 
     @property
     def expected_store(self) -> ExpectedStore:
         return self._expected._replace(revision=self.revision)
-
-    @classmethod
-    def write(cls, path: Path, expected: ExpectedStore) -> Self:
-        """Write the file durably, and keep it open."""
-        is_new = not path.exists()
-        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
-        try:
-            # In this order a full disk or a power cut leaves either the old text or this one.
-            os.pwrite(descriptor, _text(expected), 0)
-            os.ftruncate(descriptor, len(_text(expected)))
-            os.fsync(descriptor)
-        except OSError as error:
-            os.close(descriptor)
-            if is_new:  # half of a file is not valid at the next start
-                path.unlink()
-            raise StorageError(f"{path}: cannot write: {error.strerror}") from error
-        sync_folder(path.parent)
-        file = cls(path, descriptor, expected)
-        file.is_new = is_new
-        return file
 
     def acknowledge(self, revision: int) -> None:
         """Record a durable revision before its change is acknowledged.
@@ -116,7 +109,7 @@ def read_expected_store(path: Path) -> ExpectedStore | None:
 def replace_identity_file(path: Path, expected: ExpectedStore | None) -> None:
     """Write an identity file durably. None removes it, and the next start writes a new one."""
     if expected is not None:
-        IdentityFile.write(path, expected).close()
+        IdentityFile(path, expected).close()
         return
     try:
         path.unlink(missing_ok=True)
@@ -125,13 +118,17 @@ def replace_identity_file(path: Path, expected: ExpectedStore | None) -> None:
 
 
 def check_expected_store(
-    path: Path, name: str, expected: ExpectedStore, actual: ExpectedStore | None
+    path: Path, name: str, expected: ExpectedStore | None, actual: ExpectedStore | None
 ) -> None:
     """Reject a store that is not the one in the identity file ``path``; None: there is no store.
+
+    Without such a file (``expected`` is None) every store is accepted.
 
     Raises:
         StoreReplaced: it is missing, another store, or behind the acknowledged revision.
     """
+    if expected is None:
+        return
     if actual is not None and actual[:2] == expected[:2] and actual.revision >= expected.revision:
         return
     what = "no store is here" if actual is None else f"this is {actual}"

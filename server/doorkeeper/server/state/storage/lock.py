@@ -18,26 +18,23 @@ _HELD_ELSEWHERE = (errno.EWOULDBLOCK, errno.EACCES)
 class DataLock:
     """The right to write to a data folder. The file stays; only the lock on it counts."""
 
-    def __init__(self, path: Path, descriptor: int) -> None:
-        self._path = path
-        self._descriptor = descriptor
-
-    @classmethod
-    def acquire(cls, folder: Path) -> Self:
+    def __init__(self, folder: Path) -> None:
         """Take the lock, and write the process id into its file.
 
         Raises:
             StoreInUse: another process has it; the text names that process.
             StorageError: the file system has no locks.
         """
-        path = folder / LOCK_NAME
-        descriptor = _locked(path)
-        while not _is_of(path, descriptor):
+        self._path = folder / LOCK_NAME
+        self._descriptor = _locked(self._path)
+        while not _is_of(self._path, self._descriptor):
             # A start that failed has removed the file, with its new store.
-            os.close(descriptor)
-            descriptor = _locked(path)
-        _sign(descriptor)
-        return cls(path, descriptor)
+            os.close(self._descriptor)
+            self._descriptor = _locked(self._path)
+        # A full disk must not prevent the start.
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def __enter__(self) -> Self:
         return self
@@ -74,13 +71,6 @@ def _is_of(path: Path, descriptor: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
-
-
-def _sign(descriptor: int) -> None:
-    """Write the process id; a full disk must not prevent the start."""
-    with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
 def _holder(descriptor: int) -> str:

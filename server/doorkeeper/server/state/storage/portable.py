@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 Cell = str | int | None
-Row = tuple[Cell, ...]
+Row = tuple[Any, ...]
+"""Cells, in the order of ``COLUMNS``, or of the columns that were asked for."""
 
 ITEM: Final = "item"
 LOG: Final = "change_log"
@@ -83,8 +84,8 @@ class Header(Struct, frozen=True):
     store_id: str
     salt_key: bytes
     revision: int
-    rows: Mapping[str, int]
     base: Base
+    rows: Mapping[str, int]
 
     @property
     def empty(self) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,6 @@ import apsw
 
 from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.backup import restore
-from doorkeeper.server.state.storage.creating import create
 from doorkeeper.server.state.storage.database import (
     check_integrity,
     connect,
@@ -37,13 +36,13 @@ from doorkeeper.server.state.storage.portable import (
     Row,
 )
 from doorkeeper.server.state.storage.reading import identity_of
-from doorkeeper.server.state.store import StorageError
+from doorkeeper.server.state.store import StorageError, StoreIdentity
 
 _REVISION_MAX: Final = (1 << 63) - 1
 
 
 class EmbeddedPortable(Portable):
-    """A store that is read in one transaction."""
+    """A store that is read in one transaction; ``reading_file`` names the file in its errors."""
 
     def __init__(self, connection: apsw.Connection, path: Path, name: str) -> None:
         self._connection = connection
@@ -51,21 +50,14 @@ class EmbeddedPortable(Portable):
         self.name = name
 
     async def header(self) -> Header:
-        with sqlite_errors(self._path):
-            counts = {table: int(self._value(f"SELECT count(*) FROM {table}")) for table in COLUMNS}
-            revision = schema.last_revision(self._connection)
-            identity = identity_of(self._connection)
-            return Header(*identity, revision, counts, schema.base(self._connection))
+        counts: dict[str, int] = {
+            table: self._connection.execute(f"SELECT count(*) FROM {table}").get
+            for table in COLUMNS
+        }
+        return Header(*identity_of(self._connection), *await self.position(), counts)
 
     async def position(self) -> Position:
-        with sqlite_errors(self._path):
-            connection = self._connection
-            return Position(schema.last_revision(connection), schema.base(connection))
-
-    def _value(self, statement: str) -> int:
-        value = self._connection.execute(statement).get
-        assert isinstance(value, int)
-        return value
+        return Position(schema.last_revision(self._connection), schema.base(self._connection))
 
     async def rows(
         self,
@@ -82,14 +74,10 @@ class EmbeddedPortable(Portable):
         )
         statement = f"SELECT {names} FROM {table} WHERE revision > ? AND revision <= ?{order}"
         bounds = (after, _REVISION_MAX if until is None else until)
+        # A copy reads this store while it writes another file.
         with sqlite_errors(self._path):
-            chunk: list[Row] = []
-            for row in self._connection.execute(statement, bounds):
-                chunk.append(row)
-                if len(chunk) == ROWS_AT_ONCE:
-                    yield chunk
-                    chunk = []
-            if chunk:
+            rows = self._connection.execute(statement, bounds)
+            while chunk := list(islice(rows, ROWS_AT_ONCE)):
                 yield chunk
 
     async def findings(self) -> list[str]:
@@ -108,7 +96,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
     path = data_dir / DATABASE_NAME
     if not path.is_file():
         raise StorageError(f"{data_dir}: found no store ({DATABASE_NAME}) in this folder")
-    with DataLock.acquire(data_dir) if alone else nullcontext():
+    with DataLock(data_dir) if alone else nullcontext():
         async with reading_file(path, str(data_dir)) as store:
             yield store
 
@@ -144,7 +132,7 @@ async def write(
                     f"{data_dir}: the store is not empty; to replace it, add --overwrite"
                 )
     prepare_folder(data_dir)
-    DataLock.acquire(data_dir).release()  # fail early if a server uses the folder
+    DataLock(data_dir).release()  # fail early if a server uses the folder
     partial = partial_of(path)
     try:
         with sqlite_errors(partial):
@@ -161,14 +149,9 @@ async def _fill(
     """Write all rows into a new database, without triggers: the rows are their result."""
     with closing(connect(path)) as connection:
         connection.pragma("synchronous", "off")  # restore() copies and syncs it
-        create(
-            connection,
-            cluster_id=header.cluster_id,
-            salt_key=header.salt_key,
-            random_bytes=os.urandom,
-            now_ms=now_ms,
-            triggers=False,
-        )
+        # ``restore`` gives it a store id of its own.
+        identity = StoreIdentity(header.cluster_id, header.store_id, header.salt_key)
+        schema.create(connection, identity, now_ms, triggers=False)
         with connection:
             for table, columns in COLUMNS.items():
                 number = len(columns) - (ONLY_SHARED if table == LOG else 0)

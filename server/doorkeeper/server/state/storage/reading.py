@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,10 +42,25 @@ class StoredRows(Struct, frozen=True):
     features: list[StoredFeature]
     revision: int
     cluster_id: str
-    users: frozenset[str] = frozenset()
+    users: frozenset[str]
     """The users with SCRAM credentials."""
-    topics: frozenset[str] = frozenset()
+    topics: frozenset[str]
     """The topics that were created over the wire."""
+
+
+def stored_rows(
+    rows: Callable[[Kind], Iterator[Any]], revision: int, cluster_id: str
+) -> StoredRows:
+    """Return what ``rows`` returns for each kind."""
+    return StoredRows(
+        bindings=list(rows(ACL)),
+        configs=list(rows(CONFIG)),
+        features=list(rows(FEATURE)),
+        revision=revision,
+        cluster_id=cluster_id,
+        users=frozenset(credential.user for credential in rows(CREDENTIAL)),
+        topics=frozenset(topic.name for topic in rows(TOPIC)),
+    )
 
 
 def read_acls(path: Path) -> StoredRows:
@@ -58,15 +74,9 @@ def read_acls(path: Path) -> StoredRows:
         connection.execute("BEGIN")  # one snapshot for all
         schema.check_readable(connection, path)
         digest.check(connection, path)
-        return StoredRows(
-            bindings=list(read_rows(connection, ACL)),
-            configs=list(read_rows(connection, CONFIG)),
-            features=list(read_rows(connection, FEATURE)),
-            revision=schema.last_revision(connection),
-            cluster_id=str(schema.meta(connection, "cluster_id")),
-            users=frozenset(credential.user for credential in read_rows(connection, CREDENTIAL)),
-            topics=frozenset(topic.name for topic in read_rows(connection, TOPIC)),
-        )
+        cluster_id = str(schema.meta(connection, "cluster_id"))
+        rows = partial(read_rows, connection)
+        return stored_rows(rows, schema.last_revision(connection), cluster_id)
 
 
 def read_items(path: Path) -> dict[tuple[str, str], tuple[str, str | None]]:

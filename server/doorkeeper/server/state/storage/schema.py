@@ -22,16 +22,22 @@ trigger empties secret cells of the log after they were applied.
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.version import __version__
+from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.state.storage.portable import BASE_KEYS, Base
+from doorkeeper.server.state.storage.rows import digest_text, initial_items, row_digest
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import apsw
+
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.store import StoreIdentity
 
 APPLICATION_ID: Final = 0x446F6F72
 """``Door``: identifies the file's format in its header, for example to ``file``."""
@@ -104,6 +110,39 @@ WHEN new.secret NOT NULL BEGIN
     UPDATE change_log SET secret = NULL WHERE revision = new.revision AND item = new.item;
 END;
 """
+
+
+def create(
+    connection: apsw.Connection,
+    identity: StoreIdentity,
+    now_ms: int,
+    initial: Change = NO_CHANGE,
+    *,
+    triggers: bool = True,
+) -> None:
+    """Create the tables of a new store in one transaction, with the rows of ``initial``.
+
+    These rows are of revision 0, before the change log. Without ``triggers`` each table can be
+    written directly; the caller creates them afterwards.
+    """
+    rows = list(initial_items(initial))
+    with connection:
+        connection.execute(TABLES + (TRIGGERS if triggers else ""))
+        connection.pragma("application_id", APPLICATION_ID)
+        for key, value in (
+            ("cluster_id", identity.cluster_id),
+            ("store_id", identity.store_id),
+            ("salt_key", identity.salt_key.hex()),
+            ("schema_version", VERSION),
+            ("created_by", __version__),
+            ("created_ms", now_ms),
+            ("digest", digest_text(sum(starmap(row_digest, rows)))),
+        ):
+            set_meta(connection, key, value)
+        # Not through the change log: the first change of a client is revision 1.
+        connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, 0)", rows)
+        connection.execute("INSERT INTO base SELECT kind, key, value, revision FROM item")
+        set_base(connection, 0, "", now_ms)
 
 
 def is_new(connection: apsw.Connection) -> bool:

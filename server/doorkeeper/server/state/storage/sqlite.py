@@ -15,14 +15,13 @@ from contextlib import AbstractAsyncContextManager, ExitStack, closing, nullcont
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final
 from uuid import UUID
 
 import apsw
 
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.slices import Slices
-from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.runtime.clock import utc_ms
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.logger import Logger
@@ -30,7 +29,7 @@ from doorkeeper.server.runtime.metrics.meters import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE, Change
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.schema.kind import Kind
-from doorkeeper.server.state.storage import creating, digest, schema
+from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.server.state.storage.files import (
     DATABASE_NAME,
@@ -58,6 +57,7 @@ from doorkeeper.server.state.store import (
     StorageError,
     Store,
     StoreReplaced,
+    new_identity,
 )
 
 Job = tuple[LogWrite, asyncio.Future[None]]
@@ -79,47 +79,13 @@ class SqliteStore(Store, Lease):
     An acknowledged change survives kill -9, and a power cut if the disk honours syncs.
     """
 
+    _thread: Thread | None = None
+    _closed = False
+    _problem: str | None = None
+    """Why the store was lost; from then on nothing is written."""
+
     def __init__(
         self,
-        connection: apsw.Connection,
-        lock: DataLock,
-        path: Path,
-        identity_file: IdentityFile,
-        *,
-        now_ms: Callable[[], int],
-        retention_days: int,
-        meter: StoreMeter,
-        created: _Created | None,
-    ) -> None:
-        self._created = created
-        self.is_new = False
-        """Whether ``open`` made the tables: of a missing file, or of an empty one."""
-        self._lock = lock
-        self._path = path
-        self._identity_file = identity_file
-        self.identity = identity_of(connection)
-        self.revision = schema.last_revision(connection)
-        self._connection = connection
-        self._upkeep = Upkeep(connection, now_ms=now_ms, retention_days=retention_days)
-        self._now_ms = now_ms
-        self._meter = meter
-        self._files = DatabaseFiles(path)
-        # Bounded by the state log. A put takes 16 ns, and 1.1 us with the lock and condition of
-        # ``runtime.bounded_queue``; the way to the thread and back a quarter longer (medians).
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._log: Logger = structlog.get_logger("doorkeeper.store")
-        self._thread: Thread | None = None
-        self._stored_hash = self._chain_end = schema.last_hash(connection)
-        # None where the rows differ from the log: loading them says so, before a change is written.
-        self._digest = int(schema.last_digest(connection) or "0", 16)
-        self._problem: str | None = None
-        """Why the store was lost; from then on nothing is written."""
-        self._lease: AbstractAsyncContextManager[Lease] = nullcontext(self)
-        self._closed = False
-
-    @classmethod
-    def open(
-        cls,
         data_dir: Path,
         *,
         now_ms: Callable[[], int] | None = None,
@@ -129,7 +95,7 @@ class SqliteStore(Store, Lease):
         identity_file: Path | None = None,
         create: bool = True,
         initial: Change = NO_CHANGE,
-    ) -> Self:
+    ) -> None:
         """Open the store in a folder; create it if missing.
 
         A new store gets ``initial``, rows of revision 0. The change log is kept for
@@ -141,52 +107,45 @@ class SqliteStore(Store, Lease):
             StorageError: the folder or file cannot be used, another process uses it, it is not a
                 Doorkeeper store, or is from another version.
         """
-        path, now_ms = data_dir / DATABASE_NAME, now_ms or utc_ms
-        identity_path = identity_file or data_dir / IDENTITY_NAME
+        self._path = path = data_dir / DATABASE_NAME
+        self._now_ms = now_ms = now_ms or utc_ms
+        self._meter = meter or StoreMeter()
+        # Bounded by the state log. A put takes 16 ns, and 1.1 us with the lock and condition of
+        # ``runtime.bounded_queue``; the way to the thread and back a quarter longer (medians).
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._log: Logger = structlog.get_logger("doorkeeper.store")
+        self._lease: AbstractAsyncContextManager[Lease] = nullcontext(self)
+        self._identity_path = identity_path = identity_file or data_dir / IDENTITY_NAME
         expected = read_expected_store(identity_path)
         _check_there(path, identity_path, expected, create=create)
         prepare_folder(data_dir)
         with ExitStack() as undo, sqlite_errors(path):
-            lock = DataLock.acquire(data_dir)
-            undo.callback(lock.release)
-            created = None
-            if expected is None and not path.exists():
-                created = _Created(path, identity_path)
-                undo.callback(created.remove, lock)
-            connection = connect(path)
+            self._lock = DataLock(data_dir)
+            undo.callback(self._lock.release)
+            self._is_created = expected is None and not path.exists()
+            if self._is_created:
+                undo.callback(self._remove_files)
+            self._connection = connection = connect(path)
             undo.callback(connection.close)
-            is_new = schema.is_new(connection)
-            if is_new:
-                if expected is not None:
-                    check_expected_store(identity_path, str(path), expected, None)
-                creating.create(
-                    connection,
-                    cluster_id=random_uuid(random_bytes),
-                    salt_key=random_bytes(32),
-                    random_bytes=random_bytes,
-                    now_ms=now_ms(),
-                    initial=initial,
-                )
+            self.is_new = schema.is_new(connection)
+            """Whether the tables were made now: of a missing file, or of an empty one."""
+            if self.is_new:
+                check_expected_store(identity_path, str(path), expected, None)
+                schema.create(connection, new_identity(random_bytes), now_ms(), initial)
                 # A new file's name is durable only when its folder is.
                 sync_folder(data_dir)
             actual = expected_store_of(connection, path)
-            if expected is not None:
-                check_expected_store(identity_path, str(path), expected, actual)
-            file = IdentityFile.write(identity_path, actual)
-            undo.callback(file.close)
-            store = cls(
-                connection,
-                lock,
-                path,
-                file,
-                now_ms=now_ms,
-                retention_days=retention_days,
-                meter=meter or StoreMeter(),
-                created=created,
-            )
-            store.is_new = is_new
+            check_expected_store(identity_path, str(path), expected, actual)
+            self._identity_file = IdentityFile(identity_path, actual)
+            undo.callback(self._identity_file.close)
+            self.identity = identity_of(connection)
+            self.revision = actual.revision
+            self._upkeep = Upkeep(connection, now_ms=now_ms, retention_days=retention_days)
+            self._files = DatabaseFiles(path)
+            self._stored_hash = self._chain_end = schema.last_hash(connection)
+            # 0 where the rows differ from the log: loading says so, before a change is written.
+            self._digest = int(schema.last_digest(connection) or "0", 16)
             undo.pop_all()
-        return store
 
     @property
     def unavailable(self) -> str | None:
@@ -220,11 +179,8 @@ class SqliteStore(Store, Lease):
             raise StoreReplaced(self._problem)
         return self._lease
 
-    def close(self) -> None:
+    def close(self, *, discards: bool = False) -> None:
         """Write the queued commits, then release the database. Blocks; idempotent."""
-        self._close(None)
-
-    def _close(self, created: _Created | None) -> None:
         if self._closed:
             return
         self._closed = True
@@ -238,20 +194,23 @@ class SqliteStore(Store, Lease):
         self._files.close()
         self._connection.close()  # the last connection checkpoints the WAL
         self._identity_file.close()
-        if created is not None:
-            created.remove(self._lock)
+        if discards and self._is_created:
+            self._remove_files()
         self._lock.release()
+
+    def _remove_files(self) -> None:
+        """Remove the files that this process has created, under the lock."""
+        remove_database(self._path)
+        self._identity_path.unlink(missing_ok=True)
+        self._lock.remove()
 
     async def aclose(self) -> None:
         """Close the store; this blocks the loop during the last commit."""
         self.close()
 
     async def discard(self) -> None:
-        """Close the store; remove its files if ``open`` has created it."""
-        self._close(self._created)
-
-    async def head(self) -> int:
-        return self._identity_file.revision
+        """Close the store; remove its files if this process has created it."""
+        self.close(discards=True)
 
     # --- changes
 
@@ -435,19 +394,6 @@ class SqliteStore(Store, Lease):
         before.close()
 
 
-class _Created(NamedTuple):
-    """The files of a store that this process has created."""
-
-    database: Path
-    identity_file: Path
-
-    def remove(self, lock: DataLock) -> None:
-        """Remove the files under the lock."""
-        remove_database(self.database)
-        self.identity_file.unlink(missing_ok=True)
-        lock.remove()
-
-
 def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
     """Execute one or more statements in one transaction, durable on return."""
     # A single statement is a transaction of its own, and fewer calls are fewer waits: each may take
@@ -549,8 +495,7 @@ def _check_there(
         what = "is empty"
     except OSError:
         what = "is missing"
-    if expected is not None:
-        check_expected_store(identity_path, str(path), expected, None)
+    check_expected_store(identity_path, str(path), expected, None)
     for companion in companions(path):
         if companion.stat().st_size and companion.name.endswith("-wal"):
             raise StoreReplaced(

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from hashlib import blake2b
 from typing import Final
 
-from msgspec import Struct
-
 from doorkeeper.server.state.storage.portable import (
     COLUMNS,
     LOG,
@@ -23,19 +21,13 @@ Progress = Callable[[int, int], None]
 _DIGEST_BYTES: Final = 32
 
 
-class Sum(Struct, frozen=True):
-    """Number of rows and the sum of their digests, which does not depend on their order."""
+Sum = tuple[int, int]
+"""Number of rows and the sum of their digests: the stores return items in different orders."""
 
-    rows: int = 0
-    digest: int = 0
 
-    def plus(self, chunk: list[Row]) -> Sum:
-        digest = self.digest
-        for row in chunk:
-            hashed = blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES)
-            # A sum, because the stores return items in different orders.
-            digest += int.from_bytes(hashed.digest())
-        return Sum(self.rows + len(chunk), digest)
+def _digest(row: Row) -> int:
+    hashed = blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES)
+    return int.from_bytes(hashed.digest())
 
 
 class Reader:
@@ -47,13 +39,14 @@ class Reader:
         self._whole = whole
         self._progress = progress
         self._done = 0
-        self.sums = dict.fromkeys(COLUMNS, Sum())
+        self.sums: dict[str, Sum] = dict.fromkeys(COLUMNS, (0, 0))
 
     async def rows(self, table: str) -> AsyncIterator[list[Row]]:
         """Read a table. The checksum leaves out the columns of shared stores."""
         async for chunk in self._source.rows(table):
             both = [row[:-ONLY_SHARED] for row in chunk] if table == LOG else chunk
-            self.sums[table] = self.sums[table].plus(both)
+            rows, digest = self.sums[table]
+            self.sums[table] = rows + len(both), digest + sum(map(_digest, both))
             self._done += len(chunk)
             if self._progress is not None:
                 self._progress(self._done, self._whole)
@@ -79,6 +72,6 @@ async def compare(
         after = reader.sums[table]
         if after != before:
             raise StorageError(
-                f"{target.name}: {table} has {after.rows} rows, but {source} has {before.rows};"
+                f"{target.name}: {table} has {after[0]} rows, but {source} has {before[0]};"
                 " the contents differ"
             )

@@ -34,7 +34,7 @@ CHANGE = Committed(
 
 
 def opened(folder: Path, **changes: Any) -> AuditLog:
-    return AuditLog.open(
+    return AuditLog(
         audit_settings(folder, **changes),
         folder,
         asyncio.get_running_loop(),
@@ -99,7 +99,7 @@ async def test_failed_change_is_not_answered_by_the_next(
     trail = opened(tmp_path, sync=Sync.STRICT)
     waiters: list[asyncio.Future[str | None]] = []
     with monkeypatch.context() as patched:
-        patched.setattr(trail._queue, "put_events", lambda item: waiters.append(item.waiter))
+        patched.setattr(trail._queue, "put", lambda item, **_: waiters.append(item.waiter))
         trail.record_commit(CHANGE)
         trail.record_commit(CHANGE)
 
@@ -117,7 +117,7 @@ async def test_hanging_disk_blocks_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     waiters: list[asyncio.Future[str | None]] = []
     with monkeypatch.context() as patched:
         for trail in (strict, usual):
-            patched.setattr(trail._queue, "put_events", lambda item: waiters.append(item.waiter))
+            patched.setattr(trail._queue, "put", lambda item, **_: waiters.append(item.waiter))
             trail.record_commit(CHANGE)
 
     assert await strict.wait_until_recorded(0) == "the disk does not respond"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
+from doorkeeper.server.operations.audit.events import Recovered
 from doorkeeper.server.operations.audit.files import (
     SECONDS_A_DAY,
     AuditFolder,
     AuditLogInUse,
-    Recovered,
 )
 from doorkeeper.server.operations.audit.names import open_name, whole_name
 
@@ -97,7 +97,10 @@ def test_files_of_a_killed_server_are_recovered(folder: AuditFolder) -> None:
     (folder.path / open_name(2, 1)).write_bytes(LINES)
     closed = whole_name(1, 1, 2, compressed=False)
 
-    assert folder.recover() == [Recovered(closed, 2, 12), Recovered(open_name(1, 9), 0, 1)]
+    assert folder.recover() == [
+        Recovered(file=closed, lines=2, torn_bytes=12),
+        Recovered(file=open_name(1, 9), lines=0, torn_bytes=1),
+    ]
 
     assert names(folder) == [closed, open_name(2, 1)]
     assert (folder.path / closed).read_bytes() == LINES
@@ -124,16 +127,17 @@ def made(folder: AuditFolder, *ages_days: float) -> list[str]:
 
 def test_old_files_are_deleted(folder: AuditFolder) -> None:
     """By age and by their bytes together, the oldest first; the newest file stays."""
-    _, young, third, newest = made(folder, 9, 1, 0.7, 0.5)
+    old, young, third, newest = made(folder, 9, 1, 0.7, 0.5)
 
-    assert folder.delete_old(1e9, -1, -1) == 0
-    assert folder.delete_old(1e9, 2, -1) == 1
-    assert names(folder) == [young, third, newest]
-    assert folder.delete_old(1e9, -1, 300) == 0
-    assert folder.delete_old(1e9, -1, 299) == 1
-    assert names(folder) == [third, newest]
-    assert folder.delete_old(1e9, 0, 0) == 1
-    assert names(folder) == [newest]
+    for days_max, bytes_max, left in (
+        (-1, -1, [old, young, third, newest]),
+        (2, -1, [young, third, newest]),
+        (-1, 300, [young, third, newest]),
+        (-1, 299, [third, newest]),
+        (0, 0, [newest]),
+    ):
+        folder.delete_old(1e9, days_max, bytes_max)
+        assert names(folder) == left
 
 
 def test_space_is_reserved(folder: AuditFolder, monkeypatch: pytest.MonkeyPatch) -> None:

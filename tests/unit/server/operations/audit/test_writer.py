@@ -64,7 +64,7 @@ class World:
             must_be_kept=is_change,
             waiter=waiter,
         )
-        assert self.queue.put_events(item)
+        assert self.queue.put(item, must_be_kept=item.must_be_kept)
 
     def turn(self) -> None:
         """Take what waits and work it off, as the thread does; somebody waits for it."""
@@ -334,9 +334,7 @@ def test_unbuildable_event_does_not_affect_others(world: Make) -> None:
     w = world(sync=Sync.STRICT)
     told: list[str | None] = []
     w.put("a")
-    w.queue.put_events(
-        QueuedEvents(1, broken, changes=1, must_be_kept=True, waiter=Waiter(told).future)
-    )
+    w.queue.put(QueuedEvents(1, broken, changes=1, must_be_kept=True, waiter=Waiter(told).future))
     w.put("b")
     w.turn()
 
@@ -374,7 +372,7 @@ def test_thread_survives_errors(world: Make) -> None:
     w = world()
     w.writer.start()
 
-    w.queue.put_events(QueuedEvents(1, broken))
+    w.queue.put(QueuedEvents(1, broken))
     w.put("a", waiter=Waiter(w.told).future)
 
     assert w.queue.close(scaled(10))

@@ -51,6 +51,11 @@ class Running:
         self.port, self.log = port, log
         self.number = int(port.url.rpartition(":")[2])
 
+    @property
+    def connections(self) -> int:
+        assert self.port._listener is not None
+        return self.port._listener.connections
+
 
 def local(**settings: Any) -> HttpSettings:
     usual: dict[str, Any] = {"host": "127.0.0.1", "port": 0}
@@ -90,7 +95,7 @@ async def test_one_request_per_connection() -> None:
         assert "server" not in reply.headers
         assert (head.status, head.body) == (200, b"")
         assert int(head.headers["content-length"]) > 0
-        await until(lambda: port.port.connections == 0)
+        await until(lambda: port.connections == 0)
 
 
 async def test_loopback_rejects_other_host_headers() -> None:
@@ -142,7 +147,7 @@ async def test_silent_connections_time_out(monkeypatch: pytest.MonkeyPatch) -> N
         readers = [reader for reader, _ in (silent, half)]
 
         assert [await reader.read() for reader in readers] == [b"", b""]
-        await until(lambda: port.port.connections == 0)
+        await until(lambda: port.connections == 0)
         for _, writer in (silent, half, stuck):
             writer.close()
 
@@ -153,14 +158,14 @@ async def test_connections_are_limited() -> None:
         writers = [
             (await asyncio.open_connection("127.0.0.1", port.number))[1] for _ in range(most)
         ]
-        await until(lambda: port.port.connections == most)
+        await until(lambda: port.connections == most)
 
         reader, extra = await asyncio.open_connection("127.0.0.1", port.number)
         assert await reader.read() == b""
-        assert port.port.connections == most
+        assert port.connections == most
         for writer in (*writers, extra):
             writer.close()
-        await until(lambda: port.port.connections == 0)
+        await until(lambda: port.connections == 0)
         assert (await ask(port.number)).status == 200
 
 
@@ -171,7 +176,7 @@ async def test_silent_connections_do_not_block_probes() -> None:
             for _ in range(LIMITS.connections_per_ip_max)
             for host in ("127.0.0.2", "127.0.0.3")
         ]
-        await until(lambda: port.port.connections >= LIMITS.connections_max - 1)
+        await until(lambda: port.connections >= LIMITS.connections_max - 1)
 
         async with asyncio.timeout(http_port.REQUEST_S / 2):
             for _ in range(3):

@@ -14,7 +14,6 @@ from doorkeeper.server.state.history import revisions as revisions_module
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import (
     BeforeHistory,
-    IncompleteLog,
     revision_at,
     state_at,
 )
@@ -28,6 +27,7 @@ from doorkeeper.server.state.history.verification import RecordedHash, verify
 from doorkeeper.server.state.state import EMPTY, apply_at_once
 from doorkeeper.server.state.storage.portable_embedded import reading
 from doorkeeper.server.state.storage.upkeep import prune
+from doorkeeper.server.state.store import StorageError
 from testkit.portables import CHANGES
 from testkit.stores import NOW_MS, append, binding, credential
 
@@ -99,7 +99,7 @@ async def test_state_after_a_gap_is_rejected(
     database.execute(damage)
 
     async with reading(data_dir, alone=False) as store:
-        with pytest.raises(IncompleteLog, match=f"{text}.*state as of revision 4 is not known"):
+        with pytest.raises(StorageError, match=f"{text}.*state as of revision 4 is not known"):
             await state_at(store, Moment(4, None))
         assert (await state_at(store, Moment(0, None))).revision == 0
 

@@ -12,8 +12,7 @@ import pytest
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import TOKEN
 from doorkeeper.server.state.postgres import rows
-from doorkeeper.server.state.postgres.creating import prepare
-from doorkeeper.server.state.postgres.schema import VERSION, meta
+from doorkeeper.server.state.postgres.schema import VERSION, meta, prepare
 from doorkeeper.server.state.store import StorageError
 from testkit.shared_stores import read_state, write
 from testkit.stores import adding, token

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 import structlog
 
-from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.server.state.postgres.health import BackOff
 from doorkeeper.server.state.postgres.store import PRUNE_EVERY_S, PostgresStore
-from doorkeeper.server.state.store import LogReader, StoredState, StoreIdentity
+from doorkeeper.server.state.store import LogReader, StoreIdentity
 from testkit.loop_clock import time_by_hand
 from testkit.state_logs import turns
 
@@ -37,19 +36,9 @@ class Quiet:
 
 def store_over(connect: Any, retention_days: int = -1) -> PostgresStore:
     """Return a store that was just read."""
-    return PostgresStore(
-        connect,
-        name="a store",
-        node_id=1,
-        state=StoredState(0, None, {name: [] for name in KINDS}),
-        identity=StoreIdentity("c" * 22, "s" * 22, bytes(32)),
-        identity_file=None,
-        timeout_s=30,
-        lease_timeout_s=3,
-        retention_days=retention_days,
-        meter=None,
-        is_new=False,
-    )
+    store = PostgresStore(connect, name="a store", node_id=1, retention_days=retention_days)
+    store.identity = StoreIdentity("c" * 22, "s" * 22, bytes(32))
+    return store
 
 
 @pytest.mark.parametrize("payload", ["2", "9" * 7_999, "²", None])

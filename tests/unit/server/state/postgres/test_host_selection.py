@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 
-from doorkeeper.server.state.postgres.connecting import connector
-from doorkeeper.server.state.postgres.host_selection import READ_ONLY, connect_to_primary
+from doorkeeper.server.state.postgres.connecting import READ_ONLY, connect_to_primary, connector
 from doorkeeper.server.state.store import StoreReplaced
 from testkit.cycles import left_in_cycles
 from testkit.shared_stores import prepared, store_of, write

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -12,7 +13,13 @@ import structlog
 from msgspec.structs import replace
 
 from doorkeeper.server.resources.cluster import Member
-from doorkeeper.server.state.postgres.membership import Membership, beat, leave, registered
+from doorkeeper.server.state.postgres.membership import (
+    Membership,
+    beat,
+    check_store,
+    leave,
+    registered,
+)
 from doorkeeper.server.state.store import StorageError
 from testkit.edge import PATIENCE_S
 from testkit.shared_stores import prepared
@@ -201,9 +208,11 @@ async def test_node_does_not_join_another_store(database: Database) -> None:
     other = await prepared(database.server.create_database())
     asked = asyncio.Event()
 
+    store_id = database.execute("SELECT value FROM doorkeeper.meta WHERE key = 'store_id'").strip()
+
     async def astray() -> asyncpg.Connection:
         asked.set()
-        return await connecting(other.url())()
+        return await connecting(other.url())(partial(check_store, store_id=store_id))
 
     async with entered(database.url(), member(1)) as (one,):
         await becomes(one.ids, [1])

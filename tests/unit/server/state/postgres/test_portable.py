@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from doorkeeper.server.state.postgres import rows
 from doorkeeper.server.state.postgres.portable import reading, write
 from doorkeeper.server.state.storage import portable_embedded
+from doorkeeper.server.state.storage.portable import LOG
 from doorkeeper.server.state.store import StorageError
 from testkit.portables import CHANGES, Held, fill_fully
 from testkit.shared_stores import NODE_ID
@@ -59,8 +60,10 @@ async def test_copy_has_all_columns(connection: asyncpg.Connection, database: Da
 
     found, copied = [await rows.read_log(each, 0, 1000) for each in (connection, target)]
     assert found == copied
-    assert {each.node_id for each in copied[:4]} == {NODE_ID}
-    assert ("unknown", "k", "[1]", "[2]", 5) in (await held(target)).tables["item"]
+    copy = await held(target)
+    assert copy.tables[LOG] == before.tables[LOG]
+    assert {row[-2] for row in copy.tables[LOG][:4]} == {NODE_ID}
+    assert ("unknown", "k", "[1]", "[2]", 5) in copy.tables["item"]
     await target.close()
     other.drop()
 

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 import structlog
 
-from doorkeeper.server.state.postgres.host_selection import connect_to_primary
+from doorkeeper.server.state.postgres.connecting import connect_to_primary
 from doorkeeper.server.state.postgres.schema import identity, set_meta
 from doorkeeper.server.state.storage.identity import (
     ExpectedStore,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from doorkeeper.server.state.postgres.host_selection import Check
+    from doorkeeper.server.state.postgres.connecting import Check
     from testkit.postgres import Database, Postgres
 
 pytestmark = pytest.mark.interop

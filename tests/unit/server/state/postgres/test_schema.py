@@ -6,28 +6,40 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.state.postgres.schema import (
-    SchemaState,
-    check_usable,
-    identity,
-    schema_state,
-)
+from doorkeeper.server.state.postgres.schema import has_store, identity
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     import asyncpg
 
 
-def test_next_schema_version_is_compatible() -> None:
-    check_usable(SchemaState(2, 1, 1))
+class Versions:
+    """A database with a store of these versions."""
+
+    server_encoding = "UTF8"
+
+    def __init__(self, version: int, min_reader: int, min_writer: int) -> None:
+        self._versions = version, min_reader, min_writer
+
+    def get_settings(self) -> Versions:
+        return self
+
+    async def fetchval(self, _query: str) -> bool:
+        return True
+
+    async def fetch(self, _query: str) -> list[tuple[str, str]]:
+        keys = ("schema_version", "min_reader", "min_writer")
+        return [(key, str(number)) for key, number in zip(keys, self._versions, strict=True)]
 
 
-@pytest.mark.parametrize(
-    "state", [SchemaState(3, 1, 3), SchemaState(3, 3, 1)], ids=["writers", "readers"]
-)
-def test_incompatible_schema_version_is_rejected(state: SchemaState) -> None:
+async def test_next_schema_version_is_compatible() -> None:
+    assert await has_store(Versions(2, 1, 1))
+
+
+@pytest.mark.parametrize("versions", [(3, 1, 3), (3, 3, 1)], ids=["writers", "readers"])
+async def test_incompatible_schema_version_is_rejected(versions: tuple[int, int, int]) -> None:
     with pytest.raises(StorageError, match="requires a Doorkeeper with schema version 3 or later"):
-        check_usable(state)
+        await has_store(Versions(*versions))
 
 
 @pytest.mark.interop
@@ -47,7 +59,7 @@ async def test_damaged_meta_is_an_error(
     await connection.execute(damage)
 
     async def read() -> None:
-        await schema_state(connection)
+        await has_store(connection)
         await identity(connection)
 
     with pytest.raises(StorageError, match=f"the store is damaged: .*{text}"):

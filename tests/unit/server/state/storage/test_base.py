@@ -10,10 +10,11 @@ import pytest
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG, TOPIC
 from doorkeeper.server.state.history.verification import verify
-from doorkeeper.server.state.storage import creating, schema
+from doorkeeper.server.state.storage import schema
 from doorkeeper.server.state.storage.portable import Base
 from doorkeeper.server.state.storage.portable_embedded import reading
 from doorkeeper.server.state.storage.upkeep import prune
+from doorkeeper.server.state.store import StoreIdentity
 from testkit.portables import CHANGES
 from testkit.stores import (
     AUTHOR,
@@ -99,14 +100,8 @@ async def test_chain_covers_all_revisions(data_dir: Path) -> None:
 def test_new_store_has_initial_rows_as_base() -> None:
     """They are the state at revision 0."""
     connection = apsw.Connection(":memory:")
-    creating.create(
-        connection,
-        cluster_id="c",
-        salt_key=b"",
-        random_bytes=bytes,
-        now_ms=NOW_MS,
-        initial=edit(TOPIC, set=[topic("t")]),
-    )
+    identity = StoreIdentity("c", "s", b"")
+    schema.create(connection, identity, NOW_MS, edit(TOPIC, set=[topic("t")]))
 
     append(connection, edit(TOPIC, set=[topic("t", 9)]), 1)
 

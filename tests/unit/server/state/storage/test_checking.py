@@ -68,7 +68,7 @@ def without_revision(number: int) -> Callable[[list[Row]], list[Row]]:
 def with_cell(at: int, cell: int, value: object) -> Callable[[list[Row]], list[Row]]:
     def change(rows: list[Row]) -> list[Row]:
         row = list(rows[at])
-        row[cell] = value  # type: ignore[call-overload]  # whatever a test puts there
+        row[cell] = value
         return [*rows[:at], tuple(row), *rows[at + 1 :]]
 
     return change

@@ -23,7 +23,7 @@ EXPECTED = ExpectedStore("C" * 22, "S" * 22, 41)
 
 def test_identity_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "identity"
-    file = IdentityFile.write(path, EXPECTED)
+    file = IdentityFile(path, EXPECTED)
     size = path.stat().st_size
 
     file.acknowledge(10**12)

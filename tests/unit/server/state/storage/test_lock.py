@@ -21,7 +21,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from doorkeeper.server.state.storage.lock import DataLock
-lock = DataLock.acquire(Path(sys.argv[1]))
+lock = DataLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -43,7 +43,7 @@ def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
 def test_second_process_is_rejected(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         with pytest.raises(StorageError) as raised:
-            DataLock.acquire(tmp_path)
+            DataLock(tmp_path)
 
         expected = f"{tmp_path / LOCK_NAME}: the store is in use by process {process.pid}"
         assert str(raised.value) == expected
@@ -54,18 +54,18 @@ def test_kill_releases_the_lock(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-        lock = DataLock.acquire(tmp_path)
+        lock = DataLock(tmp_path)
 
         assert (tmp_path / LOCK_NAME).read_text() == f"{os.getpid()}\n"
         lock.release()
 
 
 def test_unreadable_holder_is_unknown(tmp_path: Path) -> None:
-    lock = DataLock.acquire(tmp_path)
+    lock = DataLock(tmp_path)
     (tmp_path / LOCK_NAME).write_text("")
 
     with pytest.raises(StorageError, match="in use by another process"):
-        DataLock.acquire(tmp_path)
+        DataLock(tmp_path)
 
     lock.release()
 
@@ -76,7 +76,7 @@ def test_symbolic_link_as_lock_is_rejected(tmp_path: Path) -> None:
     for name in (target, tmp_path / "missing"):
         (tmp_path / LOCK_NAME).symlink_to(name)
         with pytest.raises(StorageError, match=r"lock: cannot open: this is a symbolic link"):
-            DataLock.acquire(tmp_path)
+            DataLock(tmp_path)
         (tmp_path / LOCK_NAME).unlink()
 
     assert target.read_text() == "precious"

@@ -28,11 +28,11 @@ async def test_columns_of_the_embedded_store(data_dir: Path) -> None:
 
 
 def test_header_shows_whether_the_store_changed() -> None:
-    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 0}, NO_BASE).empty
-    assert not Header("A" * 22, "B" * 22, b"", 3, {"item": 0}, NO_BASE).empty
-    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 0}, NO_BASE).empty
-    assert not Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 1}, NO_BASE).empty
+    assert Header("A" * 22, "B" * 22, b"", 0, NO_BASE, {"item": 0}).empty
+    assert not Header("A" * 22, "B" * 22, b"", 3, NO_BASE, {"item": 0}).empty
+    assert Header("A" * 22, "B" * 22, b"", 0, NO_BASE, {"item": 1, "change_log": 0}).empty
+    assert not Header("A" * 22, "B" * 22, b"", 0, NO_BASE, {"item": 1, "change_log": 1}).empty
 
 
 def test_repr_hides_the_salt_key() -> None:
-    assert "sssecret" not in repr(Header("A" * 22, "B" * 22, b"sssecret", 0, {}, NO_BASE))
+    assert "sssecret" not in repr(Header("A" * 22, "B" * 22, b"sssecret", 0, NO_BASE, {}))
