@@ -43,7 +43,7 @@ PROGRAMS: Mapping[str, str] = {
 TIME_OUT_S = 100
 VARIABLE = re.compile(
     r"127\.0\.0\.1:\d+|-0-\d+,|Session@\d+|(?<=; cluster )[\w-]{22}"
-    r"|(?<=, store )[\w-]{22}|(?<=    store: )[\w-]{22}"
+    r"|(?<=, store )[\w-]{22}|(?<=    store: )[\w-]{22}|(?<=    cluster: )[\w-]{22}"
     r"|(?<=reported\": \")[\d-]+|(?<=first_seen\": \")[\d-]+"
     r"|\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z|(?<=doorkeeper-client/)[\d.]+(?: #\d+)?|correlation id: \d+"
     r"|\b[0-9a-f]{64}\b|(?<=_ns\": )\d+|orrelation_?[iI]d\": \d+|(?<=key\": \")[\w-]{22}"
