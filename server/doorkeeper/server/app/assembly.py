@@ -36,7 +36,6 @@ from doorkeeper.server.app.authorizer import (
     authorizer_log_of,
     authorizer_of,
     close,
-    locate,
     refused_start,
     server_info,
     start_authorizer,
@@ -46,7 +45,7 @@ from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, DataPath, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.app.history import HashRecords, read_history
 from doorkeeper.server.app.listeners import ServerSecurity, options_of
 from doorkeeper.server.app.node import LiveNode, membership_of
@@ -462,9 +461,7 @@ class Assembly:
                 await self.security.prepare(settings.listeners, settings.originals)
             )
         except StartError as error:
-            problems += [
-                locate(settings.entries, ValueError(problem)) for problem in error.problems
-            ]
+            problems += [locate(settings.entries, problem) for problem in error.problems]
             return {}
 
     def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:

@@ -155,15 +155,6 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
     return checks
 
 
-def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
-    """Return the problems of the files that settings name; nothing is opened."""
-    try:
-        HttpPort(settings, logger)
-    except ValueError as error:
-        return [str(error)]
-    return []
-
-
 NO_MECHANISM = "none"
 
 

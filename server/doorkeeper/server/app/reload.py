@@ -17,10 +17,9 @@ from doorkeeper.base.entry import Entry
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.slices import Slices, run_in_turns
 from doorkeeper.server.app.assembly import Assembly
-from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.clusters import Config, configs_of
 from doorkeeper.server.app.config_check import without_duplicates
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable, changed_keys
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
@@ -99,7 +98,7 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     except ValueError as error:
         others.append(locate(entries, error))
     except StartError as error:
-        others += [locate(entries, ValueError(problem)) for problem in error.problems]
+        others += [locate(entries, problem) for problem in error.problems]
     clusters, of_clusters = _clusters(reconfiguration.settings[CLUSTERS_FILE])
     problems += (*without_duplicates(others, problems), *of_clusters)
     if problems or new is None or usable is None:

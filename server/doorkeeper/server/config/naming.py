@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from doorkeeper.base.key import Key, Scope
@@ -18,6 +20,18 @@ LISTENER_PREFIX = "listener.name."
 TYPOS_MAX = 2
 
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
+
+
+def full_names(
+    name: str, listener: str | None = None, mechanism: str | None = None
+) -> Iterator[str]:
+    """Yield a key with its prefixes, then with fewer; None for none."""
+    if listener is not None:
+        prefix = f"{LISTENER_PREFIX}{listener.lower()}."
+        if mechanism is not None:
+            yield f"{prefix}{mechanism.lower()}.{name}"
+        yield f"{prefix}{name}"
+    yield name
 
 
 class KeyLookup(Struct, frozen=True):

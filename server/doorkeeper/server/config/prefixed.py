@@ -8,7 +8,8 @@ from doorkeeper.base.key import Scope
 from doorkeeper.base.values import trim
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.raw_config import RawConfig, full_names
+from doorkeeper.server.config.naming import full_names
+from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
 
 

@@ -6,23 +6,15 @@ A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.key import Key
 from doorkeeper.base.values import NotAllowed
+from doorkeeper.server.config.naming import full_names
 
 T = TypeVar("T")
-
-
-def full_names(name: str, listener: str | None, mechanism: str | None) -> Iterator[str]:
-    """Yield a key with its prefixes, then without; these are in lower case, None for none."""
-    if listener is not None:
-        if mechanism is not None:
-            yield f"listener.name.{listener}.{mechanism}.{name}"
-        yield f"listener.name.{listener}.{name}"
-    yield name
 
 
 class RawConfig:
