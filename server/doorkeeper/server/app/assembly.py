@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper.base.credentials import ScramCredential
+from doorkeeper.base.entry import Problem
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.acl_rows import AclRows
 from doorkeeper.server.api.node import AuthorizerUpdates
@@ -189,9 +190,8 @@ class Assembly:
         if changes:
             self.open_audit_log()
         # The server logs values that do not fit the file.
-        values = dynamic_values(self.log.state.configs, self.settings.node_id)
-        settings, _ = with_stored_values(self.settings, values)
-        self.settings = settings
+        self._use_stored()
+        settings = self.settings
         if authorizer:
             self._make_authorizer(settings)
         self.tokens = self._make_tokens(settings)
@@ -228,16 +228,22 @@ class Assembly:
         await self.open_log()
         self.open_audit_log()
         check_release(self.settings, self.log.state.features)
-        # From here on settings include the dynamic values of the store.
-        settings = self._use_stored()
+        for problem in self._use_stored():
+            self._log.error("dynamic value has no effect", problem=str(problem))
+        settings = self.settings
+        self._logs.set_levels(settings[LOG_LEVELS])
         problems: list[str] = []
-        try:
-            self._make_authorizer(settings)
-        except StartError as error:
-            problems += error.problems
-        self._make_policies(settings, problems)
+        for make in (self._make_authorizer, self._make_policies):
+            try:
+                make(settings)
+            except StartError as error:
+                problems += error.problems
         self.tokens = self._make_tokens(settings)
-        security = await self._open_security(settings, problems)
+        security: dict[str, ConnectionSecurity] = {}
+        try:
+            security = await self._open_security(settings)
+        except StartError as error:
+            problems += [locate(settings.entries, problem) for problem in error.problems]
         if problems:
             raise StartError(*problems)
         self.node = self._make_node(settings)
@@ -274,7 +280,7 @@ class Assembly:
         self.security.watch(self.edge.use_security)
         if self.fleet is not None:
             self.fleet.start()
-        await self._open_listeners(self.guarded, endpoints)
+        await self._open_listeners(endpoints)
         self.tokens.start()
         self._record_start(settings)
 
@@ -393,7 +399,8 @@ class Assembly:
     def _is_loaded(self) -> bool:
         # Without endpoints nothing waits for the authorizer.
         return self._authorizer_started and all(
-            _has_succeeded(wait) for wait in self._waits.values()
+            wait.done() and not wait.cancelled() and wait.exception() is None
+            for wait in self._waits.values()
         )
 
     async def _join_others(self, settings: Settings) -> Membership | None:
@@ -442,10 +449,12 @@ class Assembly:
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_security(
-        self, settings: Settings, problems: list[str]
-    ) -> dict[str, ConnectionSecurity]:
-        """Construct and start the security of all listeners; append its problems."""
+    async def _open_security(self, settings: Settings) -> dict[str, ConnectionSecurity]:
+        """Construct and start the security of all listeners.
+
+        Raises:
+            StartError: with every problem.
+        """
         sources = Sources(
             scram_credential=self._scram_credential,
             scram_iterations=self._scram_iterations,
@@ -456,13 +465,8 @@ class Assembly:
         )
         self.security = ServerSecurity(sources, self._log)
         self._opened.push_async_callback(self.security.close)
-        try:
-            return self.security.use(
-                await self.security.prepare(settings.listeners, settings.originals)
-            )
-        except StartError as error:
-            problems += [locate(settings.entries, problem) for problem in error.problems]
-            return {}
+        prepared = await self.security.prepare(settings.listeners, settings.originals)
+        return self.security.use(prepared)
 
     def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return self.log.state.credentials.credential(mechanism, user)
@@ -531,22 +535,16 @@ class Assembly:
         if self.audit_log is not None:
             watch(self.audit_log, self.guarded, self.authorizer)
 
-    def _make_policies(self, settings: Settings, problems: list[str]) -> None:
-        """Construct the policies; append problems."""
-        try:
-            self.policies = policies_of(settings.static, slow_ms=settings[AUTHORIZER_SLOW_MS])
-            self._opened.callback(self.policies.close)
-        except StartError as error:
-            problems += error.problems
+    def _make_policies(self, settings: Settings) -> None:
+        """Construct the policies; raises as ``_make_authorizer``."""
+        self.policies = policies_of(settings.static, slow_ms=settings[AUTHORIZER_SLOW_MS])
+        self._opened.callback(self.policies.close)
 
-    def _use_stored(self) -> Settings:
-        """Apply the dynamic values of the store; log those that do not fit the file."""
+    def _use_stored(self) -> list[Problem]:
+        """Apply the dynamic values of the store; return the problems of those without an effect."""
         values = dynamic_values(self.log.state.configs, self.settings.node_id)
         self.settings, problems = with_stored_values(self.settings, values)
-        for problem in problems:
-            self._log.error("dynamic value has no effect", problem=str(problem))
-        self._logs.set_levels(self.settings[LOG_LEVELS])
-        return self.settings
+        return problems
 
     def _advertise(self) -> list[Endpoint]:
         """Give the node its bound ports; return the endpoints for the authorizer."""
@@ -562,15 +560,10 @@ class Assembly:
             endpoints.append(Endpoint(listener.name, listener.security_protocol, broker.host, port))
         return endpoints
 
-    async def _open_listeners(
-        self, authorizer: GuardedAuthorizer | None, endpoints: list[Endpoint]
-    ) -> None:
+    async def _open_listeners(self, endpoints: list[Endpoint]) -> None:
         """Start the authorizer; open each listener when it permits, and wait for the last."""
-        if authorizer is None:
-            for endpoint in endpoints:
-                self._open_listener(endpoint)
-            return
-        self._start_authorizer(authorizer, endpoints)
+        if self.guarded is not None:
+            self._start_authorizer(self.guarded, endpoints)
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
@@ -587,9 +580,6 @@ class Assembly:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if endpoint in self._waits:
             await self._wait_for(endpoint)
-        self._open_listener(endpoint)
-
-    def _open_listener(self, endpoint: Endpoint) -> None:
         self.keeps_files = True
         self.edge.listeners[endpoint.listener_name].open()
 
@@ -620,7 +610,3 @@ class Assembly:
             self._log.warning(
                 "connections closed before their pending responses were sent", connections=cut_off
             )
-
-
-def _has_succeeded(wait: asyncio.Future[None]) -> bool:
-    return wait.done() and not wait.cancelled() and wait.exception() is None

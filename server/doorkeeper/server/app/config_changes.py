@@ -11,9 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.app.errors import StartError
@@ -144,8 +141,8 @@ class ConfigChanges:
     async def _store_and_use(
         self, before: DynamicValues, usable: Usable, context: RequestContext
     ) -> None:
-        differences = differences_of(before, usable.settings.dynamic)
-        await self._store(differences, context)
+        after = usable.settings.dynamic
+        await self._store(before, after, context)
         try:
             self._reconfiguration.use(usable)
         except AuthorizerFault as error:
@@ -155,14 +152,17 @@ class ConfigChanges:
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
             )
-            await self._store([difference.inverse() for difference in differences], context)
+            await self._store(after, before, context)
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
-        keys = ", ".join(sorted({difference.name for difference in differences}))
+        keys = _names(differences_of(before, after))
         client = context.authorizable
         principal, host = str(client.principal), client.client_address
         self._log.info("dynamic configs changed", keys=keys, principal=principal, host=host)
 
-    async def _store(self, differences: Sequence[Difference], context: RequestContext) -> None:
+    async def _store(
+        self, before: DynamicValues, after: DynamicValues, context: RequestContext
+    ) -> None:
+        differences = differences_of(before, after)
         node_id = self._reconfiguration.settings.node_id
         await commit(
             self._state_log,
@@ -187,21 +187,15 @@ class ConfigChanges:
             self._following = None
 
     async def _use_newest(self) -> None:
-        used, node_id = (
-            self._reconfiguration.settings.dynamic,
-            self._reconfiguration.settings.node_id,
-        )
-        before = dynamic_values(self._followed, node_id)
+        settings = self._reconfiguration.settings
+        before = dynamic_values(self._followed, settings.node_id)
         self._followed = self._state_log.state.configs
         # Only newer changes: values that did not fit before are not tried again.
-        newer = differences_of(before, dynamic_values(self._followed, node_id))
-        dynamic = _with(used, newer)
-        if dynamic != used:
-            await self._use_others(dynamic)
-
-    async def _use_others(self, dynamic: DynamicValues) -> None:
-        differences = differences_of(self._reconfiguration.settings.dynamic, dynamic)
-        keys = ", ".join(sorted({difference.name for difference in differences}))
+        newer = differences_of(before, dynamic_values(self._followed, settings.node_id))
+        dynamic = _with(settings.dynamic, newer)
+        if dynamic == settings.dynamic:
+            return
+        keys = _names(differences_of(settings.dynamic, dynamic))
         try:
             self._reconfiguration.use(await self._reconfiguration.check(self._settings(dynamic)))
         except (ApiError, AuthorizerFault, StartError, ValueError) as error:
@@ -214,53 +208,47 @@ class ConfigChanges:
             self._log.info("dynamic configs changed by another node", keys=keys)
 
 
-class Difference(Struct, frozen=True):
-    """A changed value of this node or of the cluster; None: no value."""
-
-    of_cluster: bool
-    name: str
-    old: str | None
-    new: str | None
-
-    def inverse(self) -> Difference:
-        return replace(self, old=self.new, new=self.old)
+Differences = Mapping[tuple[bool, str], str | None]
+"""New values by whether they are the cluster's, and key; None: no value."""
 
 
-def differences_of(before: DynamicValues, after: DynamicValues) -> list[Difference]:
+def differences_of(before: DynamicValues, after: DynamicValues) -> Differences:
     """Return the differences: the node's values by name, then the cluster's."""
-    return [
-        Difference(of_cluster, name, old.get(name), new.get(name))
+    return {
+        (of_cluster, name): new.get(name)
         for of_cluster, old, new in zip((False, True), before, after, strict=True)
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
-    ]
+    }
 
 
-def plan_configs(
-    rows: Table[StoredConfig], differences: Iterable[Difference], node_id: int
-) -> Change:
+def _names(differences: Differences) -> str:
+    return ", ".join(sorted({name for _, name in differences}))
+
+
+def plan_configs(rows: Table[StoredConfig], differences: Differences, node_id: int) -> Change:
     """Return the change that stores new values of a node and the cluster."""
     put = []
     gone = []
-    for difference in differences:
-        broker = ALL_BROKERS if difference.of_cluster else str(node_id)
-        row = rows.get(broker, difference.name)
-        if difference.new is not None:
-            put.append(StoredConfig(broker, difference.name, difference.new))
+    for (of_cluster, name), value in differences.items():
+        broker = ALL_BROKERS if of_cluster else str(node_id)
+        row = rows.get(broker, name)
+        if value is not None:
+            put.append(StoredConfig(broker, name, value))
         elif row is not None:
             gone.append(row)
     return edit(CONFIG, set=put, deleted=gone)
 
 
-def _with(values: DynamicValues, differences: Iterable[Difference]) -> DynamicValues:
+def _with(values: DynamicValues, differences: Differences) -> DynamicValues:
     """Return values after some changes."""
     of_broker, of_cluster = dict(values.broker), dict(values.cluster)
-    for difference in differences:
-        of_owner = of_cluster if difference.of_cluster else of_broker
-        if difference.new is None:
-            of_owner.pop(difference.name, None)
+    for (is_of_cluster, name), value in differences.items():
+        of_owner = of_cluster if is_of_cluster else of_broker
+        if value is None:
+            of_owner.pop(name, None)
         else:
-            of_owner[difference.name] = difference.new
+            of_owner[name] = value
     return DynamicValues(of_broker, of_cluster)
 
 

@@ -71,6 +71,7 @@ async def open_store(
     """
     identity_file = identity_file_of(settings)
     create = make_store and settings[STORE_CREATE]
+    rows = {**initial_rows(settings), **initial}
     if settings.store is not None:
         # The driver is needed only with a shared store.
         from doorkeeper.server.state.postgres.connecting import connector
@@ -90,7 +91,7 @@ async def open_store(
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file if is_node or identity_file.exists() else None,
             create=create,
-            initial={**initial_rows(settings), **initial},
+            initial=rows,
         )
         if shared.is_new:
             _warn_of_new_store(logger, settings, shared, settings.store.display_name)
@@ -111,7 +112,7 @@ async def open_store(
         meter=meter,
         identity_file=identity_file,
         create=create,
-        initial={**initial_rows(settings), **initial},
+        initial=rows,
     )
     if store.is_new:
         _warn_of_new_store(logger, settings, store, str(path))

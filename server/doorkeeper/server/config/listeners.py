@@ -27,10 +27,9 @@ from doorkeeper.server.config.keys import (
     MAX_CONNECTIONS,
     SECURITY_INTER_BROKER_PROTOCOL,
 )
-from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.raw_config import RawConfig
-from doorkeeper.server.config.sasl import mechanisms_of
+from doorkeeper.server.config.sasl import MechanismSettings, mechanisms_of
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -305,8 +304,10 @@ def _listener(
     controller: bool,
     early_start: bool,
 ) -> Listener:
-    prefix = address.name.lower()
-    values, given_as = values_of(raw, prefix)
+    values, given_as = raw.values_of(address.name)
+    limit = raw.entry(MAX_CONNECTIONS, address.name)
+    # Without the prefix the key limits the whole server, and must not apply to each listener again.
+    has_limit = limit is not None and limit.key.startswith(LISTENER_PREFIX)
     return Listener(
         name=address.name,
         security_protocol=protocol,
@@ -322,13 +323,5 @@ def _listener(
         ),
         values=values,
         given_as=given_as,
-        max_connections=_max_connections(raw, prefix),
+        max_connections=raw.of(MAX_CONNECTIONS, address.name) if has_limit else INT_MAX,
     )
-
-
-def _max_connections(raw: RawConfig, prefix: str) -> int:
-    """Return the listener's own limit; the key without prefix is that of the server."""
-    entry = raw.entry(MAX_CONNECTIONS, prefix)
-    # Without the prefix the key limits the whole server, and must not apply to each listener again.
-    own = entry is not None and entry.key.startswith("listener.name.")
-    return raw.of(MAX_CONNECTIONS, prefix) if own else INT_MAX

@@ -10,18 +10,17 @@ Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base import jaas
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import LoginModule
+from doorkeeper.base.key import NOTHING, KeyValues
 from doorkeeper.server.config.jaas_file import JaasFile
-from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.naming import full_names
 from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl_keys import (
     SASL_ENABLED_MECHANISMS,
@@ -52,13 +51,26 @@ USERS_ELSEWHERE: Final = (SASL_SERVER_CALLBACK_HANDLER_CLASS, SASL_PLAIN_USERS_F
 _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
 
+class MechanismSettings(KeyValues, frozen=True, kw_only=True):
+    """Settings of one SASL mechanism on one listener: ``settings[KEY]`` is the value of a key.
+
+    ``login_module`` is that of ``sasl.jaas.config`` or a JAAS file, or None. ``originals`` are all
+    keys, for plug-ins.
+    """
+
+    name: str
+    listener_name: str
+    login_module: LoginModule | None = None
+    originals: Mapping[str, str] = NOTHING
+
+
 def mechanisms_of(
     raw: RawConfig, listener_name: str, jaas_file: JaasFile
 ) -> tuple[MechanismSettings, ...]:
     """Return the mechanisms of a SASL listener; record problems."""
     return tuple(
         _settings(raw, name, listener_name, jaas_file)
-        for name in _mechanism_names(raw, listener_name.lower())
+        for name in _mechanism_names(raw, listener_name)
     )
 
 
@@ -67,60 +79,51 @@ def _mechanism_names(raw: RawConfig, listener: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(raw.of(SASL_ENABLED_MECHANISMS, listener)))
     others = [name for name in names if name not in MODULES]
     if others or not names:
-        names_text = f"found {', '.join(others) or 'nothing'} for listener {listener.upper()}"
-        allowed = ", ".join(MODULES)
-        raw.problem(SASL_ENABLED_MECHANISMS, f"{names_text}; allowed: {allowed}", listener)
+        found = f"found {', '.join(others) or 'nothing'} for listener {listener}"
+        raw.problem(SASL_ENABLED_MECHANISMS, f"{found}; allowed: {', '.join(MODULES)}", listener)
     return tuple(name for name in names if name in MODULES)
 
 
 def _settings(
     raw: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
 ) -> MechanismSettings:
-    prefix, mechanism = listener_name.lower(), name.lower()
-    values, given_as = values_of(raw, prefix, mechanism)
-    source = _find_module(raw, name, prefix, jaas_file)
-    if source is not None:
-        given_as[SASL_JAAS_CONFIG.name] = source.origin
+    values, given_as = raw.values_of(listener_name, name)
+    module, origin = _find_module(raw, name, listener_name, jaas_file)
+    if module is not None:
+        given_as[SASL_JAAS_CONFIG.name] = origin
     return MechanismSettings(
         name=name,
         listener_name=listener_name,
-        login_module=None if source is None else source.module,
+        login_module=module,
         values=values,
         given_as=given_as,
         originals={key: entry.value for key, entry in raw.entries.items()},
     )
 
 
-class _ModuleSource(Struct, frozen=True):
-    """A login module and its source."""
-
-    module: LoginModule
-    origin: str
-
-
 def _find_module(
     raw: RawConfig, name: str, listener: str, jaas_file: JaasFile
-) -> _ModuleSource | None:
-    """Return the login module of a mechanism; record problems."""
-    key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
+) -> tuple[LoginModule | None, str]:
+    """Return the login module of a mechanism and its key or section; record problems."""
+    key = next(full_names(SASL_JAAS_CONFIG.name, listener, name))
     if key in raw.entries:
-        return _of_entry(raw, raw.entries[key], name, listener)
-    for section in (f"{listener}.KafkaServer", "KafkaServer"):
+        return _of_entry(raw, raw.entries[key], name, listener), key
+    for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section counts as missing.
         if modules:
             origin = f"{jaas_file.path} section {section}"
-            return _of_section(raw, name, listener, modules, origin)
+            return _of_section(raw, name, listener, modules, origin), origin
     if _needs_module(raw, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
-        offer = f"listener {listener.upper()} offers {name}"
+        offer = f"listener {listener} offers {name}"
         if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
             offer += ", Kafka's default for sasl.enabled.mechanisms,"
         near = meant_for(raw.entries, listener, name)
         hint = f"{near} is not read: " if near else ""
         text = f"{offer} and has no login module for it: {hint}give {key}={example} {_NO_FILE_HINT}"
-        raw.problem(SASL_JAAS_CONFIG, text, listener, name.lower())
-    return None
+        raw.problem(SASL_JAAS_CONFIG, text, listener, name)
+    return None, ""
 
 
 def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
@@ -132,7 +135,7 @@ def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
     if exact:
         return exact
     mechanism = mechanism.lower()
-    right = f"listener.name.{listener.lower()}.{mechanism}.{SASL_JAAS_CONFIG}"
+    right = next(full_names(SASL_JAAS_CONFIG.name, listener, mechanism))
     others = [key for key in keys if key.endswith(SASL_JAAS_CONFIG.name)]
     near = similar(right, [key for key in others if f".{mechanism}." in key.lower()])
     return near or (SASL_JAAS_CONFIG.name if SASL_JAAS_CONFIG.name in others else "")
@@ -143,9 +146,8 @@ def misspelled(keys: Iterable[str], listener: str, mechanism: str) -> str:
 
     Empty without one.
     """
-    listener, mechanism = listener.lower(), mechanism.lower()
-    right = f"listener.name.{listener}.{mechanism}.{SASL_JAAS_CONFIG}"
-    wider = (f"listener.name.{listener}.{SASL_JAAS_CONFIG}", f"{mechanism}.{SASL_JAAS_CONFIG}")
+    right, without_mechanism, _ = full_names(SASL_JAAS_CONFIG.name, listener, mechanism)
+    wider = (without_mechanism, f"{mechanism.lower()}.{SASL_JAAS_CONFIG}")
     return next(
         (key for key in keys if key != right and (key.lower() == right or key in wider)), ""
     )
@@ -158,7 +160,7 @@ def similar(name: str, names: Sequence[str]) -> str:
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), "")
 
 
-def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> _ModuleSource | None:
+def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> LoginModule | None:
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:
@@ -170,12 +172,12 @@ def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> _Module
         return None
     if modules[0].name not in MODULES[name] and _needs_module(raw, name, listener):
         raw.problem_at(entry, f"the login module is not {MODULES[name][0]}")
-    return _ModuleSource(modules[0], entry.key)
+    return modules[0]
 
 
 def _of_section(
     raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], origin: str
-) -> _ModuleSource | None:
+) -> LoginModule | None:
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
         if _needs_module(raw, name, listener):
@@ -185,12 +187,12 @@ def _of_section(
     for module in own:
         # The first option of a name wins, as in configEntryOption.
         options = {**module.options, **options}
-    return _ModuleSource(replace(own[0], options=options), origin)
+    return replace(own[0], options=options)
 
 
 def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:
     """Return whether a mechanism cannot authenticate any user without its login module."""
     if name == "PLAIN":
-        values, _ = values_of(raw, listener, "plain")
+        values, _ = raw.values_of(listener, "plain")
         return not any(values.get(key.name) for key in USERS_ELSEWHERE)
     return name in _OPTIONS

@@ -19,11 +19,11 @@ import asyncio
 from collections.abc import Awaitable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Protocol, SupportsBytes
+from typing import Any, Final
 
 from msgspec import Struct
 
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.contract import (
@@ -62,29 +62,6 @@ class KerberosLogin(Struct, frozen=True):
     keytab: Path
     principal: str
     service: str
-
-
-class Wrapped(Protocol):
-    """What a security context has made of a message."""
-
-    @property
-    def message(self) -> bytes: ...
-
-
-class SecurityContext(Protocol):
-    """The part of the library's class that an acceptor uses."""
-
-    @property
-    def complete(self) -> bool: ...
-
-    @property
-    def initiator_name(self) -> SupportsBytes: ...
-
-    def step(self, token: bytes, /) -> bytes | None: ...
-
-    def wrap(self, message: bytes, encrypt: bool, /) -> Wrapped: ...
-
-    def unwrap(self, message: bytes, /) -> Wrapped: ...
 
 
 class GssapiProvider(Provider):
@@ -150,10 +127,8 @@ class GssapiMechanism:
 
     __slots__ = ("_errors", "_layers_offered", "_security", "_steps", "_threads")
 
-    def __init__(
-        self, security: SecurityContext, errors: type[Exception], threads: Executor
-    ) -> None:
-        """Take the library's security context, and the class of errors that it raises."""
+    def __init__(self, security: Any, errors: type[Exception], threads: Executor) -> None:  # noqa: ANN401
+        """Take the library's ``SecurityContext``, and the class of errors that it raises."""
         self._security = security
         self._errors = errors
         self._threads = threads

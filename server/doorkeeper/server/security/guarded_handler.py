@@ -34,9 +34,10 @@ from doorkeeper.server.security.handlers_contract import (
     ValidatedToken,
 )
 from doorkeeper.server.security.prefixes import configs_of
+from doorkeeper.server.security.provider import Provider
 
 if TYPE_CHECKING:
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
 
 # Shorter parts of a token (between its dots) occur in any text.
 PART_CHARACTERS_MIN: Final = 8
@@ -182,6 +183,19 @@ class GuardedHandler(Generic[H]):
             self._logger.warning(
                 "a callback handler did not close", handler=self.name, cause=one_line(error)
             )
+
+
+class HandlerProvider(Provider, Generic[H]):
+    """A mechanism that asks a callback handler."""
+
+    def __init__(self, guarded: GuardedHandler[H]) -> None:
+        self._guarded = guarded
+
+    async def start(self) -> None:
+        await self._guarded.start()
+
+    async def close(self) -> None:
+        await self._guarded.close()
 
 
 def cause_of(error: BaseException, secret: str) -> str:

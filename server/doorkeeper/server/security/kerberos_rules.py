@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from doorkeeper.server.security.rule_trials import Trial
-
 if TYPE_CHECKING:
     from doorkeeper.server.security.java_regex import JavaPattern
 
@@ -84,8 +82,10 @@ class ShortNamer:
                 return short_name
         raise NoShortName(f"No rules apply to {name}")
 
-    def trials(self, name: KerberosName) -> Iterator[Trial]:
-        """Yield what each rule makes of a name with a realm, up to the first that applies.
+    def trials(self, name: KerberosName) -> Iterator[tuple[str, str | None]]:
+        """Yield each rule and what it makes of a name with a realm, up to the first that applies.
+
+        It makes None of a name to which it does not apply.
 
         Raises:
             NoShortName: a rule applies, and fails.
@@ -93,7 +93,7 @@ class ShortNamer:
         parameters = [part for part in (name.realm, name.service, name.host) if part is not None]
         for text, apply in self._rules:
             short_name = apply(parameters)
-            yield Trial(text, short_name)
+            yield text, short_name
             if short_name is not None:
                 return
 

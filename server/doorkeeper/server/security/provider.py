@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct
 
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal

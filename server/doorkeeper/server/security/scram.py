@@ -51,8 +51,7 @@ from doorkeeper.base.credentials import (
     base_36,
     credential_of,
 )
-from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
@@ -61,7 +60,7 @@ from doorkeeper.server.security.contract import (
     Step,
     Success,
 )
-from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerProvider, handler_of
 from doorkeeper.server.security.handlers_contract import ScramCredentials
 from doorkeeper.server.security.provider import Provider, Sources, TokenLogin
 
@@ -223,29 +222,18 @@ class ScramMechanism:
         # Checked before the lookup: this distinct error text must not reveal that the name exists.
         if first.authorization_id not in ("", first.name):
             return Failure(_OTHER_ID, _OTHER_ID)
-        if first.by_token:
-            account = self._accounts.tokens.account(first.name)
-            return (
-                self._later(first, account)
-                if isawaitable(account)
-                else self._challenge(first, account)
-            )
-        lookup = self._accounts.users(first.name)
-        if isawaitable(lookup):
-            return self._later_user(first, lookup)
-        return self._challenge(first, lookup and Account(lookup, first.name))
+        lookup = self._accounts.tokens.account if first.by_token else self._accounts.users
+        found = lookup(first.name)
+        return self._later(first, found) if isawaitable(found) else self._challenge(first, found)
 
-    async def _later(self, first: ClientFirst, account: Awaitable[Account | None]) -> Step:
-        return self._challenge(first, await account)
-
-    async def _later_user(
-        self, first: ClientFirst, lookup: Awaitable[ScramCredential | None]
+    async def _later(
+        self, first: ClientFirst, found: Awaitable[Account | ScramCredential | None]
     ) -> Step:
-        credential = await lookup
-        return self._challenge(first, credential and Account(credential, first.name))
+        return self._challenge(first, await found)
 
-    def _challenge(self, first: ClientFirst, account: Account | None) -> Step:
+    def _challenge(self, first: ClientFirst, found: Account | ScramCredential | None) -> Step:
         """Send the challenge for an account, or a decoy's if the login will be refused."""
+        account = Account(found, first.name) if isinstance(found, ScramCredential) else found
         # Computed for known names too, so that both take the same time.
         decoy = self._accounts.decoys.credential(first.name, self._decoy_iterations(first))
         refusal = self._refusal(first, account)
@@ -423,10 +411,9 @@ def _base64(octets: bytes) -> str:
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     """Return SCRAM as configured on a listener."""
     mechanism = settings.name
-    if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
-        handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
-        if handler is not None:
-            return ScramHandlerProvider(handler, mechanism, sources)
+    handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
+    if handler is not None:
+        return ScramHandlerProvider(handler, mechanism, sources)
     return ScramProvider(
         accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
     )
@@ -443,7 +430,7 @@ class ScramProvider(Provider):
         return ScramMechanism(self._accounts, base_36(os.urandom(17)).decode())
 
 
-class ScramHandlerProvider(Provider):
+class ScramHandlerProvider(HandlerProvider[ScramCredentials]):
     """SCRAM with users from a callback handler, and the server's own delegation tokens.
 
     An unknown name is told the iterations of the last known one.
@@ -452,7 +439,7 @@ class ScramHandlerProvider(Provider):
     def __init__(
         self, guarded: GuardedHandler[ScramCredentials], mechanism: str, sources: Sources
     ) -> None:
-        self._guarded = guarded
+        super().__init__(guarded)
         self._mechanism = mechanism
         self._iterations = ITERATIONS_MIN
         self._accounts = replace(
@@ -473,9 +460,3 @@ class ScramHandlerProvider(Provider):
         if credential is not None:
             self._iterations = credential.iterations
         return credential
-
-    async def start(self) -> None:
-        await self._guarded.start()
-
-    async def close(self) -> None:
-        await self._guarded.close()

@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from doorkeeper.base.values import trim
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
-from doorkeeper.server.security.rule_trials import Trial
 
 _RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)"
 _RULES = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
@@ -93,15 +92,15 @@ class SslRules:
                 return name
         raise NoMatchingRule(f"No rules apply to {distinguished_name}, rules {self}")
 
-    def trials(self, distinguished_name: str) -> Iterator[Trial]:
-        """Yield what each rule makes of a name, up to the first that matches.
+    def trials(self, distinguished_name: str) -> Iterator[tuple[str, str | None]]:
+        """Yield each rule and what it makes of a name, up to the first that matches; None if not.
 
         Raises:
             TimeoutError, ValueError: see Rule.name.
         """
         for rule in self.rules:
             name = rule.name(distinguished_name)
-            yield Trial(rule.written, name)
+            yield rule.written, name
             if name is not None:
                 return
 

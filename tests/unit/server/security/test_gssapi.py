@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import Challenge, Failure, Success
 from doorkeeper.server.security.gssapi import (
     LOGIN_MODULE,

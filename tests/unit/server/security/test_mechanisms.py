@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.provider import provider_of
 from testkit.plain import NO_SOURCES
 

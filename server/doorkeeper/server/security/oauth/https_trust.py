@@ -26,7 +26,7 @@ from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
 
 TYPE: Final = SSL_TRUSTSTORE_TYPE.name
 LOCATION: Final = SSL_TRUSTSTORE_LOCATION.name

@@ -30,7 +30,7 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
 from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
-from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerProvider, handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
 from doorkeeper.server.security.oauth.https_trust import reloaded_trust
 from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
@@ -38,7 +38,7 @@ from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.provider import Provider, Sources
 
 if TYPE_CHECKING:
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
     from doorkeeper.server.security.oauth.jwks import FileKeys, KeySet
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
     from doorkeeper.server.security.oauth.signed import ClaimRules
@@ -164,15 +164,15 @@ class SignedProvider(Provider):
         await self._keys.close()
 
 
-class OAuthHandlerProvider(Provider):
+class OAuthHandlerProvider(HandlerProvider[TokenValidator]):
     """Accepts the tokens that a callback handler validates."""
 
-    def __init__(self, handler: GuardedHandler[TokenValidator], sources: Sources) -> None:
-        self._handler = handler
+    def __init__(self, guarded: GuardedHandler[TokenValidator], sources: Sources) -> None:
+        super().__init__(guarded)
         self._now_ms = sources.now_ms
 
     def begin(self, context: AuthenticationContext) -> Mechanism:
-        guarded = self._handler
+        guarded = self._guarded
 
         def validate(token: str) -> Awaitable[ValidatedToken]:
             return guarded.call_handler(
@@ -180,12 +180,6 @@ class OAuthHandlerProvider(Provider):
             )
 
         return OAuthBearerMechanism(validate, self._now_ms)
-
-    async def start(self) -> None:
-        await self._handler.start()
-
-    async def close(self) -> None:
-        await self._handler.close()
 
 
 def _rules(settings: MechanismSettings) -> ClaimRules:

@@ -10,7 +10,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Success
 from doorkeeper.server.security.oauth.https_trust import reloaded_trust, trust_context
 from doorkeeper.server.security.oauth.jwks_url import KeyEndpoint, UrlKeys
