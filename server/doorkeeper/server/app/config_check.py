@@ -60,7 +60,7 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     try:
         settings, source = load(file, overrides)
     except ConfigError as error:
-        raise StartError(*with_further_problems(error), warnings=warnings_beside(error)) from error
+        raise start_error_of(error) from error
     problems, log = problems_of(settings.static), WarningLog()
     for found in (
         check_listeners(settings, settings.listeners, log),
@@ -82,11 +82,6 @@ def warnings_of(source: Source) -> list[str]:
     """Return what the rules of configurations find, a line each."""
     file = ConfigFile(source.name, source.entries, source.data, source.jaas)
     return [str(finding) for finding in check([file], product=Product.DOORKEEPER)]
-
-
-def warnings_beside(error: ConfigError) -> list[str]:
-    """Return the warnings of a configuration that has errors; none if it cannot be read."""
-    return [] if error.source is None else warnings_of(error.source)
 
 
 # Prefixes of the keys on which all listeners, or those with authentication, depend.
@@ -234,8 +229,11 @@ def embedded_store_id(settings: Settings) -> str | None:
         return expected_store_of(connection, path).store_id
 
 
-def with_further_problems(error: ConfigError) -> list[str]:
-    """Return the problems of keys, then those of the parts that the readable entries name."""
+def start_error_of(error: ConfigError) -> StartError:
+    """Return the problems of keys, then those of the parts that the readable entries name.
+
+    The warnings are those of the file, none if it cannot be read.
+    """
     problems = list(map(str, error.problems))
     problems += without_duplicates(problems_of(error.entries), problems)
     if error.settings is not None:
@@ -246,7 +244,7 @@ def with_further_problems(error: ConfigError) -> list[str]:
         found = check_listeners(error.settings, sound, WarningLog())
         located = [locate(error.settings.entries, problem) for problem in found]
         problems += without_duplicates(located, problems)
-    return problems
+    return StartError(*problems, warnings=() if error.source is None else warnings_of(error.source))
 
 
 def may_depend_on(listener: Listener, wrong: Iterable[str]) -> bool:

@@ -15,7 +15,6 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net import Server
-from doorkeeper.server.net.protocol.exchange import Counts
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
@@ -186,17 +185,14 @@ def read_edge(meters: Meters, edge: Server) -> None:
         table.PURGATORY_SIZE_MAX,
         lambda: {(UpdateOperation.ACLS,): shared.limits.updates_waiting_max},
     )
-    read_counts(meters, edge.counts)
-
-
-def read_counts(meters: Meters, counts: Counts) -> None:
-    def authentications() -> Mapping[tuple[str, ...], float]:
-        return {
+    counts = edge.counts
+    meters.read(
+        table.AUTHENTICATIONS,
+        lambda: {
             (mechanism or NO_MECHANISM, "succeeded" if succeeded else "failed"): count
             for (mechanism, succeeded), count in counts.authentications.items()
-        }
-
-    meters.read(table.AUTHENTICATIONS, authentications)
+        },
+    )
     meters.read(table.SESSIONS_EXPIRED, lambda: counts.killed_by_expiry)
     meters.read(table.TRAILING_BYTES, lambda: counts.trailing_bytes)
 

@@ -16,6 +16,7 @@ Source: ``sun.security.provider.ConfigFile`` and ``sun.security.util.PropertyExp
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -166,23 +167,19 @@ class _JaasFileParser:
         return expanded
 
 
+# As in Java, ${{...}} protects its content, and the rest of a text stays after a ${ that is not
+# closed.
+_REFERENCE: Final = re.compile(r"\$\{\{.*?(?:\}\}|\Z)|\$\{([^}]*)\}|\$\{.*", re.DOTALL)
+
+
 def expand(value: str, properties: Mapping[str, str]) -> str:
     """Return a value with every ``${name}`` replaced; ``${{...}}`` stays as it is.
 
     Raises:
         KeyError: a name is not a property.
     """
-    pieces: list[str] = []
-    done = 0
-    while (start := value.find("${", done)) >= 0:
-        pieces.append(value[done:start])
-        # As in Java, ${{...}} protects its content from the expansion.
-        protected = value.startswith("${{", start)
-        end = value.find("}}" if protected else "}", start + 2)
-        if end < 0:
-            return "".join((*pieces, value[start:]))
-        done = end + (2 if protected else 1)
-        pieces.append(
-            value[start:done] if protected else properties[value[start + 2 : end]],
-        )
-    return "".join((*pieces, value[done:]))
+
+    def replacement(reference: re.Match[str]) -> str:
+        return reference[0] if reference[1] is None else properties[reference[1]]
+
+    return _REFERENCE.sub(replacement, value)

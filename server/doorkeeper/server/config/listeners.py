@@ -124,16 +124,11 @@ def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> s
     that of the protocol.
     """
     names = [listener.name for listener in listeners if listener.advertised]
-    if (
-        raw.entry(INTER_BROKER_LISTENER_NAME) is not None
-        and raw.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None
-    ):
-        raw.problem(
-            SECURITY_INTER_BROKER_PROTOCOL,
-            "give either this or inter.broker.listener.name, not both",
-        )
-        return ""
     by_name = raw.entry(INTER_BROKER_LISTENER_NAME) is not None
+    if by_name and raw.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None:
+        text = "give either this or inter.broker.listener.name, not both"
+        raw.problem(SECURITY_INTER_BROKER_PROTOCOL, text)
+        return ""
     key: Key[object] = INTER_BROKER_LISTENER_NAME if by_name else SECURITY_INTER_BROKER_PROTOCOL
     choice = str(raw[key] or "").upper()
     if choice in names:
@@ -235,22 +230,19 @@ def _advertised_addresses(
             text = f"{address.name} is not in listeners ({', '.join(sorted(names))})"
             raw.problem(key, text)
         if address.name in controllers:
-            raw.problem(
-                key, f"{address.name} is a controller listener: it has no advertised address"
-            )
+            text = f"{address.name} is a controller listener: it has no advertised address"
+            raw.problem(key, text)
         if address.host in _NOWHERE:
-            raw.problem(
-                key,
-                f"clients cannot connect to {address.host}: set"
-                f" advertised.listeners={address.name}://<a name or address of this"
-                f" machine>:{address.port}",
-            )
+            right = f"{address.name}://<a name or address of this machine>:{address.port}"
+            text = f"clients cannot connect to {address.host}: set advertised.listeners={right}"
+            raw.problem(key, text)
     return {address.name: address for address in addresses}
 
 
 def _protocols(
     raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
+    """Return the protocols by the name of their listener."""
     key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
     for text in raw[key].split(","):
@@ -260,23 +252,15 @@ def _protocols(
         elif trim(text):
             allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
             raw.problem(key, f"found {trim(text)!r}; {allowed}")
-    if raw.entry(key) is None and not _names_a_secure_protocol(bound, controllers):
+    names = [address.name for address in bound]
+    if raw.entry(key) is None and not any(name in PROTOCOLS[1:] for name in (*controllers, *names)):
         # As in Kafka, controller listeners without an entry use PLAINTEXT if no listener name
         # suggests TLS or SASL.
         pairs |= dict.fromkeys(controllers, "PLAINTEXT")
-    protocols: dict[str, str] = {}
-    for address in bound:
-        protocol = pairs.get(address.name, "")
-        if protocol:
-            protocols[address.name] = protocol
-        else:
-            raw.problem(key, f"no entry for listener {address.name}")
-    return protocols
-
-
-def _names_a_secure_protocol(bound: Sequence[ListenerAddress], controllers: Sequence[str]) -> bool:
-    """Return whether Kafka would not map the controller listeners to PLAINTEXT by default."""
-    return any(name in PROTOCOLS[1:] for name in (*controllers, *(a.name for a in bound)))
+    for name in names:
+        if name not in pairs:
+            raw.problem(key, f"no entry for listener {name}")
+    return pairs
 
 
 def _early(

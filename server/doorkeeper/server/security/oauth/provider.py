@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.sasl import MechanismSettings
     from doorkeeper.server.security.oauth.jwks import FileKeys, KeySet
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
-    from doorkeeper.server.security.oauth.signed import ClaimRules
 
 _PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 UNSECURED_HANDLER: Final = (
@@ -101,7 +100,7 @@ class SignedProvider(Provider):
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
         """Read the keys ``sasl.oauthbearer...``; files and URLs are read by ``start``."""
         # Imported here: the signature library is slow to import, and few servers need it.
-        from doorkeeper.server.security.oauth.signed import SignedTokens
+        from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
 
         validator = settings[SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS]
         if validator not in VALIDATORS:
@@ -112,7 +111,13 @@ class SignedProvider(Provider):
             )
         self._settings = settings
         self._sources = sources
-        self._rules = _rules(settings)
+        self._rules = ClaimRules(
+            audiences=frozenset(settings[SASL_OAUTHBEARER_EXPECTED_AUDIENCE]),
+            issuer=settings[SASL_OAUTHBEARER_EXPECTED_ISSUER],
+            scope_claim=settings[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
+            subject_claim=settings[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
+            skew_s=settings[SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS],
+        )
         self._keys = _key_source(settings, sources)
         self._tokens = SignedTokens(self._keys, self._rules, sources.now_ms)
 
@@ -182,18 +187,6 @@ class OAuthHandlerProvider(HandlerProvider[TokenValidator]):
         return OAuthBearerMechanism(validate, self._now_ms)
 
 
-def _rules(settings: MechanismSettings) -> ClaimRules:
-    from doorkeeper.server.security.oauth.signed import ClaimRules
-
-    return ClaimRules(
-        audiences=frozenset(settings[SASL_OAUTHBEARER_EXPECTED_AUDIENCE]),
-        issuer=settings[SASL_OAUTHBEARER_EXPECTED_ISSUER],
-        scope_claim=settings[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
-        subject_claim=settings[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
-        skew_s=settings[SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS],
-    )
-
-
 def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | UrlKeys:
     url = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_URL]
     if not url:
@@ -226,14 +219,7 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
         return FileKeys(Path(parts.path), sources.logger)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{key}: allowed: a URL with http, https or file")
-    return _url_keys(settings, sources, url)
-
-
-def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKeys:
-    from doorkeeper.server.security.oauth.jwks_url import (
-        KeyEndpoint,
-        UrlKeys,
-    )
+    from doorkeeper.server.security.oauth.jwks_url import KeyEndpoint, UrlKeys
 
     endpoint = KeyEndpoint(
         url=url,
