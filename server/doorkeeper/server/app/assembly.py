@@ -34,9 +34,9 @@ from doorkeeper.server.api.acl_rows import AclRows
 from doorkeeper.server.api.node import AuthorizerUpdates
 from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.authorizer import (
-    authorizer_log_of,
     authorizer_of,
     close,
+    open_authorizer_file,
     refused_start,
     server_info,
     start_authorizer,
@@ -79,7 +79,6 @@ from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
-from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.clock import utc_ms
@@ -509,13 +508,14 @@ class Assembly:
         log_credentials(self.log, self._log)
 
     def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
-        def close_later(file: AuthorizerFile) -> None:
-            self._opened.callback(
-                lambda: (file.close if self.keeps_files else file.discard)(CLOSE_TIMEOUT_S)
-            )
-
-        path = settings[AUTHORIZER_LOG_FILE]
-        return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
+        usual, path = self._logs.authorizer_log, settings[AUTHORIZER_LOG_FILE]
+        if path is None:
+            return usual
+        file = open_authorizer_file(path, usual, self._log)
+        self._opened.callback(
+            lambda: (file.close if self.keeps_files else file.discard)(CLOSE_TIMEOUT_S)
+        )
+        return file
 
     def _make_authorizer(self, settings: Settings) -> None:
         """Construct the authorizer.

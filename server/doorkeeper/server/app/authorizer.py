@@ -81,30 +81,21 @@ def authorizer_of(
         raise StartError(locate(entries, error)) from error
 
 
-def authorizer_log_of(
-    path: Path | None,
-    usual: AuthorizerLog,
-    logger: Logger,
-    opened: Callable[[AuthorizerFile], object],
-) -> AuthorizerLog:
-    """Return Kafka's authorizer log: ``usual``, or the configured file.
+def open_authorizer_file(path: Path, usual: AuthorizerLog, logger: Logger) -> AuthorizerFile:
+    """Open the file that Kafka's authorizer log goes to instead of ``usual``.
 
     Raises:
-        StartError: the file cannot be opened.
+        StartError: it cannot be opened.
     """
-    if path is None:
-        return usual
 
     def log_failure(error: OSError) -> None:
         logger.error("authorizer log not written", file=str(path), cause=error.strerror)
 
     try:
-        file = AuthorizerFile(path, usual.threshold, now_ns=time.time_ns, failed=log_failure)
+        return AuthorizerFile(path, usual.threshold, now_ns=time.time_ns, failed=log_failure)
     except OSError as error:
         text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
         raise StartError(text) from error
-    opened(file)
-    return file
 
 
 def server_info(

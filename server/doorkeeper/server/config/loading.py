@@ -145,8 +145,6 @@ def resolve(
             raw.problem(JAAS_FILE, problem.text)
         else:
             raw.problems.append(problem)
-    # Only keys with an effect: plug-ins may have references of their own.
-    _check_indirect(raw, final)
     settings = _settings(raw, tuple(static.values()), dynamic, jaas)
     if raw.problems:
         raise ConfigError(raw.problems, tuple(final.values()), settings)
@@ -187,30 +185,28 @@ def _last_of_each(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
-    """Add every entry that has an effect; record unknown keys that are mistyped."""
+    """Add every entry that has an effect; record unknown keys that are mistyped.
+
+    Values that a broker would get from a config provider, if it has any, are rejected. Without
+    providers a broker takes the reference as it stands, as a password for example.
+    """
+    providers = entries.get("config.providers")
+    has_any = providers is not None and bool(providers.value.strip())
+    reference = _INDIRECT if has_any else _USUAL_PROVIDERS
     for entry in entries.values():
         meaning = find_key(entry.key)
         if meaning.key is not None:
             raw.add(entry, meaning.key)
+            # Only keys with an effect: plug-ins may have references of their own.
+            if reference.search(entry.value):
+                text = "config providers are not supported; give the value itself"
+                raw.problem_at(entry, text)
         elif meaning.without_effect:
             continue
         elif meaning.resembles is not None:
             raw.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
             raw.problem_at(entry, "unknown key; see docs/reference/configuration.md")
-
-
-def _check_indirect(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
-    """Reject values that a broker would get from a config provider, if it has any.
-
-    Without providers a broker takes the reference as it stands, as a password for example.
-    """
-    providers = entries.get("config.providers")
-    has_any = providers is not None and bool(providers.value.strip())
-    reference = _INDIRECT if has_any else _USUAL_PROVIDERS
-    for entry in entries.values():
-        if reference.search(entry.value) and find_key(entry.key).key is not None:
-            raw.problem_at(entry, "config providers are not supported; give the value itself")
 
 
 def _settings(

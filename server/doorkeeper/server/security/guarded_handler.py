@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.base.encodings import is_unicode
-from doorkeeper.server.config.plug_ins import PlugIn, called, class_of, made, one_line
+from doorkeeper.server.config.plug_ins import PlugIn, called, class_of, configs_of, made, one_line
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
     SASL_CHECKS_MAX,
@@ -33,7 +33,6 @@ from doorkeeper.server.security.handlers_contract import (
     TokenRefused,
     ValidatedToken,
 )
-from doorkeeper.server.security.prefixes import configs_of
 from doorkeeper.server.security.provider import Provider
 
 if TYPE_CHECKING:

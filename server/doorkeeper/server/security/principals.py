@@ -19,9 +19,8 @@ from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.encodings import is_unicode
 from doorkeeper.base.tls.keys import SSL_PRINCIPAL_MAPPING_RULES
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
-from doorkeeper.server.config.plug_ins import PlugIn, class_of, made, one_line
+from doorkeeper.server.config.plug_ins import PlugIn, class_of, configs_of, made, one_line
 from doorkeeper.server.security.contract import AuthenticationContext, PrincipalBuilder
-from doorkeeper.server.security.prefixes import configs_of
 
 if TYPE_CHECKING:
     from doorkeeper.server.security.kerberos_rules import ShortNamer

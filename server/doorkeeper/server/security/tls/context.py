@@ -8,7 +8,8 @@ cipher suites takes precedence.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -165,13 +166,12 @@ def _load_identity(
 
     key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in identity.chain)
-    try:
-        with memory_file(chain) as chain_name, memory_file(key) as key_name:
-            context.load_cert_chain(chain_name, key_name)
-    except ssl.SSLError as error:
-        raise settings.problem(
-            SSL_KEYSTORE_LOCATION, f"OpenSSL rejects the certificate: {_reason(error)}"
-        ) from None
+    with (
+        _openssl(settings, SSL_KEYSTORE_LOCATION, "OpenSSL rejects the certificate"),
+        memory_file(chain) as chain_name,
+        memory_file(key) as key_name,
+    ):
+        context.load_cert_chain(chain_name, key_name)
 
 
 def _load_trusted(
@@ -179,14 +179,9 @@ def _load_trusted(
 ) -> None:
     from cryptography.hazmat.primitives.serialization import Encoding
 
-    try:
-        context.load_verify_locations(
-            cadata=b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
-        )
-    except ssl.SSLError as error:
-        raise settings.problem(
-            SSL_TRUSTSTORE_LOCATION, f"OpenSSL rejects the certificates: {_reason(error)}"
-        ) from None
+    certificates = b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
+    with _openssl(settings, SSL_TRUSTSTORE_LOCATION, "OpenSSL rejects the certificates"):
+        context.load_verify_locations(cadata=certificates)
 
 
 def _load_revoked(
@@ -203,13 +198,11 @@ def _load_revoked(
         lists = pem.revocations_of(data)
     except pem.PemError as error:
         raise settings.problem(SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: {error}") from None
-    try:
-        with memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name:
-            context.load_verify_locations(cafile=name)
-    except ssl.SSLError as error:
-        raise settings.problem(
-            SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: rejected by OpenSSL: {_reason(error)}"
-        ) from None
+    with (
+        _openssl(settings, SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: rejected by OpenSSL"),
+        memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name,
+    ):
+        context.load_verify_locations(cafile=name)
     # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
     warnings.extend(_without_list(settings, lists, trusted))
@@ -244,5 +237,11 @@ def _issues(certificate: Certificate) -> bool:
         return False
 
 
-def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or "unknown reason").lower().replace("_", " ")
+@contextmanager
+def _openssl(settings: TlsSettings, key: Key[object], text: str) -> Iterator[None]:
+    """Report an error of OpenSSL in the block as a problem of a key."""
+    try:
+        yield
+    except ssl.SSLError as error:
+        reason = (error.reason or "unknown reason").lower().replace("_", " ")
+        raise settings.problem(key, f"{text}: {reason}") from None
