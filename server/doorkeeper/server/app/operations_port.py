@@ -80,7 +80,10 @@ class OperationsPort:
             self._clusters = parts.fleet.status
             parts.fleet.read(meters)
         meters.read(table.LOOP_LAG, lambda: self._heartbeat.lag_s)
-        meters.read(table.READY, self._ready)
+        meters.read(
+            table.READY,
+            lambda: {(name,): check.ok for name, check in results_of(self._checks).items()},
+        )
 
     @property
     def url(self) -> str:
@@ -107,9 +110,6 @@ class OperationsPort:
     async def close(self) -> None:
         self._heartbeat.stop()
         await self._port.close()
-
-    def _ready(self) -> Mapping[tuple[str, ...], float]:
-        return {(name,): verdict.ok for name, verdict in results_of(self._checks).items()}
 
 
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:

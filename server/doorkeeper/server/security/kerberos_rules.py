@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -107,10 +106,6 @@ _Rule = Callable[[Sequence[str]], str | None]
 """Returns the short name for the parameters ``$0``, ``$1``..., or None where it does not apply."""
 
 
-def _default(realm: str, parameters: Sequence[str]) -> str | None:
-    return parameters[1] if parameters[0] == realm else None
-
-
 class _ExplicitRule(Struct, frozen=True):
     """A rule in the form ``RULE:...``; ``text`` is that form."""
 
@@ -130,7 +125,11 @@ class _ExplicitRule(Struct, frozen=True):
         try:
             if self.match is not None and not self.match.matches(base):
                 return None
-            result = self._substitute(base)
+            result = base
+            if self.pattern is not None:
+                pattern = self.pattern
+                replace = pattern.replace_all if self.every else pattern.replace_first
+                result = replace(base, self.replacement)
         except (ValueError, TimeoutError) as error:
             raise NoShortName(f"{self.text} fails: {error}") from None
         if "/" in result or "@" in result:
@@ -138,12 +137,6 @@ class _ExplicitRule(Struct, frozen=True):
         if self.case == "L":
             return result.lower()
         return result.upper() if self.case == "U" else result
-
-    def _substitute(self, base: str) -> str:
-        if self.pattern is None:
-            return base
-        replace = self.pattern.replace_all if self.every else self.pattern.replace_first
-        return replace(base, self.replacement)
 
 
 def _rule(default_realm: str, text: str) -> _Rule:
@@ -154,7 +147,7 @@ def _rule(default_realm: str, text: str) -> _Rule:
         rest = text[match.end() :]
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
     if text == "DEFAULT":
-        return partial(_default, default_realm)
+        return lambda parameters: parameters[1] if parameters[0] == default_realm else None
     components = match["components"]
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
     if not components or len(components) > 40 or int(components) > _INT_MAX:

@@ -235,7 +235,8 @@ class ScramMechanism:
         """Send the challenge for an account, or a decoy's if the login will be refused."""
         account = Account(found, first.name) if isinstance(found, ScramCredential) else found
         # Computed for known names too, so that both take the same time.
-        decoy = self._accounts.decoys.credential(first.name, self._decoy_iterations(first))
+        iterations = ITERATIONS_MIN if first.by_token else self._accounts.iterations()
+        decoy = self._accounts.decoys.credential(first.name, iterations)
         refusal = self._refusal(first, account)
         if account is None or refusal:
             account = Account(decoy, "")
@@ -245,9 +246,6 @@ class ScramMechanism:
         signed = f"{first.bare},{answer}"
         self._exchange = _Exchange(account, first.by_token, nonce, signed, refusal)
         return Challenge(answer.encode())
-
-    def _decoy_iterations(self, first: ClientFirst) -> int:
-        return ITERATIONS_MIN if first.by_token else self._accounts.iterations()
 
     def _refusal(self, first: ClientFirst, account: Account | None) -> str:
         if account is None:

@@ -12,10 +12,10 @@ from typing import Final
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.key import Scope
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import Node, addresses_in, malformed_addresses
+from doorkeeper.server.app.config_rules.node import Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.listeners import PROTOCOLS
+from doorkeeper.server.config.listeners import PROTOCOLS, address_of
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import similar
 
@@ -63,8 +63,9 @@ def malformed_address(node: Node) -> Iterator[Problem]:
         entry = node.entries.get(key)
         if entry is None or node.is_template(entry):
             continue
-        for word in malformed_addresses(entry.value):
-            yield node.at(key, f"found {word!r}; allowed: NAME://host:port")
+        for word in node.words(key):
+            if address_of(word) is None:
+                yield node.at(key, f"found {word!r}; allowed: NAME://host:port")
         if key == "listeners" and not entry.value.strip():
             yield node.at(key, "found nothing; allowed: NAME://host:port, ...")
 

@@ -177,10 +177,6 @@ class Node:
         return self.with_protocol("SASL_PLAINTEXT", "SASL_SSL")
 
     @cached_property
-    def tls_listeners(self) -> list[str]:
-        return self.with_protocol("SSL", "SASL_SSL")
-
-    @cached_property
     def inter_broker(self) -> str:
         named = self.text("inter.broker.listener.name").upper()
         return named or (self.text("security.inter.broker.protocol").upper() or "PLAINTEXT")
@@ -277,7 +273,3 @@ def default_of(key: str) -> str:
 def addresses_in(text: str) -> Iterator[ListenerAddress]:
     """Yield the well-formed addresses of a list."""
     return filter(None, map(address_of, map(trim, text.split(","))))
-
-
-def malformed_addresses(text: str) -> list[str]:
-    return [word for word in map(trim, text.split(",")) if word and address_of(word) is None]

@@ -25,9 +25,8 @@ BETWEEN_BROKERS: Final = "sasl.mechanism.inter.broker.protocol"
 TO_CONTROLLERS: Final = "sasl.mechanism.controller.protocol"
 
 PLAIN: Final = ".PlainLoginModule"
-_OAUTH_HANDLER: Final = (
-    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
-)
+_SECURITY: Final = "org.apache.kafka.common.security."
+_OAUTH_HANDLER: Final = f"{_SECURITY}oauthbearer.OAuthBearerValidatorCallbackHandler"
 _CLASSES: Final = frozenset(name for names in MODULES.values() for name in names)
 _OF_MECHANISMS: Final = (HANDLER, LOGIN_HANDLER, LOGIN_CLASS)
 
@@ -155,13 +154,10 @@ def unknown_module(node: Node) -> Iterator[Problem]:
         for login in module.modules:
             short = login.name.rpartition(".")[2]
             known = [name for name in _CLASSES if name.endswith(f".{short}")]
-            known = known or ([similar(login.name, sorted(_CLASSES))] if _near(login.name) else [])
+            if not known and login.name.startswith(_SECURITY) and "LoginModule" in login.name:
+                known = [similar(login.name, sorted(_CLASSES))]
             if login.name not in _CLASSES and known:
                 yield node.at(module.where, f"no class {login.name}; did you mean {min(known)}?")
-
-
-def _near(name: str) -> bool:
-    return name.startswith("org.apache.kafka.common.security.") and "LoginModule" in name
 
 
 @rule("C308", WARNING)

@@ -214,7 +214,7 @@ def client_auth_without_prefix(node: Node) -> Iterator[Problem]:
 
 @rule("C415", WARNING)
 def no_trust_store(node: Node) -> Iterator[Problem]:
-    for name in node.tls_listeners:
+    for name in node.with_protocol("SSL", "SASL_SSL"):
         asks = node.of(CLIENT_AUTH, name).lower() in _ASKS
         if node.protocol(name) == "SASL_SSL":
             own = node.entries.get(next(full_names(CLIENT_AUTH, name)))

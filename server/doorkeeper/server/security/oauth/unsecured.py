@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from doorkeeper.base.values import trim
@@ -70,7 +70,10 @@ class UnsecuredTokens:
                 status="insufficient_scope",
                 scope=f"[{', '.join(self._required)}]",
             )
-        return ValidatedToken(name, _round(expiry_s * 1000), claims)
+        # Rounded half up, like Java's ``Math.round``.
+        expiry_ms = expiry_s * 1000
+        rounded_ms = _LONG_MAX if expiry_ms >= _LONG_MAX else math.floor(expiry_ms + 0.5)
+        return ValidatedToken(name, rounded_ms, claims)
 
     def _check_times(self, issued_s: float | None, expiry_s: float) -> None:
         now_ms = self._now_ms()
@@ -108,7 +111,8 @@ def _convert(value: object) -> object:
     """Return a claim as Kafka keeps it: a text, a number, or a list of texts."""
     if isinstance(value, list):
         return [_text(item) for item in value]
-    return value if _is_number(value) else _text(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number else _text(value)
 
 
 def _text(value: object) -> str:
@@ -126,10 +130,6 @@ def _text(value: object) -> str:
             return ""
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _seconds(claims: Mapping[str, object], name: str) -> float | None:
     value = claims.get(name)
     if value is None:
@@ -142,21 +142,11 @@ def _seconds(claims: Mapping[str, object], name: str) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def _round(ms: float) -> int:
-    """Round half up, like Java's ``Math.round``."""
-    return _LONG_MAX if ms >= _LONG_MAX else math.floor(ms + 0.5)
-
-
 def _scope_of(value: object) -> frozenset[str]:
-    if isinstance(value, str):
-        items: Sequence[str] = (value,)
-    elif isinstance(value, list):
-        items = value
-    elif value is None:
-        items = ()
-    else:
+    items = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(items, list):
         raise TokenRefused("the claim for the scope is neither a string nor a list")
-    return frozenset(filter(None, (trim(item) for item in items)))
+    return frozenset(filter(None, map(trim, items)))
 
 
 def principal_claim(options: Mapping[str, str]) -> str:
