@@ -68,6 +68,7 @@ class LiveNode:
     ) -> None:
         """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
+        """Replaced by settings that differ only in reloadable keys."""
         self.apis = registry.apis(optional=settings[CLIENTS_JOIN_GROUP])
         """The APIs that this node serves."""
         cap = settings[TEST_API_VERSIONS]
@@ -141,10 +142,6 @@ class LiveNode:
         broker = Broker(self.node_id, *OPERATOR_ADDRESS, None)
         other._brokers = {OPERATOR_LISTENER: (broker,)}  # noqa: SLF001  of its own class
         return other
-
-    def replace_settings(self, settings: Settings) -> None:
-        """Use settings that differ only in reloadable keys."""
-        self.settings = settings
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes that have the listener, with their advertised addresses, by id."""

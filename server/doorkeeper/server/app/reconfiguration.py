@@ -193,7 +193,7 @@ class Reconfiguration:
         of_listeners = {listener.name: listener.max_connections for listener in new.listeners}
         self._edge.admission.use(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)
-        self._node.replace_settings(new)
+        self._node.settings = new
 
     def _affected_authorizers(self, originals: Mapping[str, str]) -> list[Reconfigurable]:
         authorizer = self._authorizer

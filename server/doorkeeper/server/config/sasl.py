@@ -11,7 +11,7 @@ Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -88,7 +88,7 @@ def _settings(
     raw: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
 ) -> MechanismSettings:
     values, given_as = raw.values_of(listener_name, name)
-    module, origin = _find_module(raw, name, listener_name, jaas_file)
+    module, origin = _login_module(raw, name, listener_name, jaas_file)
     if module is not None:
         given_as[SASL_JAAS_CONFIG.name] = origin
     return MechanismSettings(
@@ -101,29 +101,82 @@ def _settings(
     )
 
 
-def _find_module(
+class Module(NamedTuple):
+    """The login modules of a mechanism, and where they stand: an entry, or a section of a file.
+
+    ``error`` replaces malformed ones.
+    """
+
+    where: Entry | str
+    modules: Sequence[LoginModule]
+    error: str = ""
+
+    def options(self, suffix: str) -> Mapping[str, str] | None:
+        """Return the options of the first module whose class name ends so; None without one."""
+        named = (module.options for module in self.modules if module.name.endswith(suffix))
+        return next(named, None)
+
+
+def module_of(
+    entries: Mapping[str, Entry], jaas_file: JaasFile | None, listener: str, mechanism: str
+) -> Module | None:
+    """Return the login modules that a broker uses for a mechanism; None without any."""
+    entry = entries.get(next(full_names(SASL_JAAS_CONFIG.name, listener, mechanism)))
+    if entry is not None:
+        try:
+            return Module(entry, jaas.parse(entry.value))
+        except jaas.JaasError as error:
+            return Module(entry, (), str(error))
+    for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
+        # As in Java, an empty section counts as missing.
+        if jaas_file is not None and jaas_file.sections.get(section):
+            return Module(f"{jaas_file.path} section {section}", jaas_file.sections[section])
+    return None
+
+
+def _login_module(
     raw: RawConfig, name: str, listener: str, jaas_file: JaasFile
 ) -> tuple[LoginModule | None, str]:
     """Return the login module of a mechanism and its key or section; record problems."""
+    found, needs = (
+        module_of(raw.entries, jaas_file, listener, name),
+        _needs_module(raw, name, listener),
+    )
+    if found is None:
+        if needs and not jaas_file.problems:
+            raw.problem(SASL_JAAS_CONFIG, _missing(raw, name, listener), listener, name)
+        return None, ""
+    where, modules, error = found
+    if isinstance(where, Entry):
+        # As a broker, which rejects several modules in this key (JaasContext).
+        if len(modules) != 1:
+            text = f"found {len(modules)} login modules; allowed: one"
+            raw.problem_at(where, error or text)
+            return None, where.key
+        if modules[0].name not in MODULES[name] and needs:
+            raw.problem_at(where, f"the login module is not {MODULES[name][0]}")
+        return modules[0], where.key
+    own = [module for module in modules if module.name in MODULES[name]]
+    if not own:
+        if needs:
+            raw.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
+        return None, where
+    options: dict[str, str] = {}
+    for module in own:
+        # The first option of a name wins, as in configEntryOption.
+        options = {**module.options, **options}
+    return replace(own[0], options=options), where
+
+
+def _missing(raw: RawConfig, name: str, listener: str) -> str:
     key = next(full_names(SASL_JAAS_CONFIG.name, listener, name))
-    if key in raw.entries:
-        return _of_entry(raw, raw.entries[key], name, listener), key
-    for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
-        modules = jaas_file.sections.get(section)
-        # As in Java, an empty section counts as missing.
-        if modules:
-            origin = f"{jaas_file.path} section {section}"
-            return _of_section(raw, name, listener, modules, origin), origin
-    if _needs_module(raw, name, listener) and not jaas_file.problems:
-        example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
-        offer = f"listener {listener} offers {name}"
-        if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
-            offer += ", Kafka's default for sasl.enabled.mechanisms,"
-        near = meant_for(raw.entries, listener, name)
-        hint = f"{near} is not read: " if near else ""
-        text = f"{offer} and has no login module for it: {hint}give {key}={example} {_NO_FILE_HINT}"
-        raw.problem(SASL_JAAS_CONFIG, text, listener, name)
-    return None, ""
+    offer = f"listener {listener} offers {name}"
+    if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
+        offer += ", Kafka's default for sasl.enabled.mechanisms,"
+    near = meant_for(raw.entries, listener, name)
+    hint = f"{near} is not read: " if near else ""
+    example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
+    return f"{offer} and has no login module for it: {hint}give {key}={example} {_NO_FILE_HINT}"
 
 
 def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
@@ -158,36 +211,6 @@ def similar(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), "")
-
-
-def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> LoginModule | None:
-    try:
-        modules = jaas.parse(entry.value)
-    except jaas.JaasError as error:
-        raw.problem_at(entry, str(error))
-        return None
-    # As a broker, which rejects several modules in this key (JaasContext).
-    if len(modules) != 1:
-        raw.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
-        return None
-    if modules[0].name not in MODULES[name] and _needs_module(raw, name, listener):
-        raw.problem_at(entry, f"the login module is not {MODULES[name][0]}")
-    return modules[0]
-
-
-def _of_section(
-    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], origin: str
-) -> LoginModule | None:
-    own = [module for module in modules if module.name in MODULES[name]]
-    if not own:
-        if _needs_module(raw, name, listener):
-            raw.problem(SASL_JAAS_CONFIG, f"{origin} has no {MODULES[name][0]}, for {name}")
-        return None
-    options: dict[str, str] = {}
-    for module in own:
-        # The first option of a name wins, as in configEntryOption.
-        options = {**module.options, **options}
-    return replace(own[0], options=options)
 
 
 def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:

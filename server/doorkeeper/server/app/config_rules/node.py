@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from doorkeeper.base import jaas
 from doorkeeper.base.entry import Entry, Problem
-from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
 from doorkeeper.server.config.jaas_file import JaasFile
@@ -21,6 +19,7 @@ from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.listeners import PROTOCOLS, ListenerAddress, address_of
 from doorkeeper.server.config.naming import full_names
+from doorkeeper.server.config.sasl import Module, module_of
 
 JAAS_CONFIG: Final = "sasl.jaas.config"
 CONFIG_PROVIDER: Final = re.compile(r"\$\{([^}:]*):[^}]*\}")
@@ -49,22 +48,6 @@ class ConfigFile(NamedTuple):
     """Variables that Compose replaces in values, found where the file was made from its format."""
     files: Mapping[str, bytes | None] = NOTHING
     """Content of the stores that are on this machine; None where only their folder is."""
-
-
-class Module(NamedTuple):
-    """The login module of a mechanism, and where it stands: an entry, or a section of a file.
-
-    ``error`` replaces a malformed one.
-    """
-
-    where: Entry | str
-    modules: Sequence[LoginModule]
-    error: str = ""
-
-    def options(self, suffix: str) -> Mapping[str, str] | None:
-        """Return the options of the first module whose class name ends so; None without one."""
-        named = (module.options for module in self.modules if module.name.endswith(suffix))
-        return next(named, None)
 
 
 class Node:
@@ -187,18 +170,8 @@ class Node:
         return list(dict.fromkeys(trim(word) for word in text.split(",") if trim(word)))
 
     def module(self, listener: str, mechanism: str) -> Module | None:
-        """Return the login module that a broker uses for a mechanism; None without one."""
-        entry = self.entries.get(next(full_names(JAAS_CONFIG, listener, mechanism)))
-        if entry is not None:
-            try:
-                return Module(entry, jaas.parse(entry.value))
-            except JaasError as error:
-                return Module(entry, (), str(error))
-        for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
-            file = self.file.jaas
-            if file is not None and file.sections.get(section):
-                return Module(f"{file.path} section {section}", file.sections[section])
-        return None
+        """Return the login modules that a broker uses for a mechanism; None without any."""
+        return module_of(self.entries, self.file.jaas, listener, mechanism)
 
     def modules(
         self, mechanism: str, suffix: str, logins: Iterable[tuple[str, str]]

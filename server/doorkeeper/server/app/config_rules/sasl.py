@@ -11,10 +11,10 @@ from typing import Final
 
 from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Module, Node
+from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX, full_names
-from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
+from doorkeeper.server.config.sasl import MODULES, Module, meant_for, misspelled, similar
 
 ENABLED: Final = "sasl.enabled.mechanisms"
 HANDLER: Final = "sasl.server.callback.handler.class"
