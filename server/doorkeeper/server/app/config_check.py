@@ -17,7 +17,6 @@ from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.authorizer import check_authorizer
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.config_rules.checking import check
-from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.config_rules.rule import Product
 from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.app.listeners import ServerSecurity
@@ -29,7 +28,7 @@ from doorkeeper.server.config.keys import (
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
 )
 from doorkeeper.server.config.listeners import Listener
-from doorkeeper.server.config.loading import Source, load
+from doorkeeper.server.config.loading import ConfigFile, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
@@ -78,9 +77,8 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     return Checked(settings, warnings)
 
 
-def warnings_of(source: Source) -> list[str]:
+def warnings_of(file: ConfigFile) -> list[str]:
     """Return what the rules of configurations find, a line each."""
-    file = ConfigFile(source.name, source.entries, source.data, source.jaas)
     return [str(finding) for finding in check([file], product=Product.DOORKEEPER)]
 
 

@@ -108,33 +108,43 @@ class ServerSecurity:
         Raises:
             StartError: with every problem; the parts that were started are closed.
         """
-        problems: list[str] = []
-        providers: list[Provider] = []
-        securities: dict[str, ListenerSecurity] = {}
-        for listener in listeners:
-            security = self._build(listener, originals, providers, problems)
-            if security is not None:
-                securities[listener.name] = security
-        for provider in providers:
-            problems += await _problems(provider.start())
+        securities, providers, problems = await self._construct(
+            listeners, originals, lambda provider: provider.start()
+        )
         if problems:
             for provider in providers:
                 await self._close(provider)
-            # Two listeners with the same wrong key report the same problem.
-            raise StartError(*dict.fromkeys(problems))
+            raise StartError(*problems)
         self._providers += providers
         return securities
 
     async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
         """Construct the security of listeners, check its files, and close it again."""
+        _, providers, problems = await self._construct(
+            listeners, originals, lambda provider: provider.check()
+        )
+        for provider in providers:
+            await self._close(provider)
+        return problems
+
+    async def _construct(
+        self,
+        listeners: Iterable[Listener],
+        originals: Mapping[str, str],
+        begin: Callable[[Provider], Awaitable[None]],
+    ) -> tuple[dict[str, ListenerSecurity], list[Provider], list[str]]:
+        """Return the security of listeners, its new parts, which have begun, and the problems."""
         problems: list[str] = []
         providers: list[Provider] = []
-        for listener in listeners:
-            self._build(listener, originals, providers, problems)
+        securities = {
+            listener.name: security
+            for listener in listeners
+            if (security := self._build(listener, originals, providers, problems)) is not None
+        }
         for provider in providers:
-            problems += await _problems(provider.check())
-            await self._close(provider)
-        return list(dict.fromkeys(problems))
+            problems += await _problems(begin(provider))
+        # Two listeners with the same wrong key report the same problem.
+        return securities, providers, list(dict.fromkeys(problems))
 
     def use(self, securities: Mapping[str, ListenerSecurity]) -> dict[str, ConnectionSecurity]:
         """Use prepared security; return the part for new connections by listener."""

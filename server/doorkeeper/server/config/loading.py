@@ -13,6 +13,7 @@ from typing import NamedTuple
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
+from doorkeeper.base.key import NOTHING
 from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.server.config.http import http_of
@@ -53,37 +54,43 @@ NO_FILE = "no configuration file"
 """The name of a configuration without a file."""
 
 
-class Source(NamedTuple):
-    """A configuration as it was read, for findings on its text.
+class ConfigFile(NamedTuple):
+    """The configuration of one node as it was read, before it is understood.
 
-    ``data`` are the bytes of its file, None without one. ``entries`` are all, in order, also those
-    that later ones replace.
+    ``entries`` are all, in order, also those that later ones replace. ``data`` are the bytes of a
+    properties file, for faults that its reader hides; ``jaas`` is the JAAS file of its process,
+    None where it is not known; ``more`` are variables of a container that become no key.
     """
 
     name: str
-    data: bytes | None
-    entries: tuple[Entry, ...]
-    problems: tuple[Problem, ...]
-    jaas: JaasFile
+    entries: Sequence[Entry]
+    data: bytes | None = None
+    jaas: JaasFile | None = None
+    more: Sequence[Entry] = ()
+    is_image: bool = False
+    dollar_signs: Sequence[Problem] = ()
+    """Variables that Compose replaces in values, found where the file was made from its format."""
+    files: Mapping[str, bytes | None] = NOTHING
+    """Content of the stores that are on this machine; None where only their folder is."""
 
 
 class Loaded(NamedTuple):
     """A valid configuration, and what it was made from."""
 
     settings: Settings
-    source: Source
+    source: ConfigFile
 
 
 def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     """Load the configuration; overrides are ``key=value`` and come last."""
-    source = _read(file, overrides)
+    source, jaas, problems = _read(file, overrides)
     try:
-        settings = resolve(source.entries, DynamicValues(), source.jaas)
+        settings = resolve(source.entries, DynamicValues(), jaas)
     except ConfigError as error:
-        problems = (*source.problems, *error.problems)
+        problems += error.problems
         raise ConfigError(problems, error.entries, error.settings, source) from None
-    if source.problems:
-        raise ConfigError(source.problems, source.entries, settings, source)
+    if problems:
+        raise ConfigError(problems, source.entries, settings, source)
     return Loaded(settings, source)
 
 
@@ -92,11 +99,13 @@ def load_values(values: Mapping[str, str], source: str) -> Loaded:
     entries = tuple(Entry(key, value, source) for key, value in values.items())
     jaas = _jaas_file(entries)
     settings = resolve(entries, DynamicValues(), jaas)
-    return Loaded(settings, Source(source, None, entries, (), jaas))
+    return Loaded(settings, ConfigFile(source, entries, jaas=jaas))
 
 
-def _read(file: Path | None, overrides: Sequence[str]) -> Source:
-    """Return the readable entries and the problems of the others.
+def _read(
+    file: Path | None, overrides: Sequence[str]
+) -> tuple[ConfigFile, JaasFile, list[Problem]]:
+    """Return the readable entries, their JAAS file, and the problems of the other lines.
 
     Raises:
         ConfigError: the file cannot be read at all: overrides alone would cause misleading errors.
@@ -118,7 +127,8 @@ def _read(file: Path | None, overrides: Sequence[str]) -> Source:
     if not readable:
         raise ConfigError(problems)
     name = NO_FILE if file is None else str(file)
-    return Source(name, data, tuple(entries), tuple(problems), _jaas_file(entries))
+    jaas = _jaas_file(entries)
+    return ConfigFile(name, tuple(entries), data, jaas), jaas, problems
 
 
 def _jaas_file(entries: Iterable[Entry]) -> JaasFile:

@@ -18,8 +18,9 @@ from doorkeeper.server.app.config_rules import (
     sasl,
     tls,
 )
-from doorkeeper.server.app.config_rules.node import ConfigFile, Node
+from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import RULES, Product, Severity
+from doorkeeper.server.config.loading import ConfigFile
 
 MODULES: Final = (
     *(reading, listeners, sasl, tls, authorization, principals, cluster, containers, own),

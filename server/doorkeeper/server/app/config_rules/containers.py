@@ -20,9 +20,10 @@ from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
-from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
+from doorkeeper.server.app.config_rules.node import Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import WARNING, rule
 from doorkeeper.server.config.environment import PREFIX, key_of_variable
+from doorkeeper.server.config.loading import ConfigFile
 
 _BITNAMI: Final = "KAFKA_CFG_"
 _IMAGES: Final = re.compile(r"(^|/)(kafka|kafka-native|cp-kafka|cp-server|confluent-local)([:@]|$)")

@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from doorkeeper.base.entry import Entry, Problem
-from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
-from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.listeners import PROTOCOLS, ListenerAddress, address_of
+from doorkeeper.server.config.loading import ConfigFile
 from doorkeeper.server.config.naming import full_names
 from doorkeeper.server.config.sasl import Module, module_of
 
@@ -28,26 +27,6 @@ _PLACEHOLDER: Final = re.compile(
     r"\$\{|\$\(|\{\{|\{[A-Za-z_]+\}|\$[A-Z_]{2,}|<[A-Za-z_. -]+>|@[A-Z_]+@|%[a-z_]+%"
 )
 """What shells, Compose and templates replace before a node reads the file."""
-
-
-class ConfigFile(NamedTuple):
-    """The configuration of one node, before it is understood.
-
-    ``data`` are the bytes of a properties file, for faults that its reader hides; ``jaas`` is the
-    JAAS file of its JVM, None where it
-    is not known; ``more`` are variables of a container that become no key.
-    """
-
-    name: str
-    entries: Sequence[Entry]
-    data: bytes | None = None
-    jaas: JaasFile | None = None
-    more: Sequence[Entry] = ()
-    is_image: bool = False
-    dollar_signs: Sequence[Problem] = ()
-    """Variables that Compose replaces in values, found where the file was made from its format."""
-    files: Mapping[str, bytes | None] = NOTHING
-    """Content of the stores that are on this machine; None where only their folder is."""
 
 
 class Node:
