@@ -28,7 +28,7 @@ from doorkeeper.base.tls.keys import (
 )
 from doorkeeper.base.tls.settings import TlsSettings
 from doorkeeper.base.tls.sources import memory_file
-from doorkeeper.base.tls.stores import ServerIdentity, identity_of, trust_store_of
+from doorkeeper.base.tls.stores import identity_of, trust, trust_store_of
 from doorkeeper.server.security.tls.alerts import AlertContext
 from doorkeeper.server.security.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
 
@@ -68,7 +68,8 @@ def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> 
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
     _choose_protocols(settings, context, warnings)
-    _load_identity(settings, context, identity)
+    with _openssl(settings, SSL_KEYSTORE_LOCATION, "OpenSSL rejects the certificate"):
+        identity.load_into(context)
     if verify is not ssl.CERT_NONE:
         if trusted is None:
             raise settings.problem(
@@ -76,9 +77,8 @@ def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> 
                 f"missing; listener {settings.listener_name} requests client certificates"
                 " (ssl.client.auth), which requires a trust store",
             )
-        _load_trusted(settings, context, trusted)
-        # Java trusts every certificate of the trust store; OpenSSL by default only roots.
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        with _openssl(settings, SSL_TRUSTSTORE_LOCATION, "OpenSSL rejects the certificates"):
+            trust(context, trusted)
     if SSL_CRL_FILE in files:
         _load_revoked(settings, context, files[SSL_CRL_FILE], trusted or (), warnings)
     context.verify_mode = verify
@@ -153,35 +153,6 @@ def _choose_suites(
             f" {', '.join(OF_TLS_1_3)}"
         )
     return left
-
-
-def _load_identity(
-    settings: TlsSettings, context: ssl.SSLContext, identity: ServerIdentity
-) -> None:
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
-
-    key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in identity.chain)
-    with (
-        _openssl(settings, SSL_KEYSTORE_LOCATION, "OpenSSL rejects the certificate"),
-        memory_file(chain) as chain_name,
-        memory_file(key) as key_name,
-    ):
-        context.load_cert_chain(chain_name, key_name)
-
-
-def _load_trusted(
-    settings: TlsSettings, context: ssl.SSLContext, trusted: Sequence[Certificate]
-) -> None:
-    from cryptography.hazmat.primitives.serialization import Encoding
-
-    certificates = b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
-    with _openssl(settings, SSL_TRUSTSTORE_LOCATION, "OpenSSL rejects the certificates"):
-        context.load_verify_locations(cadata=certificates)
 
 
 def _load_revoked(
