@@ -16,6 +16,7 @@ Source: ``SaslServerAuthenticator``, ``SaslServerCallbackHandler``, ``KerberosLo
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
@@ -220,7 +221,8 @@ def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:
     return service
 
 
-_CONTROLS: Final = {"n": "\n", "t": "\t", "b": "\b", "0": "\0"}
+_QUOTED: Final = re.compile(r"\\(.)", re.DOTALL)
+_UNQUOTED: Final = {"n": "\n", "t": "\t", "b": "\b", "0": "\0", "@": "\\@"}
 
 
 def full_name(displayed: bytes) -> str:
@@ -229,15 +231,6 @@ def full_name(displayed: bytes) -> str:
     MIT puts a backslash before each special character within a component; Java does so only for an
     @.
     """
-    text = displayed.decode("utf-8", JAVA)
-    parts: list[str] = []
-    at = 0
-    while at < len(text):
-        character = text[at]
-        if character == "\\" and at + 1 < len(text):
-            at += 1
-            character = text[at]
-            character = "\\@" if character == "@" else _CONTROLS.get(character, character)
-        parts.append(character)
-        at += 1
-    return "".join(parts)
+    return _QUOTED.sub(
+        lambda quoted: _UNQUOTED.get(quoted[1], quoted[1]), displayed.decode("utf-8", JAVA)
+    )

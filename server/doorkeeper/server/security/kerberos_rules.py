@@ -27,7 +27,7 @@ _RULE = re.compile(
     r"DEFAULT|RULE:\[(?P<components>[0-9]*):(?P<format>[^\]]*)\](?:\((?P<match>[^)]*)\))?"
     r"(?:s/(?P<pattern>[^/]*)/(?P<replacement>[^/]*)/(?P<every>g)?)?/?(?P<case>[LU])?"
 )
-_PARAMETER = re.compile(r"([^$]*)(?:\$([0-9]*))?")
+_PARAMETER = re.compile(r"\$([0-9]*)")
 _INT_MAX = 2**31 - 1
 
 
@@ -180,13 +180,11 @@ def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
 
 def _format(form: str, parameters: Sequence[str]) -> str:
     """Return the format with its parameters filled in."""
-    parts: list[str] = []
-    for match in _PARAMETER.finditer(form):
-        parts.append(match[1])
-        if match[2] is None:
-            continue
-        number = int(match[2]) if 0 < len(match[2]) <= 40 else len(parameters)
+
+    def parameter(match: re.Match[str]) -> str:
+        number = int(match[1]) if 0 < len(match[1]) <= 40 else len(parameters)
         if number >= len(parameters):
-            raise NoShortName(f"{form} names ${match[2]}; allowed: $0 to ${len(parameters) - 1}")
-        parts.append(parameters[number])
-    return "".join(parts)
+            raise NoShortName(f"{form} names ${match[1]}; allowed: $0 to ${len(parameters) - 1}")
+        return parameters[number]
+
+    return _PARAMETER.sub(parameter, form)
