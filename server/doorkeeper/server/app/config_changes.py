@@ -55,13 +55,10 @@ class ConfigChanges:
         log: StateLog,
         reconfiguration: Reconfiguration,
         logger: Logger,
-        policies: Policies | None = None,
+        policies: Policies,
     ) -> None:
-        """Follow the log from its current state, whose values are already in use.
-
-        Without ``policies`` all changes are accepted.
-        """
-        self._policies = Policies() if policies is None else policies
+        """Follow the log from its current state, whose values are already in use."""
+        self._policies = policies
         self._state_log = log
         self._reconfiguration = reconfiguration
         self.turn = asyncio.Lock()

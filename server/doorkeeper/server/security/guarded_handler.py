@@ -53,27 +53,17 @@ class HandlerFault(Exception):
 
 
 class GuardedHandler(Generic[H]):
-    """A handler with bounded calls. ``key`` and ``name`` are its configuration key and value."""
+    """The handler that the settings of a mechanism name, with bounded calls."""
 
     __slots__ = ("_key", "_logger", "_mechanism", "_slots", "_timeout_s", "handler", "name")
 
-    def __init__(
-        self,
-        handler: H,
-        *,
-        key: str,
-        name: str,
-        mechanism: str,
-        timeout_s: float,
-        at_once: int,
-        logger: Logger,
-    ) -> None:
+    def __init__(self, handler: H, settings: MechanismSettings, logger: Logger) -> None:
         self.handler = handler
-        self.name = name
-        self._key = key
-        self._mechanism = mechanism
-        self._timeout_s = timeout_s
-        self._slots = FairSemaphore(at_once)
+        self.name = settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]
+        self._key = settings.full_name(SASL_SERVER_CALLBACK_HANDLER_CLASS)
+        self._mechanism = settings.name
+        self._timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
+        self._slots = FairSemaphore(settings[SASL_CHECKS_MAX])
         self._logger = logger
 
     async def call_handler(
@@ -270,19 +260,12 @@ def handler_of(
     module = settings.login_module
     configs = configs_of(settings.originals, settings.listener_name, settings.name)
     options = {} if module is None else dict(module.options)
-    return GuardedHandler(
-        made(
-            class_of(plug_in, name),
-            lambda handler: handler.configure(configs, settings.name, options),
-            f"{key}={name}",
-        ),
-        key=key,
-        name=name,
-        mechanism=settings.name,
-        timeout_s=settings[SASL_CHECK_TIMEOUT_MS] / 1000,
-        at_once=settings[SASL_CHECKS_MAX],
-        logger=logger,
+    handler: H = made(
+        class_of(plug_in, name),
+        lambda handler: handler.configure(configs, settings.name, options),
+        f"{key}={name}",
     )
+    return GuardedHandler(handler, settings, logger)
 
 
 def _is_kafkas(name: str, key: str, mechanism: str) -> bool:
