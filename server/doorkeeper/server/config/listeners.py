@@ -101,19 +101,34 @@ def listeners_of(raw: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
     advertised = _advertised_addresses(raw, bound, controllers)
     protocols = _protocols(raw, bound, controllers)
     early = _early(raw, bound, controllers)
-    return tuple(
-        _listener(
-            raw,
-            address,
-            jaas_file,
-            protocol=protocols[address.name],
-            advertised=advertised.get(address.name),
-            controller=address.name in controllers,
-            early_start=address.name in early,
+    listeners = []
+    for address in bound:
+        name, protocol = address.name, protocols.get(address.name)
+        if protocol is None:
+            continue
+        is_sasl, outside = protocol.startswith("SASL_"), advertised.get(name)
+        values, given_as = raw.values_of(name)
+        limit = raw.entry(MAX_CONNECTIONS, name)
+        # Without the prefix the key limits the whole server, and must not apply to each listener
+        # again.
+        has_limit = limit is not None and limit.key.startswith(LISTENER_PREFIX)
+        listener = Listener(
+            name=name,
+            security_protocol=protocol,
+            host=address.host,
+            port=address.port,
+            advertised_host=(outside or address).host or None,
+            advertised_port=(outside or address).port or None,
+            advertised=outside is not None,
+            controller=name in controllers,
+            early_start=name in early,
+            mechanisms=mechanisms_of(raw, name, jaas_file) if is_sasl else (),
+            values=values,
+            given_as=given_as,
+            max_connections=raw.of(MAX_CONNECTIONS, name) if has_limit else INT_MAX,
         )
-        for address in bound
-        if address.name in protocols
-    )
+        listeners.append(listener)
+    return tuple(listeners)
 
 
 def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> str:
@@ -276,36 +291,3 @@ def _early(
             text = f"{name} is not in listeners ({', '.join(names)})"
             raw.problem(EARLY_START_LISTENERS, text)
     return early
-
-
-def _listener(
-    raw: RawConfig,
-    address: ListenerAddress,
-    jaas_file: JaasFile,
-    *,
-    protocol: str,
-    advertised: ListenerAddress | None,
-    controller: bool,
-    early_start: bool,
-) -> Listener:
-    values, given_as = raw.values_of(address.name)
-    limit = raw.entry(MAX_CONNECTIONS, address.name)
-    # Without the prefix the key limits the whole server, and must not apply to each listener again.
-    has_limit = limit is not None and limit.key.startswith(LISTENER_PREFIX)
-    return Listener(
-        name=address.name,
-        security_protocol=protocol,
-        host=address.host,
-        port=address.port,
-        advertised_host=(advertised or address).host or None,
-        advertised_port=(advertised or address).port or None,
-        advertised=advertised is not None,
-        controller=controller,
-        early_start=early_start,
-        mechanisms=(
-            mechanisms_of(raw, address.name, jaas_file) if protocol.startswith("SASL_") else ()
-        ),
-        values=values,
-        given_as=given_as,
-        max_connections=raw.of(MAX_CONNECTIONS, address.name) if has_limit else INT_MAX,
-    )

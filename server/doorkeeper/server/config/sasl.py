@@ -68,37 +68,29 @@ def mechanisms_of(
     raw: RawConfig, listener_name: str, jaas_file: JaasFile
 ) -> tuple[MechanismSettings, ...]:
     """Return the mechanisms of a SASL listener; record problems."""
-    return tuple(
-        _settings(raw, name, listener_name, jaas_file)
-        for name in _mechanism_names(raw, listener_name)
-    )
-
-
-def _mechanism_names(raw: RawConfig, listener: str) -> tuple[str, ...]:
-    """Return the names of the mechanisms; record unknown ones."""
-    names = tuple(dict.fromkeys(raw.of(SASL_ENABLED_MECHANISMS, listener)))
+    names = tuple(dict.fromkeys(raw.of(SASL_ENABLED_MECHANISMS, listener_name)))
     others = [name for name in names if name not in MODULES]
     if others or not names:
-        found = f"found {', '.join(others) or 'nothing'} for listener {listener}"
-        raw.problem(SASL_ENABLED_MECHANISMS, f"{found}; allowed: {', '.join(MODULES)}", listener)
-    return tuple(name for name in names if name in MODULES)
-
-
-def _settings(
-    raw: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
-) -> MechanismSettings:
-    values, given_as = raw.values_of(listener_name, name)
-    module, origin = _login_module(raw, name, listener_name, jaas_file)
-    if module is not None:
-        given_as[SASL_JAAS_CONFIG.name] = origin
-    return MechanismSettings(
-        name=name,
-        listener_name=listener_name,
-        login_module=module,
-        values=values,
-        given_as=given_as,
-        originals={key: entry.value for key, entry in raw.entries.items()},
-    )
+        found = f"found {', '.join(others) or 'nothing'} for listener {listener_name}"
+        text = f"{found}; allowed: {', '.join(MODULES)}"
+        raw.problem(SASL_ENABLED_MECHANISMS, text, listener_name)
+    originals = {key: entry.value for key, entry in raw.entries.items()}
+    mechanisms = []
+    for name in filter(MODULES.__contains__, names):
+        values, given_as = raw.values_of(listener_name, name)
+        module, origin = _login_module(raw, name, listener_name, jaas_file)
+        if module is not None:
+            given_as[SASL_JAAS_CONFIG.name] = origin
+        mechanism = MechanismSettings(
+            name=name,
+            listener_name=listener_name,
+            login_module=module,
+            values=values,
+            given_as=given_as,
+            originals=originals,
+        )
+        mechanisms.append(mechanism)
+    return tuple(mechanisms)
 
 
 class Module(NamedTuple):

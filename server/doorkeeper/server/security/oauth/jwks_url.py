@@ -18,8 +18,13 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
-from msgspec import Struct
 
+from doorkeeper.server.config.sasl import MechanismSettings
+from doorkeeper.server.config.sasl_keys import (
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
+)
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
@@ -35,26 +40,27 @@ RETRY_S_MIN: Final = 0.1
 """The minimum wait after the second failure in a row: without a backoff there would be none."""
 
 
-class KeyEndpoint(Struct, frozen=True, kw_only=True):
-    """The URL of the keys, the refresh interval, and the backoff after failures."""
-
-    url: str
-    refresh_s: float
-    backoff_s: float
-    backoff_max_s: float
-    tls: ReloadedFiles[ssl.SSLContext] | None = None
-
-    def __repr__(self) -> str:
-        return f"KeyEndpoint({redact_url(self.url)})"
-
-
 class UrlKeys:
-    """The keys of an endpoint. Call ``start`` first and ``close`` last."""
+    """The keys at a URL. Call ``start`` first and ``close`` last.
 
-    def __init__(self, endpoint: KeyEndpoint, logger: Logger) -> None:
-        self._endpoint = endpoint
+    The settings have the refresh interval, and the backoff after failures.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        settings: MechanismSettings,
+        logger: Logger,
+        tls: ReloadedFiles[ssl.SSLContext] | None = None,
+    ) -> None:
+        self._url = url
+        self._shown = redact_url(url)
+        self._refresh_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000
+        self._backoff_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000
+        backoff_max_ms = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS]
+        self._backoff_max_s = backoff_max_ms / 1000
+        self._tls = tls
         self._logger = logger
-        self._shown = redact_url(endpoint.url)
         self._session: aiohttp.ClientSession | None = None
         self._timer: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[str | None] | None = None
@@ -65,7 +71,7 @@ class UrlKeys:
         """Fetch the keys, with retries up to the longest backoff, and start the timer."""
         self._session = new_session()
         loop = asyncio.get_running_loop()
-        end_s, wait_s = loop.time() + self._endpoint.backoff_max_s, self._endpoint.backoff_s
+        end_s, wait_s = loop.time() + self._backoff_max_s, self._backoff_s
         while (problem := await self._join_fetch()) is not None:
             if loop.time() + wait_s > end_s:
                 await self.close()
@@ -94,20 +100,20 @@ class UrlKeys:
 
     def refresh(self) -> None:
         """Reload the trusted certificates; the timer refreshes the keys."""
-        if self._endpoint.tls is not None:
-            self._endpoint.tls.refresh()
+        if self._tls is not None:
+            self._tls.refresh()
 
     async def _run(self) -> None:
-        wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
+        wait_s, failed_s = self._refresh_s, self._backoff_s
         while True:
             await asyncio.sleep(wait_s)
             if await self._join_fetch() is None:
-                wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
+                wait_s, failed_s = self._refresh_s, self._backoff_s
             else:
                 wait_s, failed_s = failed_s, self._longer(failed_s)
 
     def _longer(self, wait_s: float) -> float:
-        return max(RETRY_S_MIN, min(wait_s * 2, self._endpoint.backoff_max_s))
+        return max(RETRY_S_MIN, min(wait_s * 2, self._backoff_max_s))
 
     def _join_fetch(self) -> Awaitable[str | None]:
         """Join the fetch in progress, or start one; the result is its problem."""
@@ -128,13 +134,9 @@ class UrlKeys:
     async def _fetch(self) -> str | None:
         """Fetch the keys; return what is wrong, None if nothing is."""
         assert self._session is not None
-        tls = self._endpoint.tls
+        tls = None if self._tls is None else self._tls.value
         try:
-            self.keys = parse(
-                await read_document(
-                    self._session, self._endpoint.url, None if tls is None else tls.value
-                )
-            )
+            self.keys = parse(await read_document(self._session, self._url, tls))
         except Exception as error:  # the timer must survive any error
             return f"{self._shown}: {cause_of(error)}"
         return None

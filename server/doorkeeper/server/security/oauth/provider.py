@@ -20,9 +20,6 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS,
     SASL_OAUTHBEARER_EXPECTED_AUDIENCE,
     SASL_OAUTHBEARER_EXPECTED_ISSUER,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
     SASL_OAUTHBEARER_JWKS_ENDPOINT_URL,
     SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS,
     SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
@@ -219,13 +216,7 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
         return FileKeys(Path(parts.path), sources.logger)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{key}: allowed: a URL with http, https or file")
-    from doorkeeper.server.security.oauth.jwks_url import KeyEndpoint, UrlKeys
+    from doorkeeper.server.security.oauth.jwks_url import UrlKeys
 
-    endpoint = KeyEndpoint(
-        url=url,
-        refresh_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000,
-        backoff_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000,
-        backoff_max_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS] / 1000,
-        tls=reloaded_trust(settings, sources.logger) if url.lower().startswith("https:") else None,
-    )
-    return UrlKeys(endpoint, sources.logger)
+    tls = reloaded_trust(settings, sources.logger) if parts.scheme == "https" else None
+    return UrlKeys(url, settings, sources.logger, tls)
