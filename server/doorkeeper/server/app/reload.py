@@ -18,7 +18,7 @@ from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.clusters import Config, configs_of
 from doorkeeper.server.app.config_check import without_duplicates
 from doorkeeper.server.app.errors import StartError, locate
-from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable, changed_keys
+from doorkeeper.server.app.reconfiguration import Usable, changed_keys
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.settings import Settings
@@ -43,7 +43,13 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
                 await assembly.fleet.use(clusters)
             log.info("reloaded")
             _record(assembly, None)
-            _log_needing_restart(before, new, assembly.reconfiguration, log)
+            keys = [
+                key
+                for key in changed_keys(texts_of(before), texts_of(new))
+                if not assembly.reconfiguration.is_reloaded(key)
+            ]
+            if keys:
+                log.warning("changed keys that require a restart", keys=", ".join(keys))
         except StartError as error:
             _record(assembly, "; ".join(error.problems))
             await run_in_turns(_log_problems(log, error.problems), time.perf_counter)
@@ -99,18 +105,6 @@ async def _read(
     if problems or new is None or usable is None:
         raise StartError(*problems)
     return new, usable, clusters
-
-
-def _log_needing_restart(
-    before: Settings, new: Settings, reconfiguration: Reconfiguration, log: Logger
-) -> None:
-    keys = [
-        key
-        for key in changed_keys(texts_of(before), texts_of(new))
-        if not reconfiguration.is_reloaded(key)
-    ]
-    if keys:
-        log.warning("changed keys that require a restart", keys=", ".join(keys))
 
 
 def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:

@@ -131,7 +131,15 @@ class _JaasFileParser:
             self._sign("=", "= after the name of an option")
             line = self.line
             value = self._word("a value, in double quotes where it is more than a word")
-            options[key] = self._expand(value, line)
+            try:
+                options[key] = expand(value, self._properties)
+            except KeyError:
+                known = ", ".join(sorted(self._properties))
+                text = f"line {line}: ${{...}} in a value names none of {known}"
+                raise JaasError(text) from None
+            # Java rejects a value that becomes empty by its properties.
+            if value and not options[key]:
+                raise JaasError(f"line {line}: a value is empty after replacing ${{...}}")
         self.token = self._tokens.next()
         return LoginModule(name, flag, options)
 
@@ -153,18 +161,6 @@ class _JaasFileParser:
     def _error(self, expected: str) -> JaasError:
         ending = "" if self.token is not None else "the file ends; "
         return JaasError(f"line {self.line}: {ending}expected: {expected}")
-
-    def _expand(self, value: str, line: int) -> str:
-        try:
-            expanded = expand(value, self._properties)
-        except KeyError:
-            known = ", ".join(sorted(self._properties))
-            text = f"line {line}: ${{...}} in a value names none of {known}"
-            raise JaasError(text) from None
-        # Java rejects a value that becomes empty by its properties.
-        if value and not expanded:
-            raise JaasError(f"line {line}: a value is empty after replacing ${{...}}")
-        return expanded
 
 
 # As in Java, ${{...}} protects its content, and the rest of a text stays after a ${ that is not

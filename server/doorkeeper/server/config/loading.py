@@ -155,7 +155,21 @@ def resolve(
             raw.problem(JAAS_FILE, problem.text)
         else:
             raw.problems.append(problem)
-    settings = _settings(raw, tuple(static.values()), dynamic, jaas)
+    listeners = listeners_of(raw, jaas)
+    _check_together(raw)
+    http = http_of(raw)
+    check_apart(raw, listeners, http)
+    settings = Settings(
+        values={key: raw[key] for key in KEYS.values()},
+        listeners=listeners,
+        inter_broker_listener_name=inter_broker_listener_of(raw, listeners),
+        store=shared_store_of(raw),
+        http=http,
+        originals={entry.key: entry.value for entry in raw.entries.values()},
+        static=tuple(static.values()),
+        dynamic=dynamic,
+        jaas_file=jaas,
+    )
     if raw.problems:
         raise ConfigError(raw.problems, tuple(final.values()), settings)
     return settings
@@ -217,26 +231,6 @@ def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
             raw.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
             raw.problem_at(entry, "unknown key; see docs/reference/configuration.md")
-
-
-def _settings(
-    raw: RawConfig, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
-) -> Settings:
-    listeners = listeners_of(raw, jaas)
-    _check_together(raw)
-    http = http_of(raw)
-    check_apart(raw, listeners, http)
-    return Settings(
-        values={key: raw[key] for key in KEYS.values()},
-        listeners=listeners,
-        inter_broker_listener_name=inter_broker_listener_of(raw, listeners),
-        store=shared_store_of(raw),
-        http=http,
-        originals={entry.key: entry.value for entry in raw.entries.values()},
-        static=static,
-        dynamic=dynamic,
-        jaas_file=jaas,
-    )
 
 
 def _check_together(raw: RawConfig) -> None:

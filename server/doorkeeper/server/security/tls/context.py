@@ -33,7 +33,7 @@ from doorkeeper.server.security.tls.alerts import AlertContext
 from doorkeeper.server.security.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
 
 if TYPE_CHECKING:
-    from cryptography.x509 import Certificate, CertificateRevocationList
+    from cryptography.x509 import Certificate
 
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -116,19 +116,14 @@ def _choose_protocols(settings: TlsSettings, context: ssl.SSLContext, warnings: 
             raise settings.problem(
                 SSL_ENABLED_PROTOCOLS, f"found {name!r}; allowed: {', '.join(VERSIONS)}"
             )
-    names = settings[SSL_CIPHER_SUITES]
-    if names:
-        enabled = _choose_suites(settings, context, names, enabled, warnings)
+    if settings[SSL_CIPHER_SUITES]:
+        enabled = _choose_suites(settings, context, enabled, warnings)
     versions = [VERSIONS[name] for name in VERSIONS if name in enabled]
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
 
 
 def _choose_suites(
-    settings: TlsSettings,
-    context: ssl.SSLContext,
-    names: Sequence[str],
-    enabled: Sequence[str],
-    warnings: list[str],
+    settings: TlsSettings, context: ssl.SSLContext, enabled: Sequence[str], warnings: list[str]
 ) -> list[str]:
     """Set the cipher suites; return the protocols that have any."""
     key = SSL_CIPHER_SUITES
@@ -137,7 +132,7 @@ def _choose_suites(
         cipher["name"] for cipher in context.get_ciphers() if cipher["name"] not in OF_TLS_1_3
     ]
     try:
-        suites = choose(names, available)
+        suites = choose(settings[key], available)
     except ValueError as error:
         raise settings.problem(key, str(error)) from None
     if suites.older:
@@ -176,17 +171,8 @@ def _load_revoked(
         context.load_verify_locations(cafile=name)
     # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
-    warnings.extend(_without_list(settings, lists, trusted))
-
-
-def _without_list(
-    settings: TlsSettings,
-    lists: Sequence[CertificateRevocationList],
-    trusted: Sequence[Certificate],
-) -> list[str]:
-    """Return a warning for each trusted issuer without a list: its clients are all refused."""
     issuers = {revocations.issuer for revocations in lists}
-    return [
+    warnings += [
         f"{settings.full_name(SSL_CRL_FILE)}: it has no list of"
         f" {name_of(certificate.subject.public_bytes())!r}: every certificate of that issuer is"
         " refused"
