@@ -152,9 +152,6 @@ class LiveNode:
         """Return the live nodes and the fenced ones that have the listener, by id."""
         return self._brokers.get(listener_name, ())
 
-    def is_advertised(self, listener_name: str) -> bool:
-        return listener_name in self._brokers
-
     def use_others(self, members: Iterable[Member]) -> None:
         """Use a new list of registered nodes, with or without this one."""
         members = tuple(members)

@@ -226,7 +226,8 @@ def read_node(meters: Meters, node: LiveNode) -> None:
 
     def nodes() -> float | None:
         listener = node.settings.inter_broker_listener_name
-        return len(node.brokers(listener)) if node.is_advertised(listener) else None
+        # None of them is known before this node has its own addresses.
+        return len(node.brokers(listener)) or None
 
     meters.read(table.NODES, nodes)
     meters.read(table.IS_CONTROLLER, lambda: node.controller_id == node.node_id)

@@ -106,19 +106,13 @@ class JavaPattern:
             # After an empty match Java continues one character later.
             at = match.end() + (match.end() == match.start())
 
-    def replace_all(self, text: str, replacement: str) -> str:
-        """Replace every match.
+    def replace(self, text: str, replacement: str, *, once: bool = False) -> str:
+        """Replace every match, or the first.
 
         Raises:
             TimeoutError: the searches together exceed the time limit.
             ValueError: there is a match, and the replacement is invalid in Java.
         """
-        return self._replace(text, replacement, once=False)
-
-    def replace_first(self, text: str, replacement: str) -> str:
-        return self._replace(text, replacement, once=True)
-
-    def _replace(self, text: str, replacement: str, *, once: bool) -> str:
         parts, at = [], 0
         for match in self.find_all(text, in_all_s=TIME_LIMIT_S):
             parts += [text[at : match.start()], self._expand(match, replacement)]

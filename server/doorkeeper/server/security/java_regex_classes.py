@@ -134,19 +134,14 @@ def _members(source: PatternReader) -> str:
         if source.peek() == "]" and parts:
             break
         if source.take("&&"):
-            return _intersection("".join(parts), source)
+            if not parts or source.peek() in ("", "]", "&"):
+                source.fail("&& requires a set of characters on both sides")
+            return f"[{''.join(parts)}]&&[{_members(source)}]"
         if source.take("["):
             parts.append(parse_class(source))
         else:
             parts.append(_range(source))
     return "".join(parts)
-
-
-def _intersection(left: str, source: PatternReader) -> str:
-    if not left or source.peek() in ("", "]", "&"):
-        source.fail("&& requires a set of characters on both sides")
-    right = _members(source)
-    return f"[{left}]&&[{right}]"
 
 
 def _range(source: PatternReader) -> str:

@@ -127,9 +127,7 @@ class _ExplicitRule(Struct, frozen=True):
                 return None
             result = base
             if self.pattern is not None:
-                pattern = self.pattern
-                replace = pattern.replace_all if self.every else pattern.replace_first
-                result = replace(base, self.replacement)
+                result = self.pattern.replace(base, self.replacement, once=not self.every)
         except (ValueError, TimeoutError) as error:
             raise NoShortName(f"{self.text} fails: {error}") from None
         if "/" in result or "@" in result:

@@ -82,15 +82,13 @@ class DefaultPrincipalBuilder:
         if context.authorization_id is not None:
             return Principal("User", context.authorization_id)
         if context.security_protocol == "SSL" and context.peer_certificates:
-            return Principal("User", self._name_in(context.peer_certificates[0]))
+            from doorkeeper.base.distinguished_name import subject_of
+
+            subject = subject_of(context.peer_certificates[0])
+            return Principal("User", self._rules_of_certificates().name(subject))
         return ANONYMOUS
 
     # Imported where needed: most servers use neither certificates nor Kerberos for names.
-
-    def _name_in(self, certificate: bytes) -> str:
-        from doorkeeper.base.distinguished_name import subject_of
-
-        return self._rules_of_certificates().name(subject_of(certificate))
 
     def _rules_of_certificates(self) -> SslRules:
         from doorkeeper.server.security.ssl_rules import SslRules

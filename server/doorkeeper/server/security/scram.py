@@ -133,19 +133,15 @@ class TokenAccounts:
         cached = self._kept.get(token_id)
         # The HMAC changes if the token's secret does; a credential of the old one must not stay.
         if cached is None or not hmac.compare_digest(cached[0], login.hmac):
-            return self._await_account(token_id, login, self._compute(token_id, login))
+            # Clients that log in with the same token at once share one computation.
+            cached = login.hmac, asyncio.ensure_future(self._credential(token_id, login))
+            self._kept[token_id] = cached
         self._kept.move_to_end(token_id)
+        if len(self._kept) > TOKENS_KEPT_MAX:
+            self._kept.popitem(last=False)
         if not cached[1].done():
             return self._await_account(token_id, login, cached[1])
         return _account_of(login, cached[1].result())
-
-    def _compute(self, token_id: str, login: TokenLogin) -> asyncio.Future[ScramCredential]:
-        # Clients that log in with the same token at once share one computation.
-        computing = asyncio.ensure_future(self._credential(token_id, login))
-        self._kept[token_id] = (login.hmac, computing)
-        if len(self._kept) > TOKENS_KEPT_MAX:
-            self._kept.popitem(last=False)
-        return computing
 
     async def _credential(self, token_id: str, login: TokenLogin) -> ScramCredential:
         compute = partial(

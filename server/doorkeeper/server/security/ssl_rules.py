@@ -63,7 +63,7 @@ class Rule(Struct, frozen=True):
         if not self.pattern.matches(distinguished_name):
             return None
         replacement = _with_literal_references(self.replacement, self.pattern.groups)
-        name = self.pattern.replace_all(distinguished_name, replacement)
+        name = self.pattern.replace(distinguished_name, replacement)
         if self.case:
             return name.lower() if self.case == "L" else name.upper()
         return name

@@ -118,18 +118,9 @@ class UrlKeys:
     def _join_fetch(self) -> Awaitable[str | None]:
         """Join the fetch in progress, or start one; the result is its problem."""
         if self._fetching is None or self._fetching.done():
-            self._fetching = asyncio.get_running_loop().create_task(self._fetch_and_log())
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
         # Shielded: a waiter that is cancelled must not cancel the fetch for the others.
         return asyncio.shield(self._fetching)
-
-    async def _fetch_and_log(self) -> str | None:
-        problem = await self._fetch()
-        # One line for all who wait; at the start the problem is raised.
-        if problem is not None and self._timer is not None:
-            self._logger.warning(
-                "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
-            )
-        return problem
 
     async def _fetch(self) -> str | None:
         """Fetch the keys; return what is wrong, None if nothing is."""
@@ -138,8 +129,15 @@ class UrlKeys:
         try:
             self.keys = parse(await read_document(self._session, self._url, tls))
         except Exception as error:  # the timer must survive any error
-            return f"{self._shown}: {cause_of(error)}"
-        return None
+            problem = f"{self._shown}: {cause_of(error)}"
+        else:
+            return None
+        # One line for all who wait; at the start the problem is raised.
+        if self._timer is not None:
+            self._logger.warning(
+                "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
+            )
+        return problem
 
 
 def new_session() -> aiohttp.ClientSession:

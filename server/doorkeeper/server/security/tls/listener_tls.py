@@ -56,9 +56,22 @@ class ListenerTls:
         self._files.refresh()
 
     def _build(self) -> BuiltContext:
-        built = _build(self.settings)
+        """Build a context; any exception becomes a TlsError.
+
+        Certificates are parsed lazily, so that malformed ones raise various errors only when used.
+        """
+        settings = self.settings
+        try:
+            built = build_context(settings, files_of(settings))
+        except TlsError:
+            raise
+        except Exception as error:
+            text = f"the certificate or key cannot be used ({type(error).__name__})"
+            raise settings.problem(
+                SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {text}"
+            ) from error
         if self._used is not None:
-            _check_same_name(self.settings, self._used, built)
+            _check_same_name(settings, self._used, built)
         self._used = built
         return built
 
@@ -90,22 +103,6 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
             f" {', '.join(sorted(missing))} of the previous one; to allow this, set"
             " ssl.allow.san.changes=true",
         )
-
-
-def _build(settings: TlsSettings) -> BuiltContext:
-    """Build a context; any exception becomes a TlsError.
-
-    Certificates are parsed lazily, so that malformed ones raise various errors only when used.
-    """
-    try:
-        return build_context(settings, files_of(settings))
-    except TlsError:
-        raise
-    except Exception as error:
-        text = f"the certificate or key cannot be used ({type(error).__name__})"
-        raise settings.problem(
-            SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {text}"
-        ) from error
 
 
 def _alternative_names(certificate: Certificate) -> set[str]:
