@@ -8,7 +8,6 @@ rule             what a rule is; the table of all rules
 examples         the base to which the examples of rules are added
 node             one node's configuration as Kafka reads it
 keys             which keys concern security
-stores           whether the bytes of a key store can be opened
 
 the rules, by their codes:
 reading          C1: what the reader of a properties file makes of its lines

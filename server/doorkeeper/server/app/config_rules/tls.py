@@ -5,6 +5,7 @@ Source: ``DefaultSslEngineFactory``, ``SslFactory``, ``ChannelBuilders`` (4.3.1)
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from itertools import permutations
@@ -12,7 +13,6 @@ from typing import Final, NamedTuple
 
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.values import trim
-from doorkeeper.server.app.config_rules import stores
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, rule
 from doorkeeper.server.config.naming import full_names
@@ -27,6 +27,15 @@ _STORES: Final = (
 _PROTOCOLS: Final = ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1", "SSLv3", "SSLv2Hello")
 _CONTEXTS: Final = (*_PROTOCOLS, "TLS", "SSL", "SSLv2", "DTLS", "DTLSv1.0", "DTLSv1.2", "Default")
 _OLD: Final = frozenset({"TLSv1.1", "TLSv1", "SSLv3", "SSLv2Hello"})
+_TYPES: Final = ("JKS", "PKCS12", "PEM")
+_OF_PROVIDERS: Final = frozenset({"JCEKS", "DKS", "BCFKS", "PKCS11", "BKS", "KEYCHAINSTORE"})
+"""Types that other providers of a JVM may have, and of which nothing is known here."""
+
+_JKS: Final = b"\xfe\xed\xfe\xed"
+_SEQUENCE: Final = b"\x30"
+_MIGHTY: Final = b"Mighty Aphrodite"
+"""What Java's JavaKeyStore adds to the password for its digest."""
+
 _SUITE: Final = re.compile(r"(TLS|SSL)_[A-Z0-9_]+")
 
 
@@ -102,30 +111,77 @@ def unknown_store_type(node: Node) -> Iterator[Problem]:
             continue
         store_type = entry.value.strip()
         # Java compares the names of its own types without case; Kafka's PEM is exact.
-        java = store_type.upper() in stores.TYPES and store_type.upper() != "PEM"
-        is_open = store_type.upper() in stores.OF_PROVIDERS or node.is_template(entry)
+        java = store_type.upper() in _TYPES and store_type.upper() != "PEM"
+        is_open = store_type.upper() in _OF_PROVIDERS or node.is_template(entry)
         if not (java or store_type == "PEM" or is_open):
-            yield node.at(entry, f"found {store_type!r}; allowed: {', '.join(stores.TYPES)}")
+            yield node.at(entry, f"found {store_type!r}; allowed: {', '.join(_TYPES)}")
 
 
 @rule("C406", ERROR)
 def store_cannot_be_opened(node: Node) -> Iterator[Problem]:
-    for name, kind, _, store_type, entry, _, password in _stores(node):
-        path = "" if entry is None else entry.value.strip()
-        if entry is None or path not in node.file.files:
+    for store in _stores(node):
+        path = _text(store.location)
+        if store.location is None or path is None or path not in node.file.files:
             continue
-        data, key_password = node.file.files[path], node.entry("ssl.key.password", name)
-        fault = "does not exist"
+        data, fault = node.file.files[path], "does not exist"
         if data is not None:
-            fault = stores.fault_of(
-                data,
-                store_type,
-                None if password is None else password.value.strip(),
-                has_key=kind == "keystore",
-                key_password=None if key_password is None else key_password.value.strip(),
-            )
+            key_password = node.entry("ssl.key.password", store.listener)
+            fault = _fault_of(store, data, _text(store.password), _text(key_password))
         if fault:
-            yield node.at(entry, f"{path} {fault}")
+            yield node.at(store.location, f"{path} {fault}")
+
+
+def _text(entry: Entry | None) -> str | None:
+    return None if entry is None else entry.value.strip()
+
+
+def _fault_of(store: _Store, data: bytes, password: str | None, key_password: str | None) -> str:
+    """Return why a store cannot be opened; empty where nothing speaks against it.
+
+    Source: Java's ``KeyStore`` (17), whose types JKS and PKCS12 read each other's files.
+    """
+    if store.type == "PEM":
+        if b"-----BEGIN CERTIFICATE" not in data:
+            return "has no certificate in PEM"
+        # Kafka takes PKCS#8 only.
+        keys = (b"-----BEGIN PRIVATE KEY", b"-----BEGIN ENCRYPTED PRIVATE KEY")
+        lacks_key = store.kind == "keystore" and not any(key in data for key in keys)
+        return "has no private key in PEM with PKCS#8 (BEGIN PRIVATE KEY)" if lacks_key else ""
+    if store.type.upper() in _OF_PROVIDERS:
+        return ""
+    if data.startswith(_JKS):
+        opened = password is None or _is_jks_password(data, password)
+        return "" if opened else "cannot be opened with its password"
+    if data.startswith(_SEQUENCE):
+        return _fault_in_pkcs12(data, password, key_password)
+    what = "PEM" if b"-----BEGIN" in data else "neither JKS nor PKCS12"
+    return f"is {what}; its type is {store.type}"
+
+
+def _is_jks_password(data: bytes, password: str) -> bool:
+    digest = hashlib.sha1(
+        password.encode("utf-16-be") + _MIGHTY + data[:-20], usedforsecurity=False
+    )
+    return digest.digest() == data[-20:]
+
+
+def _fault_in_pkcs12(data: bytes, password: str | None, key_password: str | None) -> str:
+    # An optional dependency of the server.
+    try:
+        from cryptography.hazmat.primitives.serialization import pkcs12
+    except ImportError:
+        return ""
+    # Java opens a trust store without its password, and then checks nothing.
+    if password is None:
+        return ""
+    try:
+        pkcs12.load_pkcs12(data, password.encode())
+    except ValueError as error:
+        return "cannot be opened with its password" if "password" in str(error) else ""
+    # In PKCS12 the key has the password of the store.
+    if key_password is not None and key_password != password:
+        return "has a key whose password is not ssl.key.password"
+    return ""
 
 
 @rule("C407", ERROR)
