@@ -13,14 +13,22 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 
+from doorkeeper.base.tls.keys import (
+    SSL_TRUSTSTORE_CERTIFICATES,
+    SSL_TRUSTSTORE_LOCATION,
+    SSL_TRUSTSTORE_TYPE,
+)
 from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.config.sasl_keys import (
+    SASL_JAAS_CONFIG,
     SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
     SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
     SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
@@ -43,23 +51,18 @@ RETRY_S_MIN: Final = 0.1
 class UrlKeys:
     """The keys at a URL. Call ``start`` first and ``close`` last.
 
-    The settings have the refresh interval, and the backoff after failures.
+    The settings have the refresh interval, the backoff after failures, and whom to trust.
     """
 
-    def __init__(
-        self,
-        url: str,
-        settings: MechanismSettings,
-        logger: Logger,
-        tls: ReloadedFiles[ssl.SSLContext] | None = None,
-    ) -> None:
+    def __init__(self, url: str, settings: MechanismSettings, logger: Logger) -> None:
         self._url = url
         self._shown = redact_url(url)
         self._refresh_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000
         self._backoff_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000
         backoff_max_ms = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS]
         self._backoff_max_s = backoff_max_ms / 1000
-        self._tls = tls
+        https = urlsplit(url).scheme == "https"
+        self.tls = reloaded_trust(settings, logger) if https else None
         self._logger = logger
         self._session: aiohttp.ClientSession | None = None
         self._timer: asyncio.Task[None] | None = None
@@ -100,8 +103,8 @@ class UrlKeys:
 
     def refresh(self) -> None:
         """Reload the trusted certificates; the timer refreshes the keys."""
-        if self._tls is not None:
-            self._tls.refresh()
+        if self.tls is not None:
+            self.tls.refresh()
 
     async def _run(self) -> None:
         wait_s, failed_s = self._refresh_s, self._backoff_s
@@ -125,7 +128,7 @@ class UrlKeys:
     async def _fetch(self) -> str | None:
         """Fetch the keys; return what is wrong, None if nothing is."""
         assert self._session is not None
-        tls = None if self._tls is None else self._tls.value
+        tls = None if self.tls is None else self.tls.value
         try:
             self.keys = parse(await read_document(self._session, self._url, tls))
         except Exception as error:  # the timer must survive any error
@@ -138,6 +141,76 @@ class UrlKeys:
                 "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
             )
         return problem
+
+
+# --- the trusted certificates
+
+TYPE: Final = SSL_TRUSTSTORE_TYPE.name
+LOCATION: Final = SSL_TRUSTSTORE_LOCATION.name
+CERTIFICATES: Final = SSL_TRUSTSTORE_CERTIFICATES.name
+
+
+def reloaded_trust(settings: MechanismSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext]:
+    """Return the TLS context for fetching keys, made again when its file changes.
+
+    Raises:
+        ValueError: an option is wrong, or the file cannot be used.
+    """
+    file = _options(settings).get(LOCATION)
+    files = [] if file is None else [Path(file)]
+    return ReloadedFiles(partial(trust_context, settings), logger, *files)
+
+
+def _options(settings: MechanismSettings) -> Mapping[str, str]:
+    module = settings.login_module
+    return {
+        name: value.strip()
+        for name, value in ({} if module is None else module.options).items()
+        if name.startswith("ssl.") and value.strip()
+    }
+
+
+def trust_context(settings: MechanismSettings) -> ssl.SSLContext:
+    """Return the TLS context for fetching keys: by default it trusts the system's CAs.
+
+    As on a broker, options of the login module replace them: ``ssl.truststore.type=PEM``, and
+    ``ssl.truststore.location`` or ``ssl.truststore.certificates``. A file is read again when it
+    changes; a broker reads it at its start.
+
+    Source: ``JaasOptionsUtils.createSSLSocketFactory`` of kafka-clients 4.3.1.
+    """
+    options = _options(settings)
+    key = settings.full_name(SASL_JAAS_CONFIG)
+    others = sorted(options.keys() - {TYPE, LOCATION, CERTIFICATES})
+    if others:
+        allowed = f"{TYPE}, {LOCATION}, {CERTIFICATES}"
+        raise ValueError(
+            f"{key}: found the option {others[0]}; allowed options that begin with ssl.: {allowed}"
+        )
+    kind = options.get(TYPE, "JKS")
+    if options and kind.upper() != "PEM":
+        raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")
+    if options and (LOCATION in options) == (CERTIFICATES in options):
+        raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
+    try:
+        context = ssl.create_default_context(
+            cafile=options.get(LOCATION), cadata=options.get(CERTIFICATES)
+        )
+    except (ssl.SSLError, TypeError):
+        # Non-ASCII PEM raises TypeError.
+        source = options.get(LOCATION, CERTIFICATES)
+        raise ValueError(f"{key}: {source}: contains no PEM certificate") from None
+    except OSError as error:
+        raise ValueError(f"{key}: {options[LOCATION]}: {error.strerror}") from None
+    # Java's rules on every Python. The first is set since 3.13: it rejects certificates without an
+    # Authority Key Identifier, which many private authorities issue. The second is not before 3.13:
+    # without it an authority below a root is not trusted.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
+# --- documents of a provider
 
 
 def new_session() -> aiohttp.ClientSession:

@@ -29,7 +29,6 @@ from doorkeeper.server.config.sasl_keys import (
 from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
 from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerProvider, handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
-from doorkeeper.server.security.oauth.https_trust import reloaded_trust
 from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.provider import Provider, Sources
@@ -218,5 +217,4 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
         raise ValueError(f"{key}: allowed: a URL with http, https or file")
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
 
-    tls = reloaded_trust(settings, sources.logger) if parts.scheme == "https" else None
-    return UrlKeys(url, settings, sources.logger, tls)
+    return UrlKeys(url, settings, sources.logger)

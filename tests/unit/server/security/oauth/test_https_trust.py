@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Success
-from doorkeeper.server.security.oauth.https_trust import reloaded_trust, trust_context
-from doorkeeper.server.security.oauth.jwks_url import UrlKeys
+from doorkeeper.server.security.oauth.jwks_url import UrlKeys, trust_context
 from doorkeeper.server.security.oauth.provider import provider
 from testkit.certificates import Authority, world
 from testkit.plain import NO_SOURCES
@@ -114,14 +113,15 @@ async def test_trusted_certificates_are_reloaded(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     file.write_text(world().authority.pem)
     options = settings(truststore_type="PEM", truststore_location=str(file))
-    trusted = reloaded_trust(options, RecordingLogger())
+    keys = UrlKeys("https://localhost:1/keys", options, RecordingLogger())
+    assert keys.tls is not None
     with pytest.raises(ssl.SSLCertVerificationError):
-        shaken(served, trusted.value)
+        shaken(served, keys.tls.value)
 
     file.write_text(authority.pem)
-    UrlKeys("https://localhost:1/keys", options, RecordingLogger(), trusted).refresh()
+    keys.refresh()
 
-    assert shaken(served, trusted.value)[1].getpeercert()
+    assert shaken(served, keys.tls.value)[1].getpeercert()
 
 
 WRONG = {
