@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.settings import DynamicValues, Settings
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.broker import alter_values, check_replicas

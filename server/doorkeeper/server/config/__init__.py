@@ -6,7 +6,6 @@
 loading          a file and overrides -> ``Settings``, warnings, or all errors at once
 raw_config       the values of entries by key, and problems
 settings         the values as the server uses them
-dynamic_values   values that change while the server runs
 environment      variables of Kafka's images, which have no effect
 
 the rows of keys (``doorkeeper.base.key`` says what a row is):

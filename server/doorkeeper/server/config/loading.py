@@ -15,7 +15,6 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.key import NOTHING
 from doorkeeper.server.config import jaas_file
-from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.server.config.http import http_of
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.keys import (
@@ -29,7 +28,7 @@ from doorkeeper.server.config.keys import (
 from doorkeeper.server.config.listeners import check_apart, inter_broker_listener_of, listeners_of
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config.raw_config import RawConfig
-from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.settings import DynamicValues, Settings, is_dynamic_source
 from doorkeeper.server.config.shared_store import EMBEDDED, shared_store_of
 from doorkeeper.server.config.store_keys import STORE
 
