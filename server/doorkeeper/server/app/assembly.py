@@ -192,15 +192,15 @@ class Assembly:
         self._use_stored()
         settings = self.settings
         if authorizer:
-            self._make_authorizer(settings)
-        self.tokens = self._make_tokens(settings)
-        self.node = self._make_node(settings)
+            self._make_authorizer()
+        self.tokens = self._make_tokens()
+        self.node = self._make_node()
         if self.guarded is not None:
             self.operator_authorizer = OperatorAuthorizer(self.guarded)
         self._operator_node = self.node.for_operator(self.operator_authorizer)
         timeout_s = settings[UPDATE_TIMEOUT_MS] / 1000
         services = NodeServices(self.log, self.tokens, self.operator_authorizer, timeout_s)
-        self.edge = self._make_edge(settings, (), services, None)
+        self.edge = self._make_edge((), services, None)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         self.log.start()
@@ -234,26 +234,26 @@ class Assembly:
         problems: list[str] = []
         for make in (self._make_authorizer, self._make_policies):
             try:
-                make(settings)
+                make()
             except StartError as error:
                 problems += error.problems
-        self.tokens = self._make_tokens(settings)
+        self.tokens = self._make_tokens()
         security: dict[str, ConnectionSecurity] = {}
         try:
-            security = await self._open_security(settings)
+            security = await self._open_security()
         except StartError as error:
             problems += [locate(settings.entries, problem) for problem in error.problems]
         if problems:
             raise StartError(*problems)
-        self.node = self._make_node(settings)
+        self.node = self._make_node()
         data_path = open_data_path(settings, self.node, self.log)
         if data_path is not None:
             self._opened.callback(data_path.close)
             self.node.apis = self.node.apis.with_apis(data_path.apis)
             self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
-        services = self._make_services(settings)
+        services = self._make_services()
         specs = [options_of(listener, security[listener.name]) for listener in settings.listeners]
-        self.edge = self._make_edge(settings, specs, services, data_path)
+        self.edge = self._make_edge(specs, services, data_path)
         self.reconfiguration = Reconfiguration(
             node=self.node,
             authorizer=self.authorizer,
@@ -268,12 +268,12 @@ class Assembly:
         # Registered before the edge, so it runs after the drain.
         self._opened.callback(self.config_changes.close)
         services.configs = self.config_changes
-        await self._open_operations(settings)
-        self._record_hashes(settings)
+        await self._open_operations()
+        self._record_hashes()
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
-        services.membership = await self._join_others(settings)
+        services.membership = await self._join_others()
         self.record_settings()
         self.log.start()
         self.security.watch(self.edge.use_security)
@@ -281,11 +281,11 @@ class Assembly:
             self.fleet.start()
         await self._open_listeners(endpoints)
         self.tokens.start()
-        self._record_start(settings)
+        self._record_start()
 
-    def _make_node(self, settings: Settings) -> LiveNode:
+    def _make_node(self) -> LiveNode:
         node = LiveNode(
-            settings=settings,
+            settings=self.settings,
             log=self.log,
             authorizer=self.guarded,
             tokens=self.tokens,
@@ -298,10 +298,12 @@ class Assembly:
             node.acl_rows = AclRows(self.guarded.snapshot)
         return node
 
-    def _make_services(self, settings: Settings) -> NodeServices:
+    def _make_services(self) -> NodeServices:
         """Construct the services of connections, and the clusters that get changes of ACLs."""
         record = partial(record_event, self._logs.logger("doorkeeper.clusters"), self.audit_log)
-        self.fleet = fleet_of(settings[CLUSTERS_FILE], self.log, self.guarded, record, self._now_ms)
+        self.fleet = fleet_of(
+            self.settings[CLUSTERS_FILE], self.log, self.guarded, record, self._now_ms
+        )
         if self.fleet is not None:
             # Before the edge, so that it ends after the drain: changes may wait for clusters.
             self._opened.push_async_callback(self.fleet.close)
@@ -309,33 +311,33 @@ class Assembly:
         if (
             self.fleet is not None
             and self.guarded is not None
-            and settings[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS
+            and self.settings[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS
         ):
             updates = self.fleet.acknowledging(self.guarded)
-        return NodeServices(self.log, self.tokens, updates, settings[UPDATE_TIMEOUT_MS] / 1000)
+        return NodeServices(self.log, self.tokens, updates, self.settings[UPDATE_TIMEOUT_MS] / 1000)
 
     def record_settings(self) -> None:
         """Record the settings of decisions, unless a store was given: it has no history."""
         if self._store is None:
             record_settings(self.log, self.node.settings, self._log)
 
-    def _record_hashes(self, settings: Settings) -> None:
+    def _record_hashes(self) -> None:
         """Log hashes of the history, unless a store was given: it has none."""
         if self._store is not None:
             return
         logger = self._logs.logger("doorkeeper.history")
         records = HashRecords(
-            partial(read_history, settings), lambda: self.log.state.revision, logger
+            partial(read_history, self.settings), lambda: self.log.state.revision, logger
         )
         self._opened.push_async_callback(records.close)
         records.start()
 
-    def _record_start(self, settings: Settings) -> None:
+    def _record_start(self) -> None:
         if self.audit_log is not None:
             self.audit_log.record_start(
                 cluster_id=self.log.cluster_id,
                 version=__version__,
-                authorizer=settings[AUTHORIZER_CLASS_NAME] or None,
+                authorizer=self.settings[AUTHORIZER_CLASS_NAME] or None,
                 listeners=[f"{name}={address}" for name, address in self.addresses.items()],
             )
 
@@ -370,8 +372,8 @@ class Assembly:
     async def _close_log(self) -> None:
         await self.log.aclose(discard=not self.keeps_files)
 
-    async def _open_operations(self, settings: Settings) -> None:
-        if settings.http is None:
+    async def _open_operations(self) -> None:
+        if self.settings.http is None:
             return
         # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
         from doorkeeper.server.app.operations_port import OperationsPort, Parts
@@ -383,12 +385,12 @@ class Assembly:
             self.guarded,
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
-            history=partial(read_history, settings) if self._store is None else None,
+            history=partial(read_history, self.settings) if self._store is None else None,
             fleet=self.fleet,
-            notice="" if settings.test_broker_memory_bytes is None else NOTICE,
+            notice="" if self.settings.test_broker_memory_bytes is None else NOTICE,
         )
         logger = self._logs.logger("doorkeeper.http")
-        operations_port = OperationsPort(settings.http, parts, self.meters, logger)
+        operations_port = OperationsPort(self.settings.http, parts, self.meters, logger)
         self._opened.push_async_callback(operations_port.close)
         await operations_port.open()
         self.operations_port = operations_port
@@ -402,13 +404,13 @@ class Assembly:
             for wait in self._waits.values()
         )
 
-    async def _join_others(self, settings: Settings) -> Membership | None:
+    async def _join_others(self) -> Membership | None:
         """Join the nodes of a shared store; the shutdown leaves it before the edge drains.
 
         Return None with an embedded store.
         """
         log = self._logs.logger("doorkeeper.nodes")
-        membership = membership_of(settings, self.node, self.log.store_id, self.tokens, log)
+        membership = membership_of(self.node, self.log.store_id, self.tokens, log)
         if membership is None or self._store is not None:
             return None
         self._opened.push_async_callback(membership.leave)
@@ -417,14 +419,13 @@ class Assembly:
 
     def _make_edge(
         self,
-        settings: Settings,
         specs: Sequence[ListenerSpec],
         services: NodeServices,
         data_path: DataPath | None,
     ) -> Server:
         return Server(
             specs,
-            limits_of(settings),
+            limits_of(self.settings),
             self.node,
             self.guarded,
             services,
@@ -432,23 +433,23 @@ class Assembly:
             apis=self.node.apis,
             disconnected=None if data_path is None else data_path.disconnected,
             connect=self._connect,
-            requests=None if settings.http is None else RequestMeter(self.meters),
+            requests=None if self.settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,
             request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
         )
 
-    def _make_tokens(self, settings: Settings) -> DelegationTokens:
+    def _make_tokens(self) -> DelegationTokens:
         tokens = DelegationTokens(
             self.log,
             now_ms=self._now_ms,
             random_bytes=os.urandom,
             logger=self._logs.logger("doorkeeper.tokens"),
         )
-        tokens.use(settings)
+        tokens.use(self.settings)
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_security(self, settings: Settings) -> dict[str, ConnectionSecurity]:
+    async def _open_security(self) -> dict[str, ConnectionSecurity]:
         """Construct and start the security of all listeners.
 
         Raises:
@@ -464,7 +465,7 @@ class Assembly:
         )
         self.security = ServerSecurity(sources, self._log)
         self._opened.push_async_callback(self.security.close)
-        prepared = await self.security.prepare(settings.listeners, settings.originals)
+        prepared = await self.security.prepare(self.settings.listeners, self.settings.originals)
         return self.security.use(prepared)
 
     def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
@@ -507,8 +508,8 @@ class Assembly:
         self._opened.push_async_callback(self._close_log)
         log_credentials(self.log, self._log)
 
-    def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
-        usual, path = self._logs.authorizer_log, settings[AUTHORIZER_LOG_FILE]
+    def _authorizer_log(self) -> AuthorizerLog:
+        usual, path = self._logs.authorizer_log, self.settings[AUTHORIZER_LOG_FILE]
         if path is None:
             return usual
         file = open_authorizer_file(path, usual, self._log)
@@ -517,27 +518,27 @@ class Assembly:
         )
         return file
 
-    def _make_authorizer(self, settings: Settings) -> None:
+    def _make_authorizer(self) -> None:
         """Construct the authorizer.
 
         Raises:
             StartError: it cannot be loaded, or rejects its configuration.
         """
-        self.authorizer = authorizer_of(settings.entries, self.log, self._authorizer_log(settings))
+        self.authorizer = authorizer_of(self.settings.entries, self.log, self._authorizer_log())
         if self.authorizer is None:
             return
         self.guarded = GuardedAuthorizer(
             self.authorizer,
-            slow_ms=settings[AUTHORIZER_SLOW_MS],
-            updates_in_thread=settings[AUTHORIZER_UPDATES_THREAD],
+            slow_ms=self.settings[AUTHORIZER_SLOW_MS],
+            updates_in_thread=self.settings[AUTHORIZER_UPDATES_THREAD],
         )
         self._opened.callback(self._close_authorizer, self.guarded)
         if self.audit_log is not None:
             watch(self.audit_log, self.guarded, self.authorizer)
 
-    def _make_policies(self, settings: Settings) -> None:
+    def _make_policies(self) -> None:
         """Construct the policies; raises as ``_make_authorizer``."""
-        self.policies = policies_of(settings.static, slow_ms=settings[AUTHORIZER_SLOW_MS])
+        self.policies = policies_of(self.settings.static, slow_ms=self.settings[AUTHORIZER_SLOW_MS])
         self._opened.callback(self.policies.close)
 
     def _use_stored(self) -> list[Problem]:

@@ -206,17 +206,14 @@ def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tu
 
 
 def membership_of(
-    settings: Settings,
-    node: LiveNode,
-    store_id: str,
-    tokens: DelegationTokens,
-    log: Logger,
+    node: LiveNode, store_id: str, tokens: DelegationTokens, log: Logger
 ) -> Membership | None:
     """Return the membership of the node in its shared store; None with an embedded store.
 
     Raises:
         StorageError: the driver is missing, or a TLS file is unusable.
     """
+    settings = node.settings
     if settings.store is None:
         return None
     # The driver is needed only with a shared store.

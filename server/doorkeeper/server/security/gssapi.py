@@ -22,8 +22,6 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct
-
 from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
@@ -57,14 +55,6 @@ RETRIABLE: Final = frozenset(_ERRORS_OF_KERBEROS + code for code in (21, 33, 34)
 """Client not yet valid, ticket not yet valid, replay: no response is sent, so clients retry."""
 
 
-class KerberosLogin(Struct, frozen=True):
-    """The options of the login module; ``service`` is the name that clients request tickets for."""
-
-    keytab: Path
-    principal: str
-    service: str
-
-
 class GssapiProvider(Provider):
     """GSSAPI on one listener."""
 
@@ -75,21 +65,21 @@ class GssapiProvider(Provider):
         self._logger = sources.logger
         self._listener_name = settings.listener_name
         self._key = settings.full_name(SASL_JAAS_CONFIG)
-        self._login = login_of(settings, self._key)
+        self._file, self._principal, self._service = login_of(settings, self._key)
         self._keytab: ReloadedFiles[Any] | None = None
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
 
     async def start(self) -> None:
         """Load the Kerberos configuration and the keytab."""
         use_configuration(self._originals)
-        self._keytab = ReloadedFiles(self._acceptor, self._logger, self._login.keytab)
-        service = self._login.principal.partition("@")[0].partition("/")[0]
-        if service != self._login.service:
+        self._keytab = ReloadedFiles(self._acceptor, self._logger, self._file)
+        service = self._principal.partition("@")[0].partition("/")[0]
+        if service != self._service:
             self._logger.warning(
                 "clients will request tickets for a service that is not in the keytab",
                 listener=self._listener_name,
-                service_name=self._login.service,
-                principal=self._login.principal,
+                service_name=self._service,
+                principal=self._principal,
             )
 
     async def check(self) -> None:
@@ -118,7 +108,7 @@ class GssapiProvider(Provider):
 
     def _acceptor(self) -> object:
         try:
-            return acceptor(self._login.keytab, self._login.principal)
+            return acceptor(self._file, self._principal)
         except ValueError as error:
             raise ValueError(f"{self._key}: {error}") from None
 
@@ -184,8 +174,11 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     return GssapiProvider(settings, sources)
 
 
-def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
-    """Return the options of the login module; options without an effect here are ignored."""
+def login_of(settings: MechanismSettings, key: str) -> tuple[Path, str, str]:
+    """Return the keytab, the principal, and the service for which clients request tickets.
+
+    Options of the login module without an effect here are ignored.
+    """
     module = settings.login_module
     if module is None or module.name != LOGIN_MODULE:
         module_name = "none" if module is None else module.name
@@ -204,7 +197,7 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
     principal = options["principal"]
     if principal == "*":
         raise ValueError(f"{key}: principal * is not supported; give the server's principal")
-    return KerberosLogin(keytab, principal, _service_of(settings, options.get("serviceName")))
+    return keytab, principal, _service_of(settings, options.get("serviceName"))
 
 
 def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:

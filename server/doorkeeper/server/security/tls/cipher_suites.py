@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 OF_TLS_1_3: Final = (
     "TLS_AES_256_GCM_SHA384",
@@ -26,15 +26,11 @@ AVAILABLE: Final = "ALL:!aNULL:!eNULL:!aDSS:!PSK:!SRP:!ARIA:!CAMELLIA:!AESCCM"
 _NO_SUITES: Final = frozenset({"TLS_EMPTY_RENEGOTIATION_INFO_SCSV", "TLS_FALLBACK_SCSV"})
 
 
-class CipherSuites(NamedTuple):
-    """Selected suites: of TLS 1.2 by OpenSSL's names, in order, and of TLS 1.3."""
+def choose(names: Iterable[str], available: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return suites of TLS 1.2 by OpenSSL's names, in order, and those of TLS 1.3.
 
-    older: tuple[str, ...]
-    of_1_3: tuple[str, ...]
-
-
-def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
-    """Select suites by name; ``available`` are OpenSSL's names of TLS 1.2 suites."""
+    ``available`` are OpenSSL's names of TLS 1.2 suites.
+    """
     of_java = {java: suite for suite in available if (java := java_name(suite)) is not None}
     older: list[str] = []
     of_1_3: list[str] = []
@@ -49,7 +45,7 @@ def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
             known = ", ".join([*OF_TLS_1_3, *of_java])
             raise ValueError(f"found {name!r}; allowed: {known}, or OpenSSL's names for them")
         older.append(suite)
-    return CipherSuites(tuple(dict.fromkeys(older)), tuple(of_1_3))
+    return list(dict.fromkeys(older)), of_1_3
 
 
 _OPENSSL = re.compile(

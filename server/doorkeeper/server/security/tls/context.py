@@ -132,17 +132,17 @@ def _choose_suites(
         cipher["name"] for cipher in context.get_ciphers() if cipher["name"] not in OF_TLS_1_3
     ]
     try:
-        suites = choose(settings[key], available)
+        older, of_1_3 = choose(settings[key], available)
     except ValueError as error:
         raise settings.problem(key, str(error)) from None
-    if suites.older:
-        context.set_ciphers(":".join(suites.older))
-    with_suites = {"TLSv1.2": suites.older, "TLSv1.3": suites.of_1_3}
+    if older:
+        context.set_ciphers(":".join(older))
+    with_suites = {"TLSv1.2": older, "TLSv1.3": of_1_3}
     left = [name for name in enabled if with_suites[name]]
     if not left:
         text = f"no enabled cipher suite works with {' or '.join(enabled)} (ssl.enabled.protocols)"
         raise settings.problem(key, text)
-    if "TLSv1.3" in left and len(suites.of_1_3) < len(OF_TLS_1_3):
+    if "TLSv1.3" in left and len(of_1_3) < len(OF_TLS_1_3):
         warnings.append(
             f"{settings.full_name(key)}: all three TLS 1.3 suites stay enabled:"
             f" {', '.join(OF_TLS_1_3)}"
