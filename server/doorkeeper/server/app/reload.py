@@ -43,11 +43,9 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
                 await assembly.fleet.use(clusters)
             log.info("reloaded")
             _record(assembly, None)
-            keys = [
-                key
-                for key in changed_keys(texts_of(before), texts_of(new))
-                if not assembly.reconfiguration.is_reloaded(key)
-            ]
+            applies = assembly.reconfiguration.is_reloaded()
+            changed = changed_keys(texts_of(before), texts_of(new))
+            keys = [key for key in changed if not applies(key)]
             if keys:
                 log.warning("changed keys that require a restart", keys=", ".join(keys))
         except StartError as error:
