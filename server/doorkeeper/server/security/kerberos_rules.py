@@ -106,37 +106,6 @@ _Rule = Callable[[Sequence[str]], str | None]
 """Returns the short name for the parameters ``$0``, ``$1``..., or None where it does not apply."""
 
 
-class _ExplicitRule(Struct, frozen=True):
-    """A rule in the form ``RULE:...``; ``text`` is that form."""
-
-    text: str
-    components: int
-    form: str
-    match: JavaPattern | None
-    pattern: JavaPattern | None
-    replacement: str
-    every: bool
-    case: str | None
-
-    def apply(self, parameters: Sequence[str]) -> str | None:
-        if len(parameters) - 1 != self.components:
-            return None
-        base = _format(self.form, parameters)
-        try:
-            if self.match is not None and not self.match.matches(base):
-                return None
-            result = base
-            if self.pattern is not None:
-                result = self.pattern.replace(base, self.replacement, once=not self.every)
-        except (ValueError, TimeoutError) as error:
-            raise NoShortName(f"{self.text} fails: {error}") from None
-        if "/" in result or "@" in result:
-            raise NoShortName(f"Non-simple name {result} after auth_to_local rule {self.text}")
-        if self.case == "L":
-            return result.lower()
-        return result.upper() if self.case == "U" else result
-
-
 def _rule(default_realm: str, text: str) -> _Rule:
     match = _RULE.match(text)
     if match is None:
@@ -146,22 +115,38 @@ def _rule(default_realm: str, text: str) -> _Rule:
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
     if text == "DEFAULT":
         return lambda parameters: parameters[1] if parameters[0] == default_realm else None
-    components = match["components"]
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
-    if not components or len(components) > 40 or int(components) > _INT_MAX:
+    components = int(match["components"]) if 0 < len(match["components"]) <= 40 else _INT_MAX + 1
+    if components > _INT_MAX:
         raise ValueError(
             f"Invalid rule: {text}: expected the number of components before the colon"
         )
-    return _ExplicitRule(
-        text=text,
-        components=int(components),
-        form=match["format"],
-        match=_pattern(match["match"], text),
-        pattern=_pattern(match["pattern"], text),
-        replacement=match["replacement"] or "",
-        every=match["every"] is not None,
-        case=match["case"],
-    ).apply
+    return _explicit(match, components)
+
+
+def _explicit(match: re.Match[str], components: int) -> _Rule:
+    """Return a rule in the form ``RULE:...``."""
+    text = match[0]
+    applies, pattern = _pattern(match["match"], text), _pattern(match["pattern"], text)
+
+    def apply(parameters: Sequence[str]) -> str | None:
+        if len(parameters) - 1 != components:
+            return None
+        result = _format(match["format"], parameters)
+        try:
+            if applies is not None and not applies.matches(result):
+                return None
+            if pattern is not None:
+                result = pattern.replace(result, match["replacement"], once=match["every"] is None)
+        except (ValueError, TimeoutError) as error:
+            raise NoShortName(f"{text} fails: {error}") from None
+        if "/" in result or "@" in result:
+            raise NoShortName(f"Non-simple name {result} after auth_to_local rule {text}")
+        if match["case"] == "L":
+            return result.lower()
+        return result.upper() if match["case"] == "U" else result
+
+    return apply
 
 
 def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
