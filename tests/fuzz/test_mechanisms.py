@@ -19,9 +19,9 @@ from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.password_records import FIELD_BYTES_MAX, MEMORY_BYTES_MAX
 from doorkeeper.server.security.plain import PlainMechanism, PlainUsers
 from doorkeeper.server.security.scram import (
+    Accounts,
     Malformed,
     ScramMechanism,
-    accounts_of,
     client_final,
     client_first,
 )
@@ -167,7 +167,7 @@ def test_any_plain_token_and_file(
 
 MECHANISM = "SCRAM-SHA-256"
 KEPT = credential_of(MECHANISM, "hush", 4096, b"salt")
-ACCOUNTS = accounts_of(MECHANISM, NO_SOURCES, {"alice": KEPT}.get)
+ACCOUNTS = Accounts(MECHANISM, NO_SOURCES, {"alice": KEPT}.get)
 CLIENT = ScramClient(MECHANISM, "alice", "hush")
 SCRAM_SEEDS = (
     CLIENT.first(),

@@ -35,13 +35,13 @@ import re
 from base64 import b64decode, b64encode
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from functools import partial
 from inspect import isawaitable
 from types import NoneType
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import (
@@ -170,18 +170,19 @@ def _account_of(login: TokenLogin, credential: ScramCredential) -> Account:
     return Account(credential, login.owner.name, login.expiry_ms, login.owner)
 
 
-class Accounts(Struct, frozen=True):
-    """The accounts of one mechanism of one listener.
+class Accounts:
+    """The accounts of one mechanism of one listener: users, and those of delegation tokens.
 
     ``iterations`` returns the number that unknown names are told; ``now_ms`` is the wall clock.
     """
 
-    mechanism: str
-    users: Users
-    tokens: TokenAccounts
-    decoys: Decoys
-    iterations: Callable[[], int]
-    now_ms: Callable[[], int]
+    def __init__(self, mechanism: str, sources: Sources, users: Users) -> None:
+        self.mechanism = mechanism
+        self.users = users
+        self.decoys = Decoys(mechanism, sources.salt_key)
+        self.tokens = TokenAccounts(mechanism, self.decoys, sources.token_login)
+        self.iterations: Callable[[], int] = partial(sources.scram_iterations, mechanism)
+        self.now_ms = sources.now_ms
 
 
 class _Exchange(Struct, frozen=True):
@@ -284,19 +285,6 @@ class ScramMechanism:
             token_authenticated=exchange.by_token,
             token_owner=account.owner,
         )
-
-
-def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
-    """Return the accounts of these users, and those of delegation tokens."""
-    decoys = Decoys(mechanism, sources.salt_key)
-    return Accounts(
-        mechanism=mechanism,
-        users=users,
-        tokens=TokenAccounts(mechanism, decoys, sources.token_login),
-        decoys=decoys,
-        iterations=lambda: sources.scram_iterations(mechanism),
-        now_ms=sources.now_ms,
-    )
 
 
 # --- messages
@@ -408,9 +396,7 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
     if handler is not None:
         return ScramHandlerProvider(handler, mechanism, sources)
-    return ScramProvider(
-        accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
-    )
+    return ScramProvider(Accounts(mechanism, sources, partial(sources.scram_credential, mechanism)))
 
 
 class ScramProvider(Provider):
@@ -436,12 +422,12 @@ class ScramHandlerProvider(HandlerProvider[ScramCredentials]):
         super().__init__(guarded)
         self._mechanism = mechanism
         self._iterations = ITERATIONS_MIN
-        self._accounts = replace(
-            accounts_of(mechanism, sources, lambda _name: None), iterations=lambda: self._iterations
-        )
+        self._accounts = Accounts(mechanism, sources, lambda _name: None)
+        self._accounts.iterations = lambda: self._iterations
 
     def begin(self, context: AuthenticationContext) -> ScramMechanism:
-        accounts = replace(self._accounts, users=lambda name: self._credential(name, context))
+        accounts = copy(self._accounts)
+        accounts.users = lambda name: self._credential(name, context)
         return ScramMechanism(accounts, base_36(os.urandom(17)).decode())
 
     async def _credential(
