@@ -46,11 +46,9 @@ class JavaPattern:
                 large.
         """
         self.text = text
-        translation = translate(text)
-        self.groups = translation.groups
-        self._names = translation.names
+        translation, self.groups, self._names = translate(text)
         try:
-            self._compiled = regex.compile(translation.text, regex.VERSION1)
+            self._compiled = regex.compile(translation, regex.VERSION1)
         except regex.error as error:
             raise PatternError(f"the pattern is not supported: {error.msg}") from None
         except (RecursionError, OverflowError, MemoryError):

@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from msgspec import Struct
-
 from doorkeeper.server.security.java_regex_classes import (
     PatternError,
     PatternReader,
@@ -21,7 +19,7 @@ from doorkeeper.server.security.java_regex_classes import (
     parse_escape,
 )
 
-__all__ = ["PatternError", "Translation", "translate"]
+__all__ = ["PatternError", "translate"]
 
 # Rules in use nest two or three groups; the parser recurses once for each.
 DEPTH_MAX: Final = 50
@@ -52,16 +50,10 @@ _REPETITION = re.compile(r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}")
 _DIGITS = frozenset("0123456789")
 
 
-class Translation(Struct, frozen=True):
-    """A pattern for ``regex``, the number of its groups, and the numbers of named ones."""
+def translate(text: str) -> tuple[str, int, dict[str, int]]:
+    """Return a pattern for ``regex``, the number of its groups, and the numbers of named ones.
 
-    text: str
-    groups: int
-    names: dict[str, int]
-
-
-def translate(text: str) -> Translation:
-    """Parse a pattern without compiling it, in time that grows with its length.
+    It is parsed and not compiled, in time that grows with its length.
 
     Raises:
         PatternError: Java rejects the pattern, there is no exact translation, or it is too large.
@@ -75,7 +67,7 @@ def translate(text: str) -> Translation:
         raise PatternError("the pattern is nested too deeply") from None
     if not parser.source.at_end:
         parser.source.fail("unmatched closing parenthesis")
-    return Translation(translation, parser.groups, parser.names)
+    return translation, parser.groups, parser.names
 
 
 class _PatternParser:

@@ -62,7 +62,10 @@ class Passwords(Provider):
     def accepts(
         self, name: str, password: str, context: AuthenticationContext
     ) -> bool | Awaitable[bool]:
-        """Return whether it is the user's password; an awaitable may raise ``NotVerified``."""
+        """Return whether it is the user's password.
+
+        An awaitable may raise ``NotVerified`` or ``HandlerFault``.
+        """
 
     def begin(self, context: AuthenticationContext) -> PlainMechanism:
         return PlainMechanism(self, context)
@@ -95,7 +98,7 @@ class PlainMechanism:
     async def _later(self, accepted: Awaitable[bool], authorization_id: str, name: str) -> Step:
         try:
             return _outcome(authorization_id, name, accepted=await accepted)
-        except NotVerified as error:
+        except (NotVerified, HandlerFault) as error:
             text = "Authentication failed: credentials for user could not be verified"
             return Failure(text, f"{text}: {error}")
 
@@ -217,12 +220,9 @@ class HandlerPasswords(HandlerProvider[PlainPasswords], Passwords):
 
     async def accepts(self, name: str, password: str, context: AuthenticationContext) -> bool:
         ask = self._guarded.handler.check
-        try:
-            return await self._guarded.call_handler(
-                lambda: ask(name, password, context), bool, context, secret=password
-            )
-        except HandlerFault as fault:
-            raise NotVerified(str(fault)) from None
+        return await self._guarded.call_handler(
+            lambda: ask(name, password, context), bool, context, secret=password
+        )
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:

@@ -259,18 +259,18 @@ class ScramMechanism:
         return ""
 
     def _end(self, exchange: _Exchange, token: bytes) -> Step:
-        final = client_final(token)
-        if final.nonce != exchange.nonce:
+        nonce, proof, unproved = client_final(token)
+        if nonce != exchange.nonce:
             return Failure(None, "the nonce of the final message does not match")
         account, digest = exchange.account, DIGESTS[self._accounts.mechanism]
-        signed = f"{exchange.signed},{final.unproved}".encode()
+        signed = f"{exchange.signed},{unproved}".encode()
         _, stored_key, server_key, _ = account.credential
         signature = hmac.digest(stored_key, signed, digest)
         server_signature = hmac.digest(server_key, signed, digest)
-        if len(final.proof) != len(signature):
+        if len(proof) != len(signature):
             return Failure(None, exchange.refusal or "the proof has the wrong length")
         # RFC 5802: ClientKey = ClientProof XOR ClientSignature.
-        client_key = bytes(map(int.__xor__, signature, final.proof))
+        client_key = bytes(map(int.__xor__, signature, proof))
         proved = hmac.compare_digest(hashlib.new(digest, client_key).digest(), stored_key)
         # Refused only now, after the same work as for a valid account.
         if exchange.refusal or not proved:
@@ -327,14 +327,6 @@ class ClientFirst(Struct, frozen=True):
     bare: str
 
 
-class ClientFinal(Struct, frozen=True):
-    """The client's final message. ``unproved`` is the part that is signed."""
-
-    nonce: str
-    proof: bytes
-    unproved: str
-
-
 def client_first(token: bytes) -> ClientFirst:
     match = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
@@ -350,17 +342,14 @@ def client_first(token: bytes) -> ClientFirst:
     )
 
 
-def client_final(token: bytes) -> ClientFinal:
-    """Parse the final message. Its extensions are not signed."""
+def client_final(token: bytes) -> tuple[str, bytes, str]:
+    """Return nonce and proof of the final message, and its signed part, without extensions."""
     match = _CLIENT_FINAL.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
         raise Malformed("the final message of the client is malformed")
     nonce = match["nonce"].decode()
-    return ClientFinal(
-        nonce=nonce,
-        proof=b64decode(match["proof"]),
-        unproved=f"c={_base64(b64decode(match['channel']))},r={nonce}",
-    )
+    channel = _base64(b64decode(match["channel"]))
+    return nonce, b64decode(match["proof"]), f"c={channel},r={nonce}"
 
 
 def server_first(nonce: str, salt: bytes, iterations: int) -> str:
