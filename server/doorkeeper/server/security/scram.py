@@ -144,13 +144,8 @@ class TokenAccounts:
         return _account_of(login, cached[1].result())
 
     async def _credential(self, token_id: str, login: TokenLogin) -> ScramCredential:
-        compute = partial(
-            credential_of,
-            self._mechanism,
-            b64encode(login.hmac).decode(),
-            ITERATIONS_MIN,
-            self._decoys.salt(token_id),
-        )
+        password, salt = b64encode(login.hmac).decode(), self._decoys.salt(token_id)
+        compute = partial(credential_of, self._mechanism, password, ITERATIONS_MIN, salt)
         async with self._slots:
             return await beside(compute, "doorkeeper-tokens")
 
