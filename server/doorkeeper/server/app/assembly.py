@@ -49,10 +49,9 @@ from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.app.history import HashRecords, read_history
 from doorkeeper.server.app.listeners import ServerSecurity, options_of
-from doorkeeper.server.app.node import LiveNode, membership_of
+from doorkeeper.server.app.node import LiveNode, NodeServices, membership_of
 from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.app.reconfiguration import Reconfiguration
-from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
 from doorkeeper.server.app.stores import check_release, log_credentials, open_store
 from doorkeeper.server.authorizer.awaitables import are_done, forget
@@ -267,7 +266,7 @@ class Assembly:
         )
         # Registered before the edge, so it runs after the drain.
         self._opened.callback(self.config_changes.close)
-        services.configs = self.config_changes
+        services.alter_configs = self.config_changes.alter_configs
         await self._open_operations()
         self._record_hashes()
         await self.edge.bind()

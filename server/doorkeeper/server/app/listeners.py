@@ -282,15 +282,11 @@ class ServerSecurity:
 
     def _file_users(self) -> list[Provider | ListenerTls]:
         """Return the parts whose files are checked."""
-        users: list[Provider | ListenerTls] = [
-            provider
-            for provider in self._providers
-            if type(provider).refresh is not Provider.refresh
+        all_tls = (security.tls for security in self._securities.values())
+        return [
+            *(user for user in self._providers if type(user).refresh is not Provider.refresh),
+            *(tls for tls in all_tls if tls is not None),
         ]
-        users += [
-            security.tls for security in self._securities.values() if security.tls is not None
-        ]
-        return users
 
     async def _watch(self) -> None:
         while True:

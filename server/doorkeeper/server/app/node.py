@@ -1,14 +1,16 @@
-"""The node as handlers see it, its advertised addresses, and the other nodes of its store."""
+"""The node as handlers see it, what connections may change, and the other nodes of its store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange, AuthorizerReads
@@ -28,10 +30,13 @@ from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.outcome import not_stored
 from doorkeeper.server.state.state import State
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.acl_rows import AclRows
+    from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.operations.logs.pipeline import Logger
@@ -192,6 +197,49 @@ class LiveNode:
         self._brokers[listener.name] = brokers_of(listener.name, broker, members)
         self._log.amend()
         return broker
+
+
+class NodeServices:
+    """What connections may change: by the state log, the tokens and the authorizer."""
+
+    alter_configs: Callable[..., Coroutine[Any, Any, list[ApiError | None]]]
+    """That of ``ConfigChanges``, which are there when the edge exists."""
+
+    def __init__(
+        self,
+        log: StateLog,
+        tokens: DelegationTokens,
+        authorizer: AuthorizerUpdates | None,
+        update_timeout_s: float,
+    ) -> None:
+        self.log = log
+        self.tokens = tokens
+        self.authorizer = authorizer
+        self.update_timeout_s = update_timeout_s
+        self.membership: Membership | None = None
+        """None with an embedded store."""
+
+    async def resolvable(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if await _resolves(name)]
+
+    async def unregister_broker(self, node_id: int) -> None:
+        try:
+            is_registered = self.membership is not None and await self.membership.unregister(
+                node_id
+            )
+        except StorageError as error:
+            raise not_stored(error) from error
+        if not is_registered:
+            text = f"Broker ID {node_id} is not currently registered"
+            raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
+
+
+async def _resolves(name: str) -> bool:
+    try:
+        await asyncio.get_running_loop().getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
 
 
 def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
