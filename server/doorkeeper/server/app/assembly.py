@@ -346,13 +346,8 @@ class Assembly:
         Raises:
             StartError: the folder cannot be used, or another server writes there.
         """
-        settings = self.settings
-        self.audit_log = open_audit_log(
-            settings,
-            asyncio.get_running_loop(),
-            logger=self._logs.logger("doorkeeper.audit"),
-            meter=AuditMeter(self.meters),
-        )
+        logger, meter = self._logs.logger("doorkeeper.audit"), AuditMeter(self.meters)
+        self.audit_log = open_audit_log(self.settings, logger, meter)
         if self.audit_log is not None:
             self.log.subscribe(self.audit_log.record_commit)
 

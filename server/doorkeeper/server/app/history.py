@@ -91,9 +91,7 @@ class HashRecords:
         # An idle server writes no lines.
         if self._head() <= self._recorded:
             return
-        from doorkeeper.server.state.history.verification import (
-            newest_hash,
-        )
+        from doorkeeper.server.state.history.verification import newest_hash
 
         try:
             recorded: RecordedHash | None = await self._read(newest_hash)

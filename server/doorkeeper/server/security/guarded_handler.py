@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.base.encodings import is_unicode
+from doorkeeper.base.values import LONG_MAX
 from doorkeeper.server.config.plug_ins import PlugIn, called, class_of, configs_of, made, one_line
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 PART_CHARACTERS_MIN: Final = 8
 # A handler may load a directory before it serves; a longer start blocks the server's.
 START_S: Final = 60.0
-LONG_MAX: Final = (1 << 63) - 1
 
 T = TypeVar("T")
 H = TypeVar("H", bound=CallbackHandler)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from doorkeeper.base.values import INT_MAX
+
 if TYPE_CHECKING:
     from doorkeeper.server.security.java_regex import JavaPattern
 
@@ -28,7 +30,6 @@ _RULE = re.compile(
     r"(?:s/(?P<pattern>[^/]*)/(?P<replacement>[^/]*)/(?P<every>g)?)?/?(?P<case>[LU])?"
 )
 _PARAMETER = re.compile(r"\$([0-9]*)")
-_INT_MAX = 2**31 - 1
 
 
 class NoShortName(ValueError):
@@ -116,8 +117,8 @@ def _rule(default_realm: str, text: str) -> _Rule:
     if text == "DEFAULT":
         return lambda parameters: parameters[1] if parameters[0] == default_realm else None
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
-    components = int(match["components"]) if 0 < len(match["components"]) <= 40 else _INT_MAX + 1
-    if components > _INT_MAX:
+    components = int(match["components"]) if 0 < len(match["components"]) <= 40 else INT_MAX + 1
+    if components > INT_MAX:
         raise ValueError(
             f"Invalid rule: {text}: expected the number of components before the colon"
         )

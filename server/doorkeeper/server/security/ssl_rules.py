@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.base.values import trim
+from doorkeeper.base.values import INT_MAX, trim
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 
 _RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)"
@@ -143,7 +143,7 @@ def _with_literal_references(replacement: str, groups: int) -> str:
         if match[1].startswith("0"):
             continue
         group = int(match[1])
-        if group > _JAVA_INT_MAX:
+        if group > INT_MAX:
             raise ValueError("the replacement refers to a group number that Java does not support")
         # Java would take $12 as group 1 and "2" if there are fewer than 12 groups.
         while group > groups and group >= 10:
@@ -152,6 +152,3 @@ def _with_literal_references(replacement: str, groups: int) -> str:
             at = match.start()
             value = f"{value[:at]}\\{value[at:]}"
     return value
-
-
-_JAVA_INT_MAX: Final = 2**31 - 1

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from doorkeeper.base.values import trim
+from doorkeeper.base.values import INT_MAX, LONG_MAX, trim
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
@@ -32,8 +32,6 @@ ALLOWABLE_CLOCK_SKEW_MS: Final = "unsecuredValidatorAllowableClockSkewMs"
 
 # Anybody can send one, and the event loop takes 10 ms for the longest; half a megabyte took 0.2 s.
 _CHARACTERS_MAX: Final = 16_384
-_LONG_MAX: Final = (1 << 63) - 1
-_INT_MAX: Final = (1 << 31) - 1
 _SCOPE_ITEM: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
@@ -72,7 +70,7 @@ class UnsecuredTokens:
             )
         # Rounded half up, like Java's ``Math.round``.
         expiry_ms = expiry_s * 1000
-        rounded_ms = _LONG_MAX if expiry_ms >= _LONG_MAX else math.floor(expiry_ms + 0.5)
+        rounded_ms = LONG_MAX if expiry_ms >= LONG_MAX else math.floor(expiry_ms + 0.5)
         return ValidatedToken(name, rounded_ms, claims)
 
     def _check_times(self, issued_s: float | None, expiry_s: float) -> None:
@@ -172,6 +170,6 @@ def _scope(text: str) -> tuple[str, ...]:
 def _skew(text: str) -> int:
     if not text:
         return 0
-    if _INTEGER.fullmatch(text) is None or not 0 <= int(text) <= _INT_MAX:
-        raise ValueError(f"{ALLOWABLE_CLOCK_SKEW_MS}: found {text!r}; allowed: 0 to {_INT_MAX}")
+    if _INTEGER.fullmatch(text) is None or not 0 <= int(text) <= INT_MAX:
+        raise ValueError(f"{ALLOWABLE_CLOCK_SKEW_MS}: found {text!r}; allowed: 0 to {INT_MAX}")
     return int(text)
