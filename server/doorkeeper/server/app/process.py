@@ -140,7 +140,17 @@ class _Process:
                 # After the start, whose objects live as long as the process.
                 limit_collections()
                 asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload, assembly)
-                self._log_start(assembly)
+                authorizer = assembly.guarded
+                self._log.info(
+                    "started",
+                    version=__version__,
+                    listeners=assembly.addresses,
+                    node_id=assembly.node.node_id,
+                    cluster_id=assembly.node.cluster_id,
+                    authorizer=self._loaded.settings[AUTHORIZER_CLASS_NAME] or "none",
+                    acls=0 if authorizer is None else authorizer.acl_count(),
+                    ms=_process_age_ms(),
+                )
                 self._notify(READY)
                 await self._stopping.wait()
                 for task in self._reloading:
@@ -161,20 +171,6 @@ class _Process:
             return False
         starting.result()
         return True
-
-    def _log_start(self, assembly: Assembly) -> None:
-        settings = self._loaded.settings
-        authorizer = assembly.guarded
-        self._log.info(
-            "started",
-            version=__version__,
-            listeners=assembly.addresses,
-            node_id=settings.node_id,
-            cluster_id=assembly.node.cluster_id,
-            authorizer=settings[AUTHORIZER_CLASS_NAME] or "none",
-            acls=0 if authorizer is None else authorizer.acl_count(),
-            ms=_process_age_ms(),
-        )
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if not self._ending:

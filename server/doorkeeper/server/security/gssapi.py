@@ -61,9 +61,8 @@ class GssapiProvider(Provider):
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
         """Read the configuration; ``start`` reads the files."""
         bindings()
-        self._originals = settings.originals
+        self._settings = settings
         self._logger = sources.logger
-        self._listener_name = settings.listener_name
         self._key = settings.full_name(SASL_JAAS_CONFIG)
         self._file, self._principal, self._service = login_of(settings, self._key)
         self._keytab: ReloadedFiles[Any] | None = None
@@ -71,13 +70,13 @@ class GssapiProvider(Provider):
 
     async def start(self) -> None:
         """Load the Kerberos configuration and the keytab."""
-        use_configuration(self._originals)
+        use_configuration(self._settings.originals)
         self._keytab = ReloadedFiles(self._acceptor, self._logger, self._file)
         service = self._principal.partition("@")[0].partition("/")[0]
         if service != self._service:
             self._logger.warning(
                 "clients will request tickets for a service that is not in the keytab",
-                listener=self._listener_name,
+                listener=self._settings.listener_name,
                 service_name=self._service,
                 principal=self._principal,
             )

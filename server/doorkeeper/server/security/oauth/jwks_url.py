@@ -55,14 +55,22 @@ class UrlKeys:
     """
 
     def __init__(self, url: str, settings: MechanismSettings, logger: Logger) -> None:
+        """Read the trusted certificates.
+
+        Raises:
+            ValueError: an option is wrong, or the file cannot be used.
+        """
         self._url = url
         self._shown = redact_url(url)
         self._refresh_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000
         self._backoff_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000
         backoff_max_ms = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS]
         self._backoff_max_s = backoff_max_ms / 1000
-        https = urlsplit(url).scheme == "https"
-        self.tls = reloaded_trust(settings, logger) if https else None
+        self.tls: ReloadedFiles[ssl.SSLContext] | None = None
+        if urlsplit(url).scheme == "https":
+            file = _options(settings).get(LOCATION)
+            files = [] if file is None else [Path(file)]
+            self.tls = ReloadedFiles(partial(trust_context, settings), logger, *files)
         self._logger = logger
         self._session: aiohttp.ClientSession | None = None
         self._timer: asyncio.Task[None] | None = None
@@ -148,17 +156,6 @@ class UrlKeys:
 TYPE: Final = SSL_TRUSTSTORE_TYPE.name
 LOCATION: Final = SSL_TRUSTSTORE_LOCATION.name
 CERTIFICATES: Final = SSL_TRUSTSTORE_CERTIFICATES.name
-
-
-def reloaded_trust(settings: MechanismSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext]:
-    """Return the TLS context for fetching keys, made again when its file changes.
-
-    Raises:
-        ValueError: an option is wrong, or the file cannot be used.
-    """
-    file = _options(settings).get(LOCATION)
-    files = [] if file is None else [Path(file)]
-    return ReloadedFiles(partial(trust_context, settings), logger, *files)
 
 
 def _options(settings: MechanismSettings) -> Mapping[str, str]:
