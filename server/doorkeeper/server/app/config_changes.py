@@ -100,13 +100,16 @@ class ConfigChanges:
                 await commit(self._state_log, plan, context)
             return
         before = self._reconfiguration.settings.dynamic
-        after = _after(before, resource)
+        of_cluster = not resource.name
+        check_replicas(resource.alterations, of_cluster=of_cluster)
+        given = resource.current_values(before)
+        values = alter_values(given, resource.alterations, of_cluster=of_cluster)
+        after = before._replace(cluster=values) if of_cluster else before._replace(broker=values)
         settings = self._settings(after)
         try:
             usable = await self._reconfiguration.check(settings)
         except (ValueError, StartError) as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
-        values = after.broker if resource.name else after.cluster
         changed = {
             alteration.name: values.get(alteration.name) for alteration in resource.alterations
         }
@@ -246,12 +249,3 @@ def _with(values: DynamicValues, differences: Differences) -> DynamicValues:
         else:
             of_owner[name] = value
     return DynamicValues(of_broker, of_cluster)
-
-
-def _after(before: DynamicValues, resource: AlteredResource) -> DynamicValues:
-    of_cluster = not resource.name
-    check_replicas(resource.alterations, of_cluster=of_cluster)
-    values: Mapping[str, str] = alter_values(
-        resource.current_values(before), resource.alterations, of_cluster=of_cluster
-    )
-    return before._replace(cluster=values) if of_cluster else before._replace(broker=values)

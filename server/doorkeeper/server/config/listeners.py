@@ -191,14 +191,11 @@ def check_apart(raw: RawConfig, listeners: Sequence[Listener], http: HttpSetting
     if http is None or not http.port:
         return
     for listener in listeners:
-        if listener.port == http.port and _meet(listener.host, http.host):
+        hosts = {_LOCALHOST if text == "localhost" else text for text in (listener.host, http.host)}
+        # As far as their texts tell, they are one address.
+        meet = len(hosts) == 1 or not hosts.isdisjoint(("", *_NOWHERE))
+        if listener.port == http.port and meet:
             raw.problem(HTTP_LISTENER, f"port {http.port} is used by listener {listener.name}")
-
-
-def _meet(host: str, other: str) -> bool:
-    """Return whether two hosts are one address, as far as their texts tell."""
-    host, other = (_LOCALHOST if text == "localhost" else text for text in (host, other))
-    return host == other or any(text in ("", *_NOWHERE) for text in (host, other))
 
 
 def _check_distinct(raw: RawConfig, addresses: Sequence[ListenerAddress]) -> None:

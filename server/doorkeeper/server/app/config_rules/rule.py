@@ -34,9 +34,8 @@ class Product(Flag):
 
 ERROR: Final = Severity.ERROR
 WARNING: Final = Severity.WARNING
-KAFKA: Final = Product.KAFKA
 DOORKEEPER: Final = Product.DOORKEEPER
-BOTH: Final = KAFKA | DOORKEEPER
+BOTH: Final = Product.KAFKA | Product.DOORKEEPER
 
 ALWAYS: Final = (0, 0)
 """The release of a rule that holds for all releases."""
@@ -76,7 +75,7 @@ def rule(
     code: str,
     severity: Severity,
     *,
-    products: Product = KAFKA,
+    products: Product = Product.KAFKA,
     since: tuple[int, int] = ALWAYS,
     compares: bool = False,
 ) -> Callable[[Looker], Looker]:

@@ -183,15 +183,10 @@ def _load_revoked(
 
 def _issues(certificate: Certificate) -> bool:
     """Return whether it is a CA certificate."""
-    from cryptography.x509 import (
-        BasicConstraints,
-        ExtensionNotFound,
-    )
+    from cryptography.x509 import BasicConstraints
 
-    try:
-        return certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
-    except ExtensionNotFound:
-        return False
+    values = (extension.value for extension in certificate.extensions)
+    return any(isinstance(value, BasicConstraints) and value.ca for value in values)
 
 
 @contextmanager

@@ -106,13 +106,8 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
 
 
 def _alternative_names(certificate: Certificate) -> set[str]:
-    from cryptography.x509 import (
-        ExtensionNotFound,
-        SubjectAlternativeName,
-    )
+    from cryptography.x509 import SubjectAlternativeName
 
-    try:
-        names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
-    except ExtensionNotFound:
-        return set()
-    return {str(name.value) for name in names}
+    values = (extension.value for extension in certificate.extensions)
+    names = (value for value in values if isinstance(value, SubjectAlternativeName))
+    return {str(name.value) for listed in names for name in listed}
