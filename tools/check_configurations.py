@@ -17,8 +17,8 @@ from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.app.config_rules.checking import check, release_of
 from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
-from doorkeeper.server.app.config_rules.findings import Severity
-from doorkeeper.server.app.config_rules.node import ConfigFile
+from doorkeeper.server.app.config_rules.rule import Severity
+from doorkeeper.server.config.loading import ConfigFile
 
 _OF_NODES = {"process.roles", "zookeeper.connect", "broker.id", "authorizer.class.name"}
 _OTHERS = {"group.id", "key.converter"}

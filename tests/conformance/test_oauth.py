@@ -191,7 +191,7 @@ def ours_signed(configs: dict[str, Any], data: list[bytes], now_ms: int) -> list
 def token_is_shared(token: str) -> bool:
     """Say whether a token names an algorithm with a shared secret."""
     try:
-        return "HS256" in str(oracle_oauth.header_of(parse_first(first_message(token)).token))
+        return "HS256" in str(oracle_oauth.header_of(parse_first(first_message(token))[0]))
     except InvalidMessage:
         return False
 

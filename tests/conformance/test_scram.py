@@ -16,7 +16,7 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MIN, ScramCredential, credential_of
 from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
 from doorkeeper.server.security.provider import TokenLogin
-from doorkeeper.server.security.scram import ScramMechanism, accounts_of
+from doorkeeper.server.security.scram import Accounts, ScramMechanism
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, Unavailable, cannot, jars
 from testkit.plain import NO_SOURCES
@@ -82,7 +82,7 @@ class Login:
             token_login=lambda token_id: self._token if token_id == "token" else None,
             now_ms=lambda: 5000,
         )
-        self._accounts = accounts_of(mechanism, sources, self._users.get)
+        self._accounts = Accounts(mechanism, sources, self._users.get)
         salt = self._accounts.decoys.salt("token")
         self._of_token = credential_of(mechanism, b64encode(b"hmac").decode(), ITERATIONS_MIN, salt)
 

@@ -10,13 +10,12 @@ from msgspec.structs import replace
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.app.config_rules import containers
-from doorkeeper.server.app.config_rules.findings import Product
-from doorkeeper.server.app.config_rules.node import ConfigFile
-from doorkeeper.server.app.config_rules.rule import RULES
+from doorkeeper.server.app.config_rules.rule import RULES, Product
 from doorkeeper.server.app.rule_texts import FILE
 from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.server.config.loading import NO_FILE as NO_CONFIGURATION
+from doorkeeper.server.config.loading import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

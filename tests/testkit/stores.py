@@ -21,7 +21,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.cli.stores import DataFolder
+from doorkeeper.server.app.stores import DataFolder
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import (

@@ -10,7 +10,7 @@ from doorkeeper.server.security.provider import MODULES, Provider, Sources
 if TYPE_CHECKING:
     import pytest
 
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
     from doorkeeper.server.security.contract import Step
 
 MECHANISM = "SCRAM-SHA-256"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.config_rules import checking
-from doorkeeper.server.app.config_rules.findings import Product
-from doorkeeper.server.app.config_rules.rule import ALWAYS, RULES
+from doorkeeper.server.app.config_rules.rule import ALWAYS, RULES, Product
 from doorkeeper.server.app.rule_texts import rule_texts
 from testkit.config_rule_examples import BASE, PROPERTIES, example
 from testkit.written_passwords import ROWS
@@ -70,8 +69,7 @@ def _sections() -> Iterator[str]:
         subject = subject or "the environment of container images"
         yield f"\n## {title}: {subject}\n"
         for _, rule in sorted(RULES.items()):
-            look = rule.look or rule.compare
-            if look is not None and look.__module__ == module.__name__:
+            if rule.look.__module__ == module.__name__:
                 yield from _section(rule)
 
 

@@ -13,15 +13,14 @@ from doorkeeper.cli.json_records.stores import BrokerCheck
 from doorkeeper.cli.terminal import counted, fail, paint, show, show_json
 from doorkeeper.server.app.config_rules.checking import check, release_of
 from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
-from doorkeeper.server.app.config_rules.findings import Product, Severity
-from doorkeeper.server.app.config_rules.node import ConfigFile
-from doorkeeper.server.app.config_rules.rule import RULES
+from doorkeeper.server.app.config_rules.rule import RULES, Product, Severity
 from doorkeeper.server.app.rule_texts import rule_texts
+from doorkeeper.server.config.loading import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from doorkeeper.server.app.config_rules.findings import Finding
+    from doorkeeper.server.app.config_rules.checking import Finding
     from doorkeeper.server.config.jaas_file import JaasFile
 
 PAGE: Final = "docs/reference/config-rules.md"

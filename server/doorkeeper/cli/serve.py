@@ -51,11 +51,12 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     try:
         loaded = load(file, overrides)
     except ConfigError as error:
-        from doorkeeper.server.app.config_check import warnings_beside, with_further_problems
+        from doorkeeper.server.app.config_check import start_error_of
 
-        for warning in warnings_beside(error):
+        refused = start_error_of(error)
+        for warning in refused.warnings:
             say(f"warning: {warning}")
-        fail(with_further_problems(error))
+        fail(refused.problems)
     if sys.stderr.isatty():
         address = f"config:{file}" if file else f"store:{loaded.settings[DATA_DIR]}"
         say(f"to ask about its ACLs in a browser: doorkeeper console {address}")

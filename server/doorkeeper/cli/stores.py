@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.repositories.addresses import STORES, AddressKind
-from doorkeeper.server.app.stores import identity_file_of
+from doorkeeper.server.app.stores import location_of, open_for_reading
 from doorkeeper.server.config.loading import load
-from doorkeeper.server.config.shared_store import SharedStore
-from doorkeeper.server.config.store_keys import DATA_DIR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -54,20 +52,6 @@ def store_argument(
     )
 
 
-class DataFolder(NamedTuple):
-    """The folder of an embedded store, and its identity file."""
-
-    path: Path
-    identity_file: Path
-
-    @property
-    def display_name(self) -> str:
-        return str(self.path)
-
-
-StoreLocation = DataFolder | SharedStore
-
-
 def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
     """Return the configuration that the address of a store stands for.
 
@@ -88,12 +72,6 @@ def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
     return load(file, (*keys, *overrides)).settings
 
 
-def location_of(settings: Settings) -> StoreLocation:
-    if settings.store is not None:
-        return settings.store
-    return DataFolder(settings[DATA_DIR], identity_file_of(settings))
-
-
 @asynccontextmanager
 async def open_history(address: Address, overrides: Sequence[str] = ()) -> AsyncIterator[Portable]:
     """Open the store or the backup at an address for reading; servers may be using it.
@@ -111,26 +89,3 @@ async def open_history(address: Address, overrides: Sequence[str] = ()) -> Async
     location = location_of(settings_at(address, overrides))
     async with open_for_reading(location, alone=False) as store:
         yield store
-
-
-@asynccontextmanager
-async def open_for_reading(location: StoreLocation, *, alone: bool) -> AsyncIterator[Portable]:
-    """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
-
-    Raises:
-        StorageError: there is none, it is in use, or it cannot be read.
-    """
-    if isinstance(location, DataFolder):
-        from doorkeeper.server.state.storage import portable_embedded
-
-        async with portable_embedded.reading(location.path, alone=alone) as embedded:
-            yield embedded
-        return
-    from doorkeeper.server.state.postgres import portable
-    from doorkeeper.server.state.postgres.connecting import connection_to
-
-    async with (
-        connection_to(location) as connection,
-        portable.reading(connection, location.display_name, alone=alone) as shared,
-    ):
-        yield shared

@@ -178,29 +178,19 @@ def _tls(values: Mapping[str, str], protocol: str) -> tuple[ssl.SSLContext, str]
 
 
 def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
+    from cryptography.hazmat.primitives.serialization import Encoding
 
-    from doorkeeper.base.tls.sources import files_of, memory_file  # noqa: PLC0415  as above
-    from doorkeeper.base.tls.stores import identity_of, trust_store_of  # noqa: PLC0415  as above
+    from doorkeeper.base.tls.sources import files_of  # noqa: PLC0415  as above
+    from doorkeeper.base.tls.stores import identity_of, trust, trust_store_of  # noqa: PLC0415
 
     files = files_of(settings)
     trusted = trust_store_of(settings, files)
     if trusted is None:
         context.load_default_certs()
     else:
-        der = b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
-        context.load_verify_locations(cadata=der)
-        # Java trusts every certificate of the trust store; OpenSSL by default only roots.
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        trust(context, trusted)
     if settings.is_given(SSL_KEYSTORE_LOCATION) or settings.is_given(SSL_KEYSTORE_KEY):
         identity = identity_of(settings, files)
-        key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in identity.chain)
-        with memory_file(chain) as chain_name, memory_file(key) as key_name:
-            context.load_cert_chain(chain_name, key_name)
+        identity.load_into(context)
         return subject_of(identity.chain[0].public_bytes(Encoding.DER))
     return ""

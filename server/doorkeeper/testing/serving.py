@@ -21,7 +21,7 @@ from msgspec import json
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.app import process
-from doorkeeper.server.app.config_check import with_further_problems
+from doorkeeper.server.app.config_check import start_error_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
@@ -75,7 +75,7 @@ def serve(beginning: Beginning, data: Path, control: socket.socket) -> None:
         overrides = [f"{key}={value}" for key, value in beginning.keys.items()]
         process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
-        status = _fail(with_further_problems(error))
+        status = _fail(start_error_of(error).problems)
     except StartError as error:
         status = _fail(error.problems)
     except StorageError as error:

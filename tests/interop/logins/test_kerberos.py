@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.gssapi import LOGIN_MODULE, GssapiProvider
 from testkit import kerberos
 from testkit.frame_recorder import FrameRecorder

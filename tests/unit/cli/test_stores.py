@@ -9,13 +9,14 @@ import pytest
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import parse_address
-from doorkeeper.cli.stores import DataFolder, location_of, settings_at
+from doorkeeper.cli.stores import settings_at
+from doorkeeper.server.app.stores import DataFolder, location_of
 from doorkeeper.server.config.shared_store import SharedStore
 from testkit.settings import settings_of
 from testkit.stores import data_folder
 
 if TYPE_CHECKING:
-    from doorkeeper.cli.stores import StoreLocation
+    from doorkeeper.server.app.stores import StoreLocation
 
 
 def store_at(text: str) -> StoreLocation:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from doorkeeper.base.entry import Entry
-from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
+from doorkeeper.server.config.settings import DynamicValues
 from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC
 from doorkeeper.testing.configuration import (
     Configuration,

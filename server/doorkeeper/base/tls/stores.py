@@ -9,6 +9,7 @@ Source: Kafka's ``DefaultSslEngineFactory`` (4.3.1); Java's ``KeyStore``.
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec import Struct
@@ -28,9 +29,10 @@ from doorkeeper.base.tls.keys import (
     SSL_TRUSTSTORE_PASSWORD,
     SSL_TRUSTSTORE_TYPE,
 )
+from doorkeeper.base.tls.sources import memory_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import jks
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
@@ -60,6 +62,28 @@ class ServerIdentity(Struct, frozen=True):
     def __repr__(self) -> str:
         # It must not show the key.
         return f"ServerIdentity({len(self.chain)} certificates)"
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+        )
+
+        key = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in self.chain)
+        with memory_file(chain) as chain_name, memory_file(key) as key_name:
+            context.load_cert_chain(chain_name, key_name)
+
+
+def trust(context: ssl.SSLContext, certificates: Iterable[Certificate]) -> None:
+    """Trust certificates, and every one that they have issued."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    der = b"".join(certificate.public_bytes(Encoding.DER) for certificate in certificates)
+    context.load_verify_locations(cadata=der)
+    # Java trusts every certificate of the trust store; OpenSSL by default only roots.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
 
 
 def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> ServerIdentity:

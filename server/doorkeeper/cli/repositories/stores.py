@@ -25,13 +25,13 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, live_cluster_of
 from doorkeeper.cli.repositories.sessions import ClusterSession
-from doorkeeper.cli.stores import location_of, open_for_reading, open_history
+from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import author
 from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.app.decision_settings import settings_of
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.stores import open_store
+from doorkeeper.server.app.stores import location_of, open_for_reading, open_store
 from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy

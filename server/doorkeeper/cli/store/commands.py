@@ -27,13 +27,13 @@ from doorkeeper.cli.options import CHANGE_STATUSES, STATUSES
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.stores import STORE_ADDRESSES, location_of, settings_at, store_argument
+from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, printable, say, show, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
-from doorkeeper.server.app.stores import identity_file_of
+from doorkeeper.server.app.stores import identity_file_of, location_of
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.runtime.clock import utc_ms

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from doorkeeper.cli.stores import DataFolder, location_of, open_for_reading
-from doorkeeper.server.app.stores import identity_file_of, initial_rows
+from doorkeeper.server.app.stores import (
+    DataFolder,
+    identity_file_of,
+    initial_rows,
+    location_of,
+    open_for_reading,
+)
 from doorkeeper.server.state.history.verification import verify
 from doorkeeper.server.state.storage import checking
 from doorkeeper.server.state.storage.identity import (
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.cli.stores import StoreLocation
+    from doorkeeper.server.app.stores import StoreLocation
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change

@@ -28,11 +28,10 @@ from doorkeeper.server.config.sasl_keys import (
 )
 from doorkeeper.server.security.handlers_contract import TokenRefused
 from doorkeeper.server.security.kerberos_rules import KerberosName
-from doorkeeper.server.security.rule_trials import Trial
 
 if TYPE_CHECKING:
     from doorkeeper.server.config.listeners import Listener
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
 
 _OAUTH: Final = "org.apache.kafka.common.security.oauthbearer"
 SIGNED_HANDLERS: Final = tuple(
@@ -94,7 +93,7 @@ class Derivation(NamedTuple):
     principal: str | None
     reason: str
     key: str = ""
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[tuple[str, str | None], ...] = ()
     not_reached: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 
@@ -198,18 +197,18 @@ def _of_certificate(listener: Listener, certificate: Certificate) -> Derivation:
 def _tried(
     values: KeyValues,
     key: Key[object],
-    trials: Iterable[Trial],
+    trials: Iterable[tuple[str, str | None]],
     texts: list[str],
     refusal: str,
 ) -> Derivation:
     """Return what rules make of a name."""
-    tried: list[Trial] = []
+    tried: list[tuple[str, str | None]] = []
     try:
         tried += trials
     except (ValueError, TimeoutError) as error:
         # The rule after those that were tried.
         refusal = f"{texts[len(tried)]} fails: {str(error) or 'timed out'}"
-        tried.append(Trial(texts[len(tried)], None))
+        tried.append((texts[len(tried)], None))
     rest = tuple(texts[len(tried) :])
     whole = values.full_name(key)
     rule, name = tried[-1] if tried else ("", None)

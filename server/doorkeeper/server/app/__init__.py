@@ -2,8 +2,7 @@
 
 process          life of the process: logs, event loop, garbage collector, exit status
 assembly         construction of a server from its parts, and its orderly shutdown
-node             the node as handlers see it
-services         what connections may change
+node             the node as handlers see it, and what connections may change
 single_user      the server for one command on a stopped store
 operations_port  start and stop of the HTTP pages, and the gauges of a scrape
 data_path        the records of a test broker

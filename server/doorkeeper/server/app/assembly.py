@@ -28,15 +28,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper.base.credentials import ScramCredential
+from doorkeeper.base.entry import Problem
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.acl_rows import AclRows
 from doorkeeper.server.api.node import AuthorizerUpdates
 from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.authorizer import (
-    authorizer_log_of,
     authorizer_of,
     close,
-    locate,
+    open_authorizer_file,
     refused_start,
     server_info,
     start_authorizer,
@@ -46,13 +46,12 @@ from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, DataPath, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.app.history import HashRecords, read_history
 from doorkeeper.server.app.listeners import ServerSecurity, options_of
-from doorkeeper.server.app.node import LiveNode, membership_of
+from doorkeeper.server.app.node import LiveNode, NodeServices, membership_of
 from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.app.reconfiguration import Reconfiguration
-from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
 from doorkeeper.server.app.stores import check_release, log_credentials, open_store
 from doorkeeper.server.authorizer.awaitables import are_done, forget
@@ -79,7 +78,6 @@ from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.request_log import LOGGER_NAME
-from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.clock import utc_ms
@@ -190,19 +188,18 @@ class Assembly:
         if changes:
             self.open_audit_log()
         # The server logs values that do not fit the file.
-        values = dynamic_values(self.log.state.configs, self.settings.node_id)
-        settings, _ = with_stored_values(self.settings, values)
-        self.settings = settings
+        self._use_stored()
+        settings = self.settings
         if authorizer:
-            self._make_authorizer(settings)
-        self.tokens = self._make_tokens(settings)
-        self.node = self._make_node(settings)
+            self._make_authorizer()
+        self.tokens = self._make_tokens()
+        self.node = self._make_node()
         if self.guarded is not None:
             self.operator_authorizer = OperatorAuthorizer(self.guarded)
         self._operator_node = self.node.for_operator(self.operator_authorizer)
         timeout_s = settings[UPDATE_TIMEOUT_MS] / 1000
         services = NodeServices(self.log, self.tokens, self.operator_authorizer, timeout_s)
-        self.edge = self._make_edge(settings, (), services, None)
+        self.edge = self._make_edge((), services, None)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         self.log.start()
@@ -229,27 +226,33 @@ class Assembly:
         await self.open_log()
         self.open_audit_log()
         check_release(self.settings, self.log.state.features)
-        # From here on settings include the dynamic values of the store.
-        settings = self._use_stored()
+        for problem in self._use_stored():
+            self._log.error("dynamic value has no effect", problem=str(problem))
+        settings = self.settings
+        self._logs.set_levels(settings[LOG_LEVELS])
         problems: list[str] = []
+        for make in (self._make_authorizer, self._make_policies):
+            try:
+                make()
+            except StartError as error:
+                problems += error.problems
+        self.tokens = self._make_tokens()
+        security: dict[str, ConnectionSecurity] = {}
         try:
-            self._make_authorizer(settings)
+            security = await self._open_security()
         except StartError as error:
-            problems += error.problems
-        self._make_policies(settings, problems)
-        self.tokens = self._make_tokens(settings)
-        security = await self._open_security(settings, problems)
+            problems += [locate(settings.entries, problem) for problem in error.problems]
         if problems:
             raise StartError(*problems)
-        self.node = self._make_node(settings)
+        self.node = self._make_node()
         data_path = open_data_path(settings, self.node, self.log)
         if data_path is not None:
             self._opened.callback(data_path.close)
             self.node.apis = self.node.apis.with_apis(data_path.apis)
             self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
-        services = self._make_services(settings)
+        services = self._make_services()
         specs = [options_of(listener, security[listener.name]) for listener in settings.listeners]
-        self.edge = self._make_edge(settings, specs, services, data_path)
+        self.edge = self._make_edge(specs, services, data_path)
         self.reconfiguration = Reconfiguration(
             node=self.node,
             authorizer=self.authorizer,
@@ -263,25 +266,25 @@ class Assembly:
         )
         # Registered before the edge, so it runs after the drain.
         self._opened.callback(self.config_changes.close)
-        services.configs = self.config_changes
-        await self._open_operations(settings)
-        self._record_hashes(settings)
+        services.alter_configs = self.config_changes.alter_configs
+        await self._open_operations()
+        self._record_hashes()
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
-        services.membership = await self._join_others(settings)
+        services.membership = await self._join_others()
         self.record_settings()
         self.log.start()
         self.security.watch(self.edge.use_security)
         if self.fleet is not None:
             self.fleet.start()
-        await self._open_listeners(self.guarded, endpoints)
+        await self._open_listeners(endpoints)
         self.tokens.start()
-        self._record_start(settings)
+        self._record_start()
 
-    def _make_node(self, settings: Settings) -> LiveNode:
+    def _make_node(self) -> LiveNode:
         node = LiveNode(
-            settings=settings,
+            settings=self.settings,
             log=self.log,
             authorizer=self.guarded,
             tokens=self.tokens,
@@ -293,10 +296,12 @@ class Assembly:
             node.acl_rows = AclRows(self.guarded.snapshot)
         return node
 
-    def _make_services(self, settings: Settings) -> NodeServices:
+    def _make_services(self) -> NodeServices:
         """Construct the services of connections, and the clusters that get changes of ACLs."""
         record = partial(record_event, self._logs.logger("doorkeeper.clusters"), self.audit_log)
-        self.fleet = fleet_of(settings[CLUSTERS_FILE], self.log, self.guarded, record, self._now_ms)
+        self.fleet = fleet_of(
+            self.settings[CLUSTERS_FILE], self.log, self.guarded, record, self._now_ms
+        )
         if self.fleet is not None:
             # Before the edge, so that it ends after the drain: changes may wait for clusters.
             self._opened.push_async_callback(self.fleet.close)
@@ -304,33 +309,33 @@ class Assembly:
         if (
             self.fleet is not None
             and self.guarded is not None
-            and settings[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS
+            and self.settings[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS
         ):
             updates = self.fleet.acknowledging(self.guarded)
-        return NodeServices(self.log, self.tokens, updates, settings[UPDATE_TIMEOUT_MS] / 1000)
+        return NodeServices(self.log, self.tokens, updates, self.settings[UPDATE_TIMEOUT_MS] / 1000)
 
     def record_settings(self) -> None:
         """Record the settings of decisions, unless a store was given: it has no history."""
         if self._store is None:
             record_settings(self.log, self.node.settings, self._log)
 
-    def _record_hashes(self, settings: Settings) -> None:
+    def _record_hashes(self) -> None:
         """Log hashes of the history, unless a store was given: it has none."""
         if self._store is not None:
             return
         logger = self._logs.logger("doorkeeper.history")
         records = HashRecords(
-            partial(read_history, settings), lambda: self.log.state.revision, logger
+            partial(read_history, self.settings), lambda: self.log.state.revision, logger
         )
         self._opened.push_async_callback(records.close)
         records.start()
 
-    def _record_start(self, settings: Settings) -> None:
+    def _record_start(self) -> None:
         if self.audit_log is not None:
             self.audit_log.record_start(
                 cluster_id=self.log.cluster_id,
                 version=__version__,
-                authorizer=settings[AUTHORIZER_CLASS_NAME] or None,
+                authorizer=self.settings[AUTHORIZER_CLASS_NAME] or None,
                 listeners=[f"{name}={address}" for name, address in self.addresses.items()],
             )
 
@@ -340,13 +345,8 @@ class Assembly:
         Raises:
             StartError: the folder cannot be used, or another server writes there.
         """
-        settings = self.settings
-        self.audit_log = open_audit_log(
-            settings,
-            asyncio.get_running_loop(),
-            logger=self._logs.logger("doorkeeper.audit"),
-            meter=AuditMeter(self.meters),
-        )
+        logger, meter = self._logs.logger("doorkeeper.audit"), AuditMeter(self.meters)
+        self.audit_log = open_audit_log(self.settings, logger, meter)
         if self.audit_log is not None:
             self.log.subscribe(self.audit_log.record_commit)
 
@@ -365,8 +365,8 @@ class Assembly:
     async def _close_log(self) -> None:
         await self.log.aclose(discard=not self.keeps_files)
 
-    async def _open_operations(self, settings: Settings) -> None:
-        if settings.http is None:
+    async def _open_operations(self) -> None:
+        if self.settings.http is None:
             return
         # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
         from doorkeeper.server.app.operations_port import OperationsPort, Parts
@@ -378,12 +378,12 @@ class Assembly:
             self.guarded,
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
-            history=partial(read_history, settings) if self._store is None else None,
+            history=partial(read_history, self.settings) if self._store is None else None,
             fleet=self.fleet,
-            notice="" if settings.test_broker_memory_bytes is None else NOTICE,
+            notice="" if self.settings.test_broker_memory_bytes is None else NOTICE,
         )
         logger = self._logs.logger("doorkeeper.http")
-        operations_port = OperationsPort(settings.http, parts, self.meters, logger)
+        operations_port = OperationsPort(self.settings.http, parts, self.meters, logger)
         self._opened.push_async_callback(operations_port.close)
         await operations_port.open()
         self.operations_port = operations_port
@@ -393,16 +393,17 @@ class Assembly:
     def _is_loaded(self) -> bool:
         # Without endpoints nothing waits for the authorizer.
         return self._authorizer_started and all(
-            _has_succeeded(wait) for wait in self._waits.values()
+            wait.done() and not wait.cancelled() and wait.exception() is None
+            for wait in self._waits.values()
         )
 
-    async def _join_others(self, settings: Settings) -> Membership | None:
+    async def _join_others(self) -> Membership | None:
         """Join the nodes of a shared store; the shutdown leaves it before the edge drains.
 
         Return None with an embedded store.
         """
         log = self._logs.logger("doorkeeper.nodes")
-        membership = membership_of(settings, self.node, self.log.store_id, self.tokens, log)
+        membership = membership_of(self.node, self.log.store_id, self.tokens, log)
         if membership is None or self._store is not None:
             return None
         self._opened.push_async_callback(membership.leave)
@@ -411,14 +412,13 @@ class Assembly:
 
     def _make_edge(
         self,
-        settings: Settings,
         specs: Sequence[ListenerSpec],
         services: NodeServices,
         data_path: DataPath | None,
     ) -> Server:
         return Server(
             specs,
-            limits_of(settings),
+            limits_of(self.settings),
             self.node,
             self.guarded,
             services,
@@ -426,26 +426,28 @@ class Assembly:
             apis=self.node.apis,
             disconnected=None if data_path is None else data_path.disconnected,
             connect=self._connect,
-            requests=None if settings.http is None else RequestMeter(self.meters),
+            requests=None if self.settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,
             request_log=self._logs.logger(LOGGER_NAME),
         )
 
-    def _make_tokens(self, settings: Settings) -> DelegationTokens:
+    def _make_tokens(self) -> DelegationTokens:
         tokens = DelegationTokens(
             self.log,
             now_ms=self._now_ms,
             random_bytes=os.urandom,
             logger=self._logs.logger("doorkeeper.tokens"),
         )
-        tokens.use(settings)
+        tokens.use(self.settings)
         self._opened.callback(tokens.close)
         return tokens
 
-    async def _open_security(
-        self, settings: Settings, problems: list[str]
-    ) -> dict[str, ConnectionSecurity]:
-        """Construct and start the security of all listeners; append its problems."""
+    async def _open_security(self) -> dict[str, ConnectionSecurity]:
+        """Construct and start the security of all listeners.
+
+        Raises:
+            StartError: with every problem.
+        """
         sources = Sources(
             scram_credential=self._scram_credential,
             scram_iterations=self._scram_iterations,
@@ -456,15 +458,8 @@ class Assembly:
         )
         self.security = ServerSecurity(sources, self._log)
         self._opened.push_async_callback(self.security.close)
-        try:
-            return self.security.use(
-                await self.security.prepare(settings.listeners, settings.originals)
-            )
-        except StartError as error:
-            problems += [
-                locate(settings.entries, ValueError(problem)) for problem in error.problems
-            ]
-            return {}
+        prepared = await self.security.prepare(self.settings.listeners, self.settings.originals)
+        return self.security.use(prepared)
 
     def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return self.log.state.credentials.credential(mechanism, user)
@@ -506,49 +501,44 @@ class Assembly:
         self._opened.push_async_callback(self._close_log)
         log_credentials(self.log, self._log)
 
-    def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
-        def close_later(file: AuthorizerFile) -> None:
-            self._opened.callback(
-                lambda: (file.close if self.keeps_files else file.discard)(CLOSE_TIMEOUT_S)
-            )
+    def _authorizer_log(self) -> AuthorizerLog:
+        usual, path = self._logs.authorizer_log, self.settings[AUTHORIZER_LOG_FILE]
+        if path is None:
+            return usual
+        file = open_authorizer_file(path, usual, self._log)
+        self._opened.callback(
+            lambda: (file.close if self.keeps_files else file.discard)(CLOSE_TIMEOUT_S)
+        )
+        return file
 
-        path = settings[AUTHORIZER_LOG_FILE]
-        return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
-
-    def _make_authorizer(self, settings: Settings) -> None:
+    def _make_authorizer(self) -> None:
         """Construct the authorizer.
 
         Raises:
             StartError: it cannot be loaded, or rejects its configuration.
         """
-        self.authorizer = authorizer_of(settings.entries, self.log, self._authorizer_log(settings))
+        self.authorizer = authorizer_of(self.settings.entries, self.log, self._authorizer_log())
         if self.authorizer is None:
             return
         self.guarded = GuardedAuthorizer(
             self.authorizer,
-            slow_ms=settings[AUTHORIZER_SLOW_MS],
-            updates_in_thread=settings[AUTHORIZER_UPDATES_THREAD],
+            slow_ms=self.settings[AUTHORIZER_SLOW_MS],
+            updates_in_thread=self.settings[AUTHORIZER_UPDATES_THREAD],
         )
         self._opened.callback(self._close_authorizer, self.guarded)
         if self.audit_log is not None:
             watch(self.audit_log, self.guarded, self.authorizer)
 
-    def _make_policies(self, settings: Settings, problems: list[str]) -> None:
-        """Construct the policies; append problems."""
-        try:
-            self.policies = policies_of(settings.static, slow_ms=settings[AUTHORIZER_SLOW_MS])
-            self._opened.callback(self.policies.close)
-        except StartError as error:
-            problems += error.problems
+    def _make_policies(self) -> None:
+        """Construct the policies; raises as ``_make_authorizer``."""
+        self.policies = policies_of(self.settings.static, slow_ms=self.settings[AUTHORIZER_SLOW_MS])
+        self._opened.callback(self.policies.close)
 
-    def _use_stored(self) -> Settings:
-        """Apply the dynamic values of the store; log those that do not fit the file."""
+    def _use_stored(self) -> list[Problem]:
+        """Apply the dynamic values of the store; return the problems of those without an effect."""
         values = dynamic_values(self.log.state.configs, self.settings.node_id)
         self.settings, problems = with_stored_values(self.settings, values)
-        for problem in problems:
-            self._log.error("dynamic value has no effect", problem=str(problem))
-        self._logs.set_levels(self.settings[LOG_LEVELS])
-        return self.settings
+        return problems
 
     def _advertise(self) -> list[Endpoint]:
         """Give the node its bound ports; return the endpoints for the authorizer."""
@@ -564,15 +554,10 @@ class Assembly:
             endpoints.append(Endpoint(listener.name, listener.security_protocol, broker.host, port))
         return endpoints
 
-    async def _open_listeners(
-        self, authorizer: GuardedAuthorizer | None, endpoints: list[Endpoint]
-    ) -> None:
+    async def _open_listeners(self, endpoints: list[Endpoint]) -> None:
         """Start the authorizer; open each listener when it permits, and wait for the last."""
-        if authorizer is None:
-            for endpoint in endpoints:
-                self._open_listener(endpoint)
-            return
-        self._start_authorizer(authorizer, endpoints)
+        if self.guarded is not None:
+            self._start_authorizer(self.guarded, endpoints)
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
@@ -589,9 +574,6 @@ class Assembly:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if endpoint in self._waits:
             await self._wait_for(endpoint)
-        self._open_listener(endpoint)
-
-    def _open_listener(self, endpoint: Endpoint) -> None:
         self.keeps_files = True
         self.edge.listeners[endpoint.listener_name].open()
 
@@ -622,7 +604,3 @@ class Assembly:
             self._log.warning(
                 "connections closed before their pending responses were sent", connections=cut_off
             )
-
-
-def _has_succeeded(wait: asyncio.Future[None]) -> bool:
-    return wait.done() and not wait.cancelled() and wait.exception() is None

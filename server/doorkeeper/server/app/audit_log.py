@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.audit_log import AuditLog
 
 
-def open_audit_log(
-    settings: Settings,
-    loop: asyncio.AbstractEventLoop,
-    *,
-    logger: Logger,
-    meter: AuditMeter,
-) -> AuditLog | None:
+def open_audit_log(settings: Settings, logger: Logger, meter: AuditMeter) -> AuditLog | None:
     """Open the audit log; return None if none is configured.
 
     Raises:
@@ -39,7 +33,7 @@ def open_audit_log(
     from doorkeeper.server.operations.audit.files import AuditLogError
     from doorkeeper.server.operations.audit.writer import Clocks
 
-    clocks = Clocks(time.time_ns, time.monotonic)
+    loop, clocks = asyncio.get_running_loop(), Clocks(time.time_ns, time.monotonic)
     try:
         return AuditLog(settings, folder, loop, clocks=clocks, logger=logger, meter=meter)
     except AuditLogError as error:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from types import FrameType
 from typing import Final
 
 from doorkeeper.base.entry import Entry
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.authorizer.awaitables import as_future
 from doorkeeper.server.authorizer.contract import (
     Authorizer,
@@ -82,30 +81,21 @@ def authorizer_of(
         raise StartError(locate(entries, error)) from error
 
 
-def authorizer_log_of(
-    path: Path | None,
-    usual: AuthorizerLog,
-    logger: Logger,
-    opened: Callable[[AuthorizerFile], object],
-) -> AuthorizerLog:
-    """Return Kafka's authorizer log: ``usual``, or the configured file.
+def open_authorizer_file(path: Path, usual: AuthorizerLog, logger: Logger) -> AuthorizerFile:
+    """Open the file that Kafka's authorizer log goes to instead of ``usual``.
 
     Raises:
-        StartError: the file cannot be opened.
+        StartError: it cannot be opened.
     """
-    if path is None:
-        return usual
 
     def log_failure(error: OSError) -> None:
         logger.error("authorizer log not written", file=str(path), cause=error.strerror)
 
     try:
-        file = AuthorizerFile(path, usual.threshold, now_ns=time.time_ns, failed=log_failure)
+        return AuthorizerFile(path, usual.threshold, now_ns=time.time_ns, failed=log_failure)
     except OSError as error:
         text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
         raise StartError(text) from error
-    opened(file)
-    return file
 
 
 def server_info(
@@ -156,20 +146,8 @@ def _log() -> Logger:
     return logger
 
 
-def one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def locate(entries: Iterable[Entry], error: Exception) -> str:
-    """Return an error in one line, after file and line of the key with which it begins."""
-    text = one_line(error)
-    sources = {entry.key: entry.source for entry in entries}
-    source = sources.get(re.split("[:=]", text, maxsplit=1)[0], "")
-    return f"{source}: {text}" if source else text
-
-
 def refused_start(settings: Settings, error: BaseException) -> StartError:
-    text = one_line(error) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
     return StartError(
         f"{AUTHORIZER_CLASS_NAME}={settings[AUTHORIZER_CLASS_NAME]} failed to start: {text}"
     )

@@ -11,16 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.settings import DynamicValues, Settings
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.broker import alter_values, check_replicas
@@ -58,13 +54,10 @@ class ConfigChanges:
         log: StateLog,
         reconfiguration: Reconfiguration,
         logger: Logger,
-        policies: Policies | None = None,
+        policies: Policies,
     ) -> None:
-        """Follow the log from its current state, whose values are already in use.
-
-        Without ``policies`` all changes are accepted.
-        """
-        self._policies = Policies() if policies is None else policies
+        """Follow the log from its current state, whose values are already in use."""
+        self._policies = policies
         self._state_log = log
         self._reconfiguration = reconfiguration
         self.turn = asyncio.Lock()
@@ -107,13 +100,16 @@ class ConfigChanges:
                 await commit(self._state_log, plan, context)
             return
         before = self._reconfiguration.settings.dynamic
-        after = _after(before, resource)
+        of_cluster = not resource.name
+        check_replicas(resource.alterations, of_cluster=of_cluster)
+        given = resource.current_values(before)
+        values = alter_values(given, resource.alterations, of_cluster=of_cluster)
+        after = before._replace(cluster=values) if of_cluster else before._replace(broker=values)
         settings = self._settings(after)
         try:
             usable = await self._reconfiguration.check(settings)
         except (ValueError, StartError) as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
-        values = after.broker if resource.name else after.cluster
         changed = {
             alteration.name: values.get(alteration.name) for alteration in resource.alterations
         }
@@ -144,8 +140,8 @@ class ConfigChanges:
     async def _store_and_use(
         self, before: DynamicValues, usable: Usable, context: RequestContext
     ) -> None:
-        differences = differences_of(before, usable.settings.dynamic)
-        await self._store(differences, context)
+        after = usable.settings.dynamic
+        await self._store(before, after, context)
         try:
             self._reconfiguration.use(usable)
         except AuthorizerFault as error:
@@ -155,14 +151,17 @@ class ConfigChanges:
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
             )
-            await self._store([difference.inverse() for difference in differences], context)
+            await self._store(after, before, context)
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
-        keys = ", ".join(sorted({difference.name for difference in differences}))
+        keys = _names(differences_of(before, after))
         client = context.authorizable
         principal, host = str(client.principal), client.client_address
         self._log.info("dynamic configs changed", keys=keys, principal=principal, host=host)
 
-    async def _store(self, differences: Sequence[Difference], context: RequestContext) -> None:
+    async def _store(
+        self, before: DynamicValues, after: DynamicValues, context: RequestContext
+    ) -> None:
+        differences = differences_of(before, after)
         node_id = self._reconfiguration.settings.node_id
         await commit(
             self._state_log,
@@ -187,21 +186,15 @@ class ConfigChanges:
             self._following = None
 
     async def _use_newest(self) -> None:
-        used, node_id = (
-            self._reconfiguration.settings.dynamic,
-            self._reconfiguration.settings.node_id,
-        )
-        before = dynamic_values(self._followed, node_id)
+        settings = self._reconfiguration.settings
+        before = dynamic_values(self._followed, settings.node_id)
         self._followed = self._state_log.state.configs
         # Only newer changes: values that did not fit before are not tried again.
-        newer = differences_of(before, dynamic_values(self._followed, node_id))
-        dynamic = _with(used, newer)
-        if dynamic != used:
-            await self._use_others(dynamic)
-
-    async def _use_others(self, dynamic: DynamicValues) -> None:
-        differences = differences_of(self._reconfiguration.settings.dynamic, dynamic)
-        keys = ", ".join(sorted({difference.name for difference in differences}))
+        newer = differences_of(before, dynamic_values(self._followed, settings.node_id))
+        dynamic = _with(settings.dynamic, newer)
+        if dynamic == settings.dynamic:
+            return
+        keys = _names(differences_of(settings.dynamic, dynamic))
         try:
             self._reconfiguration.use(await self._reconfiguration.check(self._settings(dynamic)))
         except (ApiError, AuthorizerFault, StartError, ValueError) as error:
@@ -214,60 +207,45 @@ class ConfigChanges:
             self._log.info("dynamic configs changed by another node", keys=keys)
 
 
-class Difference(Struct, frozen=True):
-    """A changed value of this node or of the cluster; None: no value."""
-
-    of_cluster: bool
-    name: str
-    old: str | None
-    new: str | None
-
-    def inverse(self) -> Difference:
-        return replace(self, old=self.new, new=self.old)
+Differences = Mapping[tuple[bool, str], str | None]
+"""New values by whether they are the cluster's, and key; None: no value."""
 
 
-def differences_of(before: DynamicValues, after: DynamicValues) -> list[Difference]:
+def differences_of(before: DynamicValues, after: DynamicValues) -> Differences:
     """Return the differences: the node's values by name, then the cluster's."""
-    return [
-        Difference(of_cluster, name, old.get(name), new.get(name))
+    return {
+        (of_cluster, name): new.get(name)
         for of_cluster, old, new in zip((False, True), before, after, strict=True)
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
-    ]
+    }
 
 
-def plan_configs(
-    rows: Table[StoredConfig], differences: Iterable[Difference], node_id: int
-) -> Change:
+def _names(differences: Differences) -> str:
+    return ", ".join(sorted({name for _, name in differences}))
+
+
+def plan_configs(rows: Table[StoredConfig], differences: Differences, node_id: int) -> Change:
     """Return the change that stores new values of a node and the cluster."""
     put = []
     gone = []
-    for difference in differences:
-        broker = ALL_BROKERS if difference.of_cluster else str(node_id)
-        row = rows.get(broker, difference.name)
-        if difference.new is not None:
-            put.append(StoredConfig(broker, difference.name, difference.new))
+    for (of_cluster, name), value in differences.items():
+        broker = ALL_BROKERS if of_cluster else str(node_id)
+        row = rows.get(broker, name)
+        if value is not None:
+            put.append(StoredConfig(broker, name, value))
         elif row is not None:
             gone.append(row)
     return edit(CONFIG, set=put, deleted=gone)
 
 
-def _with(values: DynamicValues, differences: Iterable[Difference]) -> DynamicValues:
+def _with(values: DynamicValues, differences: Differences) -> DynamicValues:
     """Return values after some changes."""
     of_broker, of_cluster = dict(values.broker), dict(values.cluster)
-    for difference in differences:
-        of_owner = of_cluster if difference.of_cluster else of_broker
-        if difference.new is None:
-            of_owner.pop(difference.name, None)
+    for (is_of_cluster, name), value in differences.items():
+        of_owner = of_cluster if is_of_cluster else of_broker
+        if value is None:
+            of_owner.pop(name, None)
         else:
-            of_owner[difference.name] = difference.new
+            of_owner[name] = value
     return DynamicValues(of_broker, of_cluster)
-
-
-def _after(before: DynamicValues, resource: AlteredResource) -> DynamicValues:
-    of_cluster = not resource.name
-    check_replicas(resource.alterations, of_cluster=of_cluster)
-    values: Mapping[str, str] = alter_values(
-        resource.current_values(before), resource.alterations, of_cluster=of_cluster
-    )
-    return before._replace(cluster=values) if of_cluster else before._replace(broker=values)

@@ -6,7 +6,7 @@ Checks also run if keys are wrong, as far as possible, so that all problems are 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,12 +14,11 @@ from typing import Final, NamedTuple
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.base.entry import Entry
-from doorkeeper.server.app.authorizer import check_authorizer, locate
+from doorkeeper.server.app.authorizer import check_authorizer
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.config_rules.checking import check
-from doorkeeper.server.app.config_rules.findings import Product
-from doorkeeper.server.app.config_rules.node import ConfigFile
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.config_rules.rule import Product
+from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
@@ -29,7 +28,7 @@ from doorkeeper.server.config.keys import (
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
 )
 from doorkeeper.server.config.listeners import Listener
-from doorkeeper.server.config.loading import Source, load
+from doorkeeper.server.config.loading import ConfigFile, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
@@ -60,44 +59,34 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     try:
         settings, source = load(file, overrides)
     except ConfigError as error:
-        raise StartError(*with_further_problems(error), warnings=warnings_beside(error)) from error
-    problems = problems_of(settings.static)
-    of_listeners, warnings = check_listeners(settings)
-    problems += without_duplicates(of_listeners, problems)
-    of_port, of_credentials = check_operations_port(settings)
-    problems += without_duplicates(of_port, problems)
-    problems += without_duplicates(check_shared_store(settings), problems)
-    problems += without_duplicates(check_paths(settings), problems)
-    problems += without_duplicates(check_hosts(settings), problems)
-    of_file, of_clusters = check_clusters(settings)
-    problems += of_file
-    warnings = [*warnings_of(source), *warnings, *of_credentials, *of_clusters]
+        raise start_error_of(error) from error
+    problems, log = problems_of(settings.static), WarningLog()
+    for found in (
+        check_listeners(settings, settings.listeners, log),
+        check_operations_port(settings, log),
+        check_shared_store(settings),
+        check_paths(settings),
+        check_hosts(settings),
+    ):
+        located = [locate(settings.entries, problem) for problem in found]
+        problems += without_duplicates(located, problems)
+    problems += check_clusters(settings, log)
+    warnings = (*warnings_of(source), *log.lines)
     if problems:
         raise StartError(*problems, warnings=warnings)
-    return Checked(settings, tuple(warnings))
+    return Checked(settings, warnings)
 
 
-def warnings_of(source: Source) -> list[str]:
+def warnings_of(file: ConfigFile) -> list[str]:
     """Return what the rules of configurations find, a line each."""
-    file = ConfigFile(source.name, source.entries, source.data, source.jaas)
     return [str(finding) for finding in check([file], product=Product.DOORKEEPER)]
 
 
-def warnings_beside(error: ConfigError) -> list[str]:
-    """Return the warnings of a configuration that has errors; none if it cannot be read."""
-    return [] if error.source is None else warnings_of(error.source)
-
-
-_OF_ALL_DOORS: Final = (
-    "listeners",
-    "listener.security.",
-    "advertised.",
-    "security.",
-    "inter.broker.",
-    "principal.",
-    "config.providers",
-)
 # Prefixes of the keys on which all listeners, or those with authentication, depend.
+_OF_ALL_DOORS: Final = (
+    *("listeners", "listener.security.", "advertised.", "security.", "inter.broker."),
+    *("principal.", "config.providers"),
+)
 _OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "delegation.token.")
 
 
@@ -115,79 +104,67 @@ class WarningLog(NoLog):
 
 
 def check_listeners(
-    settings: Settings, listeners: Iterable[Listener] | None = None
-) -> tuple[list[str], list[str]]:
-    """Return the problems and warnings of mechanisms, TLS and principal builders.
+    settings: Settings, listeners: Iterable[Listener], log: WarningLog
+) -> list[str]:
+    """Return the problems of mechanisms, TLS and principal builders; log warnings.
 
     Certificates, keytabs, rules and users files are read; callback handlers are constructed and
-    closed. Nothing is started and no connection made. ``listeners`` limits the check; None: all.
+    closed. Nothing is started and no connection made.
     """
-    warnings = WarningLog()
     sources = Sources(
         scram_credential=lambda _mechanism, _name: None,
         scram_iterations=lambda _mechanism: ITERATIONS_MIN,
         token_login=lambda _token_id: None,
         salt_key=bytes(32),
         now_ms=lambda: 0,
-        logger=warnings,
+        logger=log,
     )
 
     async def check() -> list[str]:
-        security = ServerSecurity(sources, warnings)
-        return await security.check(
-            settings.listeners if listeners is None else listeners, settings.originals
-        )
+        return await ServerSecurity(sources, log).check(listeners, settings.originals)
 
-    problems = asyncio.run(check())
-    return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
+    return asyncio.run(check())
 
 
-def check_operations_port(settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the problems and warnings of the operations port's files, if it is enabled."""
-    if settings.http is None:
-        return [], []
-    # What it needs of others is imported only where it is on.
-    from doorkeeper.server.app.operations_port import check_files
+def check_operations_port(settings: Settings, log: WarningLog) -> Iterator[object]:
+    """Yield the problem of the operations port's files, if it is enabled; log warnings."""
+    if settings.http is not None:
+        # What it needs of others is imported only where it is on.
+        from doorkeeper.server.operations.http.port import HttpPort
 
-    warnings = WarningLog()
-    problems = check_files(settings.http, warnings)
-    return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
-
-
-def check_shared_store(settings: Settings) -> list[str]:
-    """Return the problems of a shared store's driver and files; no connection is made."""
-    if settings.store is None:
-        return []
-    # The driver is needed only with a shared store.
-    from doorkeeper.server.state.postgres.connecting import connector
-
-    try:
-        connector(settings.store)
-    except StorageError as error:
-        return [locate(settings.entries, ValueError(str(error)))]
-    return []
+        try:
+            HttpPort(settings.http, log)
+        except ValueError as error:
+            yield error
 
 
-def check_paths(settings: Settings) -> list[str]:
-    """Return the problems of the folders and of the log that a start creates; nothing is created.
+def check_shared_store(settings: Settings) -> Iterator[object]:
+    """Yield the problem of a shared store's driver and files; no connection is made."""
+    if settings.store is not None:
+        # The driver is needed only with a shared store.
+        from doorkeeper.server.state.postgres.connecting import connector
+
+        try:
+            connector(settings.store)
+        except StorageError as error:
+            yield error
+
+
+def check_paths(settings: Settings) -> Iterator[str]:
+    """Yield the problems of the folders and of the log that a start creates; nothing is created.
 
     Permissions are not compared: the server may be another user.
     """
-    problems: list[tuple[str, str]] = []
     # A shared store keeps its identity in the folder of data.
-    folders = {DATA_DIR.name: settings[DATA_DIR], AUDIT_DIR.name: settings[AUDIT_DIR]}
-    for name, folder in folders.items():
+    for key in (DATA_DIR, AUDIT_DIR):
+        folder = settings[key]
         if folder is not None and (text := _folder_problem(folder)):
-            problems.append((name, text))
+            yield f"{key}: {text}"
     log = settings[AUTHORIZER_LOG_FILE]
-    if log is not None:
-        if log.is_dir():
-            problems.append((AUTHORIZER_LOG_FILE.name, f"{log} is a folder; expected: a file"))
-        elif not log.parent.is_dir():
-            problems.append((AUTHORIZER_LOG_FILE.name, f"there is no folder {log.parent}"))
-    return [
-        locate(settings.entries, ValueError(f"{name}: {problem}")) for name, problem in problems
-    ]
+    if log is not None and log.is_dir():
+        yield f"{AUTHORIZER_LOG_FILE}: {log} is a folder; expected: a file"
+    elif log is not None and not log.parent.is_dir():
+        yield f"{AUTHORIZER_LOG_FILE}: there is no folder {log.parent}"
 
 
 _WITHOUT_FOLDERS: Final = (Path("/proc"), Path("/sys"))
@@ -206,36 +183,35 @@ def _folder_problem(folder: Path) -> str:
     return ""
 
 
-def check_hosts(settings: Settings) -> list[str]:
-    """Return the problem of a limit for a host that is unknown, with which no server starts."""
-    problems = []
+def check_hosts(settings: Settings) -> Iterator[object]:
+    """Yield the problem of a limit for a host that is unknown, with which no server starts."""
     for host in settings[MAX_CONNECTIONS_PER_IP_OVERRIDES]:
         try:
             address_of(host)
         except BindError as error:
-            problems.append(locate(settings.entries, ValueError(str(error))))
-    return problems
+            yield error
 
 
-def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the problems and warnings of the file of clusters; no connection is made."""
+def check_clusters(settings: Settings, log: WarningLog) -> Sequence[str]:
+    """Return the problems of the file of clusters; log warnings. No connection is made."""
     file = settings[CLUSTERS_FILE]
     try:
         clusters = [cluster for cluster in configs_of(file) if cluster.is_enforced]
         store_id = embedded_store_id(settings) if clusters else None
-    except (StartError, StorageError) as error:
-        return list(getattr(error, "problems", (str(error),))), []
-    warnings = []
+    except StartError as error:
+        return error.problems
+    except StorageError as error:
+        return [str(error)]
     for cluster in clusters:
         subject = f"{file}: cluster {cluster.name}"
         if not cluster.store:
-            warnings.append(
+            log.lines.append(
                 f"{subject} is not changed although its mode is enforce, because store: ID is"
                 " missing (printed by doorkeeper clusters adopt)"
             )
         elif store_id is not None and cluster.store != store_id:
-            warnings.append(f"{subject}: {cluster.refusal_of(store_id)}")
-    return [], warnings
+            log.lines.append(f"{subject}: {cluster.refusal_of(store_id)}")
+    return ()
 
 
 def embedded_store_id(settings: Settings) -> str | None:
@@ -251,8 +227,11 @@ def embedded_store_id(settings: Settings) -> str | None:
         return expected_store_of(connection, path).store_id
 
 
-def with_further_problems(error: ConfigError) -> list[str]:
-    """Return the problems of keys, then those of the parts that the readable entries name."""
+def start_error_of(error: ConfigError) -> StartError:
+    """Return the problems of keys, then those of the parts that the readable entries name.
+
+    The warnings are those of the file, none if it cannot be read.
+    """
     problems = list(map(str, error.problems))
     problems += without_duplicates(problems_of(error.entries), problems)
     if error.settings is not None:
@@ -260,8 +239,10 @@ def with_further_problems(error: ConfigError) -> list[str]:
         sound = [
             listener for listener in error.settings.listeners if not may_depend_on(listener, wrong)
         ]
-        problems += without_duplicates(check_listeners(error.settings, sound)[0], problems)
-    return problems
+        found = check_listeners(error.settings, sound, WarningLog())
+        located = [locate(error.settings.entries, problem) for problem in found]
+        problems += without_duplicates(located, problems)
+    return StartError(*problems, warnings=() if error.source is None else warnings_of(error.source))
 
 
 def may_depend_on(listener: Listener, wrong: Iterable[str]) -> bool:

@@ -25,12 +25,8 @@ ALL_NODES: Final = ""
 
 def first_settings(settings: Settings) -> Change:
     """Return the rows that a new store begins with."""
-    return edit(
-        SETTING,
-        set=[
-            StoredSetting(ALL_NODES, name, value) for name, value in _file_values(settings).items()
-        ],
-    )
+    values = _file_values(settings).items()
+    return edit(SETTING, set=[StoredSetting(ALL_NODES, name, value) for name, value in values])
 
 
 def other_settings(rows: Table[StoredSetting], settings: Settings) -> Change:
@@ -75,12 +71,8 @@ def settings_of(rows: Iterable[StoredSetting], node: str | None) -> Mapping[str,
     own = [by_node.get(node, {})] if node is not None else list(by_node.values())
     for node_values in own:
         values |= node_values
-    is_known = values.keys() >= POLICY_DEFAULTS.keys()
-    return (
-        values
-        if is_known and all(node_values.items() <= values.items() for node_values in own)
-        else None
-    )
+    is_one = all(node_values.items() <= values.items() for node_values in own)
+    return values if is_one and values.keys() >= POLICY_DEFAULTS.keys() else None
 
 
 def _file_values(settings: Settings) -> Mapping[str, str]:

@@ -91,8 +91,10 @@ class DelegationTokens:
         self._known = _Index(None, b"", {}, {})
 
     def start(self) -> None:
-        """Delete expired tokens at the interval of the settings."""
-        self._sweep_later()
+        """Delete expired tokens after the interval of the settings, and then at each."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self.sweep)
 
     def close(self) -> None:
         if self._timer is not None:
@@ -107,7 +109,7 @@ class DelegationTokens:
         )
         self._interval_s = settings[DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS] / 1000
         if self._timer is not None:
-            self._sweep_later()
+            self.start()
         secret = settings.token_secret
         if secret == self._secret:
             return
@@ -214,11 +216,6 @@ class DelegationTokens:
 
     # --- expiry
 
-    def _sweep_later(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self.sweep)
-
     def sweep(self) -> None:
         """Delete expired tokens, of every secret, and schedule the next sweep."""
         # A sweep that waits for a slow store is not joined by another one.
@@ -228,7 +225,7 @@ class DelegationTokens:
             if expired:
                 expired.sort()
                 self._sweeping = asyncio.ensure_future(self._delete(expired))
-        self._sweep_later()
+        self.start()
 
     async def _delete(self, expired: Sequence[StoredToken]) -> None:
         # In several changes: one of all expired tokens would keep other writers waiting.

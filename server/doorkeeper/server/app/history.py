@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.app.stores import location_of, open_for_reading
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.state.store import StorageError
 
@@ -34,28 +34,12 @@ async def read_history(settings: Settings, work: Callable[[Portable], Awaitable[
     Raises:
         StorageError: it cannot be read.
     """
-    read = _read_embedded if settings.store is None else _read_shared
-    return await beside(lambda: asyncio.run(read(settings, work)), "doorkeeper-history")
 
+    async def read() -> T:
+        async with open_for_reading(location_of(settings), alone=False) as store:
+            return await work(store)
 
-async def _read_shared(settings: Settings, work: Callable[[Portable], Awaitable[T]]) -> T:
-    from doorkeeper.server.state.postgres import portable
-    from doorkeeper.server.state.postgres.connecting import connection_to
-
-    shared = settings.store
-    assert shared is not None, "else it is embedded"
-    async with (
-        connection_to(shared) as connection,
-        portable.reading(connection, shared.display_name, alone=False) as store,
-    ):
-        return await work(store)
-
-
-async def _read_embedded(settings: Settings, work: Callable[[Portable], Awaitable[T]]) -> T:
-    from doorkeeper.server.state.storage import portable_embedded
-
-    async with portable_embedded.reading(settings[DATA_DIR], alone=False) as store:
-        return await work(store)
+    return await beside(lambda: asyncio.run(read()), "doorkeeper-history")
 
 
 # --- its newest hash
@@ -107,9 +91,7 @@ class HashRecords:
         # An idle server writes no lines.
         if self._head() <= self._recorded:
             return
-        from doorkeeper.server.state.history.verification import (
-            newest_hash,
-        )
+        from doorkeeper.server.state.history.verification import newest_hash
 
         try:
             recorded: RecordedHash | None = await self._read(newest_hash)

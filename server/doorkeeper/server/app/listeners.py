@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from doorkeeper.base.tls.settings import TlsSettings
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.keys import MAX_CONNECTIONS
 from doorkeeper.server.config.listeners import Listener
-from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.naming import is_for_plug_ins
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.config.sasl_keys import CONNECTIONS_MAX_REAUTH_MS
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.runtime.logger import Logger
@@ -71,15 +72,12 @@ class ListenerSecurity(Struct, frozen=True):
         """Return the part that connections use."""
         mechanisms = None
         if self.listener.authenticates:
-            bounds = {
-                mechanism.name: mechanism[CONNECTIONS_MAX_REAUTH_MS]
-                for mechanism in self.listener.mechanisms
-            }
+            # An instance may be older than the bounds, which do not belong to it.
             mechanisms = {
-                instance.settings.name: OfferedMechanism(
-                    instance.settings.name, instance.begin, bounds[instance.settings.name]
+                settings.name: OfferedMechanism(
+                    settings.name, instance.begin, settings[CONNECTIONS_MAX_REAUTH_MS]
                 )
-                for instance in self.instances
+                for settings, instance in zip(self.listener.mechanisms, self.instances, strict=True)
             }
         return ConnectionSecurity(
             mechanisms, self.builder, None if self.tls is None else self.tls.context
@@ -110,34 +108,43 @@ class ServerSecurity:
         Raises:
             StartError: with every problem; the parts that were started are closed.
         """
-        problems: list[str] = []
-        providers: list[Provider] = []
-        securities: dict[str, ListenerSecurity] = {}
-        for listener in listeners:
-            security = self._build(listener, originals, providers, problems)
-            if security is not None:
-                securities[listener.name] = security
-        for provider in providers:
-            problems += await _problems(provider.start())
+        securities, providers, problems = await self._construct(
+            listeners, originals, lambda provider: provider.start()
+        )
         if problems:
             for provider in providers:
                 await self._close(provider)
-            # Two listeners with the same wrong key report the same problem.
-            raise StartError(*dict.fromkeys(problems))
-        for provider in providers:
-            self._providers.append(provider)
+            raise StartError(*problems)
+        self._providers += providers
         return securities
 
     async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
         """Construct the security of listeners, check its files, and close it again."""
+        _, providers, problems = await self._construct(
+            listeners, originals, lambda provider: provider.check()
+        )
+        for provider in providers:
+            await self._close(provider)
+        return problems
+
+    async def _construct(
+        self,
+        listeners: Iterable[Listener],
+        originals: Mapping[str, str],
+        begin: Callable[[Provider], Awaitable[None]],
+    ) -> tuple[dict[str, ListenerSecurity], list[Provider], list[str]]:
+        """Return the security of listeners, its new parts, which have begun, and the problems."""
         problems: list[str] = []
         providers: list[Provider] = []
-        for listener in listeners:
-            self._build(listener, originals, providers, problems)
+        securities = {
+            listener.name: security
+            for listener in listeners
+            if (security := self._build(listener, originals, providers, problems)) is not None
+        }
         for provider in providers:
-            problems += await _problems(provider.check())
-            await self._close(provider)
-        return list(dict.fromkeys(problems))
+            problems += await _problems(begin(provider))
+        # Two listeners with the same wrong key report the same problem.
+        return securities, providers, list(dict.fromkeys(problems))
 
     def use(self, securities: Mapping[str, ListenerSecurity]) -> dict[str, ConnectionSecurity]:
         """Use prepared security; return the part for new connections by listener."""
@@ -207,14 +214,11 @@ class ServerSecurity:
         With problems the result must not be used, or is None.
         """
         before = self._securities.get(listener.name)
-        known = (
-            {}
-            if before is None
-            else {instance.settings.name: instance for instance in before.instances}
-        )
+        known = () if before is None else before.instances
+        running = {instance.settings.name: instance for instance in known}
         instances = []
         for settings in listener.mechanisms:
-            instance = known.get(settings.name)
+            instance = running.get(settings.name)
             # An unchanged mechanism stays: a new one would fetch keys and read files again.
             if instance is None or not is_unchanged(instance.settings, settings):
                 try:
@@ -226,7 +230,8 @@ class ServerSecurity:
             instances.append(instance)
         tls: ListenerTls | None = None
         try:
-            tls = self._tls(listener, before) if listener.encrypts else None
+            if listener.encrypts:
+                tls = self._tls(listener, None if before is None else before.tls)
         except ValueError as error:
             problems.append(str(error))
         try:
@@ -243,18 +248,18 @@ class ServerSecurity:
             return None
         return ListenerSecurity(listener, tuple(instances), builder, tls)
 
-    def _tls(self, listener: Listener, before: ListenerSecurity | None) -> ListenerTls:
+    def _tls(self, listener: Listener, before: ListenerTls | None) -> ListenerTls:
         """Return the running TLS if its configuration is unchanged, else a new one."""
-        if (
-            before is None
-            or before.tls is None
-            or tls_values(before.listener) != tls_values(listener)
-        ):
-            tls = tls_of(listener, self._log)
-            for warning in tls.warnings:
-                self._log.warning(warning)
-            return tls
-        return before.tls
+        settings = tls_settings_of(listener)
+        if before is not None and before.settings == settings:
+            return before
+        # Imported only with TLS.
+        from doorkeeper.server.security.tls.listener_tls import ListenerTls
+
+        tls = ListenerTls(settings, self._log)
+        for warning in tls.warnings:
+            self._log.warning(warning)
+        return tls
 
     def _room(self, settings: MechanismSettings) -> MechanismInstance:
         provider = provider_of(settings, self._sources)
@@ -277,15 +282,11 @@ class ServerSecurity:
 
     def _file_users(self) -> list[Provider | ListenerTls]:
         """Return the parts whose files are checked."""
-        users: list[Provider | ListenerTls] = [
-            provider
-            for provider in self._providers
-            if type(provider).refresh is not Provider.refresh
+        all_tls = (security.tls for security in self._securities.values())
+        return [
+            *(user for user in self._providers if type(user).refresh is not Provider.refresh),
+            *(tls for tls in all_tls if tls is not None),
         ]
-        users += [
-            security.tls for security in self._securities.values() if security.tls is not None
-        ]
-        return users
 
     async def _watch(self) -> None:
         while True:
@@ -325,47 +326,28 @@ def is_unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
 
     Nor do unknown keys for plug-ins, except those with the listener's prefix.
     """
-    return _essence(old) == _essence(new)
-
-
-def _essence(settings: MechanismSettings) -> MechanismSettings:
-    return replace(
-        settings,
-        values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
-        given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
-        originals={
-            key: text
-            for key, text in settings.originals.items()
-            if is_for_plug_ins(key, settings.listener_name)
-        },
+    before, after = (
+        replace(
+            settings,
+            values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
+            given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
+            originals={
+                key: text
+                for key, text in settings.originals.items()
+                if is_for_plug_ins(key, settings.listener_name)
+            },
+        )
+        for settings in (old, new)
     )
+    return before == after
 
 
-def tls_values(listener: Listener) -> dict[str, str]:
-    """Return the configuration of TLS: values, and the keys that gave them."""
-    values = {name: text for name, text in listener.values.items() if "ssl." in name}
-    keys = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
-    return values | keys
-
-
-def tls_of(listener: Listener, logger: Logger) -> ListenerTls:
-    """Return the TLS of a listener.
-
-    Raises:
-        ValueError: its configuration is wrong; the text begins with the key.
-    """
-    # Imported only with TLS.
-    from doorkeeper.base.tls.settings import TlsSettings
-    from doorkeeper.server.security.tls.listener_tls import ListenerTls
-
-    return ListenerTls(
-        TlsSettings(
-            listener_name=listener.name,
-            security_protocol=listener.security_protocol,
-            values=listener.values,
-            given_as=listener.given_as,
-        ),
-        logger,
+def tls_settings_of(listener: Listener) -> TlsSettings:
+    return TlsSettings(
+        listener_name=listener.name,
+        security_protocol=listener.security_protocol,
+        values={name: text for name, text in listener.values.items() if "ssl." in name},
+        given_as={name: key for name, key in listener.given_as.items() if "ssl." in name},
     )
 
 

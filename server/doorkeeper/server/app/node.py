@@ -1,14 +1,16 @@
-"""The node as handlers see it, its advertised addresses, and the other nodes of its store."""
+"""The node as handlers see it, what connections may change, and the other nodes of its store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange, AuthorizerReads
@@ -27,10 +29,13 @@ from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.outcome import not_stored
 from doorkeeper.server.state.state import State
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.acl_rows import AclRows
+    from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.operations.logs.pipeline import Logger
@@ -61,6 +66,7 @@ class LiveNode:
     ) -> None:
         """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
+        """Replaced by settings that differ only in reloadable keys."""
         self.apis = registry.apis(optional=settings[CLIENTS_JOIN_GROUP])
         """The APIs that this node serves."""
         cap = settings[TEST_API_VERSIONS]
@@ -131,10 +137,6 @@ class LiveNode:
         other._brokers = {OPERATOR_LISTENER: (broker,)}  # noqa: SLF001  of its own class
         return other
 
-    def replace_settings(self, settings: Settings) -> None:
-        """Use settings that differ only in reloadable keys."""
-        self.settings = settings
-
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes that have the listener, with their advertised addresses, by id."""
         every = self._brokers.get(listener_name, ())
@@ -143,9 +145,6 @@ class LiveNode:
     def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes and the fenced ones that have the listener, by id."""
         return self._brokers.get(listener_name, ())
-
-    def is_advertised(self, listener_name: str) -> bool:
-        return listener_name in self._brokers
 
     def use_others(self, members: Iterable[Member]) -> None:
         """Use a new list of registered nodes, with or without this one."""
@@ -189,6 +188,49 @@ class LiveNode:
         return broker
 
 
+class NodeServices:
+    """What connections may change: by the state log, the tokens and the authorizer."""
+
+    alter_configs: Callable[..., Coroutine[Any, Any, list[ApiError | None]]]
+    """That of ``ConfigChanges``, which are there when the edge exists."""
+
+    def __init__(
+        self,
+        log: StateLog,
+        tokens: DelegationTokens,
+        authorizer: AuthorizerUpdates | None,
+        update_timeout_s: float,
+    ) -> None:
+        self.log = log
+        self.tokens = tokens
+        self.authorizer = authorizer
+        self.update_timeout_s = update_timeout_s
+        self.membership: Membership | None = None
+        """None with an embedded store."""
+
+    async def resolvable(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if await _resolves(name)]
+
+    async def unregister_broker(self, node_id: int) -> None:
+        try:
+            is_registered = self.membership is not None and await self.membership.unregister(
+                node_id
+            )
+        except StorageError as error:
+            raise not_stored(error) from error
+        if not is_registered:
+            text = f"Broker ID {node_id} is not currently registered"
+            raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
+
+
+async def _resolves(name: str) -> bool:
+    try:
+        await asyncio.get_running_loop().getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
 def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
     """Return the registered nodes that have a listener, by id, with ``own`` for this one."""
     others = (
@@ -201,17 +243,14 @@ def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tu
 
 
 def membership_of(
-    settings: Settings,
-    node: LiveNode,
-    store_id: str,
-    tokens: DelegationTokens,
-    log: Logger,
+    node: LiveNode, store_id: str, tokens: DelegationTokens, log: Logger
 ) -> Membership | None:
     """Return the membership of the node in its shared store; None with an embedded store.
 
     Raises:
         StorageError: the driver is missing, or a TLS file is unusable.
     """
+    settings = node.settings
     if settings.store is None:
         return None
     # The driver is needed only with a shared store.

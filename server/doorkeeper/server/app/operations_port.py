@@ -15,7 +15,6 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net import Server
-from doorkeeper.server.net.protocol.exchange import Counts
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
@@ -81,7 +80,10 @@ class OperationsPort:
             self._clusters = parts.fleet.status
             parts.fleet.read(meters)
         meters.read(table.LOOP_LAG, lambda: self._heartbeat.lag_s)
-        meters.read(table.READY, self._ready)
+        meters.read(
+            table.READY,
+            lambda: {(name,): check.ok for name, check in results_of(self._checks).items()},
+        )
 
     @property
     def url(self) -> str:
@@ -108,9 +110,6 @@ class OperationsPort:
     async def close(self) -> None:
         self._heartbeat.stop()
         await self._port.close()
-
-    def _ready(self) -> Mapping[tuple[str, ...], float]:
-        return {(name,): verdict.ok for name, verdict in results_of(self._checks).items()}
 
 
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
@@ -155,15 +154,6 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
     return checks
 
 
-def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
-    """Return the problems of the files that settings name; nothing is opened."""
-    try:
-        HttpPort(settings, logger)
-    except ValueError as error:
-        return [str(error)]
-    return []
-
-
 NO_MECHANISM = "none"
 
 
@@ -195,17 +185,14 @@ def read_edge(meters: Meters, edge: Server) -> None:
         table.PURGATORY_SIZE_MAX,
         lambda: {(UpdateOperation.ACLS,): shared.limits.updates_waiting_max},
     )
-    read_counts(meters, edge.counts)
-
-
-def read_counts(meters: Meters, counts: Counts) -> None:
-    def authentications() -> Mapping[tuple[str, ...], float]:
-        return {
+    counts = edge.counts
+    meters.read(
+        table.AUTHENTICATIONS,
+        lambda: {
             (mechanism or NO_MECHANISM, "succeeded" if succeeded else "failed"): count
             for (mechanism, succeeded), count in counts.authentications.items()
-        }
-
-    meters.read(table.AUTHENTICATIONS, authentications)
+        },
+    )
     meters.read(table.SESSIONS_EXPIRED, lambda: counts.killed_by_expiry)
     meters.read(table.TRAILING_BYTES, lambda: counts.trailing_bytes)
 
@@ -239,7 +226,8 @@ def read_node(meters: Meters, node: LiveNode) -> None:
 
     def nodes() -> float | None:
         listener = node.settings.inter_broker_listener_name
-        return len(node.brokers(listener)) if node.is_advertised(listener) else None
+        # None of them is known before this node has its own addresses.
+        return len(node.brokers(listener)) or None
 
     meters.read(table.NODES, nodes)
     meters.read(table.IS_CONTROLLER, lambda: node.controller_id == node.node_id)

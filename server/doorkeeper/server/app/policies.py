@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorkeeper.base.entry import Entry
-from doorkeeper.server.app.authorizer import locate
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.errors import StartError, locate
 from doorkeeper.server.config.keys import (
     ALTER_CONFIG_POLICY_CLASS_NAME,
     CREATE_TOPIC_POLICY_CLASS_NAME,

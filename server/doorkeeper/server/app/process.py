@@ -19,7 +19,7 @@ from doorkeeper.base.version import __version__
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.config_check import warnings_of
 from doorkeeper.server.app.reload import reload
-from doorkeeper.server.app.service_manager import ADDRESS, ServiceManager
+from doorkeeper.server.app.service_manager import ADDRESS, READY, STOPPING, notify, reloading
 from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, LOG_FORMAT, LOG_LEVELS
 from doorkeeper.server.config.loading import Loaded
 from doorkeeper.server.net import new_runner
@@ -115,7 +115,6 @@ class _Process:
         self._stopping = asyncio.Event()
         self._ending = False
         self._reloading: set[asyncio.Future[None]] = set()
-        self._manager = ServiceManager(os.environ.get(ADDRESS))
 
     async def run(self) -> None:
         """Start, serve and drain."""
@@ -141,12 +140,22 @@ class _Process:
                 # After the start, whose objects live as long as the process.
                 limit_collections()
                 asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload, assembly)
-                self._log_start(assembly)
-                self._manager.ready()
+                authorizer = assembly.guarded
+                self._log.info(
+                    "started",
+                    version=__version__,
+                    listeners=assembly.addresses,
+                    node_id=assembly.node.node_id,
+                    cluster_id=assembly.node.cluster_id,
+                    authorizer=self._loaded.settings[AUTHORIZER_CLASS_NAME] or "none",
+                    acls=0 if authorizer is None else authorizer.acl_count(),
+                    ms=_process_age_ms(),
+                )
+                self._notify(READY)
                 await self._stopping.wait()
-                for reloading in self._reloading:
-                    reloading.cancel()
-            self._manager.stopping()
+                for task in self._reloading:
+                    task.cancel()
+            self._notify(STOPPING)
             self._log.info("stopping")
         self._log.info("stopped")
 
@@ -163,20 +172,6 @@ class _Process:
         starting.result()
         return True
 
-    def _log_start(self, assembly: Assembly) -> None:
-        settings = self._loaded.settings
-        authorizer = assembly.guarded
-        self._log.info(
-            "started",
-            version=__version__,
-            listeners=assembly.addresses,
-            node_id=settings.node_id,
-            cluster_id=assembly.node.cluster_id,
-            authorizer=settings[AUTHORIZER_CLASS_NAME] or "none",
-            acls=0 if authorizer is None else authorizer.acl_count(),
-            ms=_process_age_ms(),
-        )
-
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if not self._ending:
             self._ending = True
@@ -192,15 +187,18 @@ class _Process:
         os._exit(SIGNAL_STATUS + number)
 
     def _reload(self, assembly: Assembly) -> None:
-        self._manager.reloading(time.monotonic_ns())
-        reloading = asyncio.ensure_future(reload(self._file, self._overrides, assembly))
-        self._reloading.add(reloading)
-        reloading.add_done_callback(self._reloaded)
+        self._notify(reloading(time.monotonic_ns()))
+        task = asyncio.ensure_future(reload(self._file, self._overrides, assembly))
+        self._reloading.add(task)
+        task.add_done_callback(self._reloaded)
 
-    def _reloaded(self, reloading: asyncio.Future[None]) -> None:
-        self._reloading.discard(reloading)
+    def _reloaded(self, task: asyncio.Future[None]) -> None:
+        self._reloading.discard(task)
         if not self._reloading and not self._stopping.is_set():
-            self._manager.ready()
+            self._notify(READY)
+
+    def _notify(self, state: str) -> None:
+        notify(os.environ.get(ADDRESS), state)
 
 
 def _process_age_ms() -> int:

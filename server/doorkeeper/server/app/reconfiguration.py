@@ -6,7 +6,7 @@ so that every request sees either the old values or the new ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -71,19 +71,16 @@ class Reconfiguration:
     def settings(self) -> Settings:
         return self._node.settings
 
-    def is_reloaded(self, name: str) -> bool:
-        """Return whether a new value in the file applies without a restart.
+    def is_reloaded(self) -> Callable[[str], bool]:
+        """Return what says of a key whether its new value in the file applies without a restart.
 
         Raises:
             AuthorizerFault: the authorizer fails to list its reconfigurable keys.
         """
-        return self._is_reloaded(name, self._keys())
-
-    def _is_reloaded(self, name: str, keys: Collection[str]) -> bool:
-        if name in keys:
-            return True
+        keys = self._keys()
         # Those of the standard authorizer apply if the authorizer in use supports them.
-        return is_reloaded(name) and (name not in RECONFIGURABLE or self._authorizer is None)
+        others: frozenset[str] = frozenset() if self._authorizer is None else RECONFIGURABLE
+        return lambda name: name in keys or (name not in others and is_reloaded(name))
 
     def _keys(self) -> frozenset[str]:
         """Return the keys that the authorizer takes without a restart."""
@@ -101,12 +98,10 @@ class Reconfiguration:
         Raises:
             AuthorizerFault: as for ``is_reloaded``.
         """
-        keys = self._keys()
+        applies = self.is_reloaded()
         # Changed keys that need a restart keep their old values until then.
-        entries = [
-            entry for entry in self.settings.static if not self._is_reloaded(entry.key, keys)
-        ]
-        return entries + [entry for entry in new if self._is_reloaded(entry.key, keys)]
+        entries = [entry for entry in self.settings.static if not applies(entry.key)]
+        return entries + [entry for entry in new if applies(entry.key)]
 
     def merge(self, new: Settings) -> Settings:
         """Return the settings in use, with the reloadable keys of new settings.
@@ -193,7 +188,7 @@ class Reconfiguration:
         of_listeners = {listener.name: listener.max_connections for listener in new.listeners}
         self._edge.admission.use(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)
-        self._node.replace_settings(new)
+        self._node.settings = new
 
     def _affected_authorizers(self, originals: Mapping[str, str]) -> list[Reconfigurable]:
         authorizer = self._authorizer

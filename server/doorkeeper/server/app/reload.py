@@ -10,18 +10,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.slices import Slices, run_in_turns
 from doorkeeper.server.app.assembly import Assembly
-from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.clusters import Config, configs_of
 from doorkeeper.server.app.config_check import without_duplicates
-from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable, changed_keys
+from doorkeeper.server.app.errors import StartError, locate
+from doorkeeper.server.app.reconfiguration import Usable, changed_keys
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.settings import Settings
@@ -38,36 +35,33 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
     async with assembly.config_changes.turn:
         try:
             before = assembly.node.settings
-            read = await _read(file, overrides, assembly)
-            assembly.reconfiguration.use(read.usable)
+            new, usable, clusters = await _read(file, overrides, assembly)
+            assembly.reconfiguration.use(usable)
             assembly.record_settings()
             await assembly.security.refresh()
             if assembly.fleet is not None:
-                await assembly.fleet.use(read.clusters)
-            assembly.reloads.record_reload(applied=True)
+                await assembly.fleet.use(clusters)
             log.info("reloaded")
             _record(assembly, None)
-            _log_needing_restart(before, read.new, assembly.reconfiguration, log)
+            applies = assembly.reconfiguration.is_reloaded()
+            changed = changed_keys(texts_of(before), texts_of(new))
+            keys = [key for key in changed if not applies(key)]
+            if keys:
+                log.warning("changed keys that require a restart", keys=", ".join(keys))
         except StartError as error:
-            assembly.reloads.record_reload(applied=False)
             _record(assembly, "; ".join(error.problems))
             await run_in_turns(_log_problems(log, error.problems), time.perf_counter)
         except AuthorizerFault as fault:
-            assembly.reloads.record_reload(applied=False)
             _record(assembly, str(fault))
             log.exception("not reloaded", problem=str(fault), authorizer=fault.authorizer)
 
 
-class _Read(Struct, frozen=True):
-    """A configuration that all parts accepted: as loaded, and as usable."""
-
-    new: Settings
-    usable: Usable
-    clusters: Sequence[Config]
-
-
-async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> _Read:
+async def _read(
+    file: Path | None, overrides: Sequence[str], assembly: Assembly
+) -> tuple[Settings, Usable, Sequence[Config]]:
     """Load the whole configuration, and validate it with all parts.
+
+    Return it as loaded and as usable, and the clusters.
 
     Raises:
         StartError: with every problem of keys, authorizer and clusters.
@@ -75,7 +69,8 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     """
     reconfiguration = assembly.reconfiguration
     problems: list[str] = []
-    new = merged = None
+    new = merged = usable = None
+    clusters: Sequence[Config] = ()
     entries: Sequence[Entry] = ()
     try:
         new = load(file, overrides).settings
@@ -87,7 +82,6 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
             dynamic = reconfiguration.settings.dynamic.entries()
             entries = (*reconfiguration.entries_with(error.entries), *dynamic)
     others: list[str] = []
-    usable: Usable | None = None
     try:
         if entries:
             reconfiguration.check_authorizer({entry.key: entry.value for entry in entries})
@@ -99,32 +93,16 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     except ValueError as error:
         others.append(locate(entries, error))
     except StartError as error:
-        others += [locate(entries, ValueError(problem)) for problem in error.problems]
-    clusters, of_clusters = _clusters(reconfiguration.settings[CLUSTERS_FILE])
-    problems += (*without_duplicates(others, problems), *of_clusters)
+        others += [locate(entries, problem) for problem in error.problems]
+    problems += without_duplicates(others, problems)
+    try:
+        # The file in use: another path needs a restart.
+        clusters = configs_of(reconfiguration.settings[CLUSTERS_FILE])
+    except StartError as error:
+        problems += error.problems
     if problems or new is None or usable is None:
         raise StartError(*problems)
-    return _Read(new, usable, clusters)
-
-
-def _clusters(file: Path | None) -> tuple[Sequence[Config], Sequence[str]]:
-    """Return the clusters of the file in use, and its problems: another path needs a restart."""
-    try:
-        return configs_of(file), ()
-    except StartError as error:
-        return (), error.problems
-
-
-def _log_needing_restart(
-    before: Settings, new: Settings, reconfiguration: Reconfiguration, log: Logger
-) -> None:
-    keys = [
-        key
-        for key in changed_keys(texts_of(before), texts_of(new))
-        if not reconfiguration.is_reloaded(key)
-    ]
-    if keys:
-        log.warning("changed keys that require a restart", keys=", ".join(keys))
+    return new, usable, clusters
 
 
 def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:
@@ -135,6 +113,7 @@ def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:
 
 
 def _record(assembly: Assembly, problem: str | None) -> None:
+    assembly.reloads.record_reload(applied=problem is None)
     if assembly.audit_log is not None:
         assembly.audit_log.record_reload(problem)
 

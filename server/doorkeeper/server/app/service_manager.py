@@ -10,38 +10,32 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from typing import Final
 
-ADDRESS = "NOTIFY_SOCKET"
+ADDRESS: Final = "NOTIFY_SOCKET"
 """The environment variable that has the address of the socket; ``@`` begins an abstract one."""
 
-_NS_PER_US = 1_000
+READY: Final = "READY=1"
+"""Clients are served: after the start and after a reload."""
+
+STOPPING: Final = "STOPPING=1"
+"""The end has begun."""
+
+_NS_PER_US: Final = 1_000
 
 
-class ServiceManager:
-    """The manager that has started this process, or none."""
+def reloading(monotonic_ns: int) -> str:
+    """Return the state while the configuration is read again; ``READY`` must follow."""
+    return f"RELOADING=1\nMONOTONIC_USEC={monotonic_ns // _NS_PER_US}"
 
-    def __init__(self, address: str | None) -> None:
-        """Take the value of ``NOTIFY_SOCKET``; None where it is not set."""
-        self._address = address or ""
-        if self._address.startswith("@"):
-            self._address = f"\0{self._address[1:]}"
 
-    def ready(self) -> None:
-        """Tell that clients are served, after the start and after a reload."""
-        self._send("READY=1")
-
-    def reloading(self, monotonic_ns: int) -> None:
-        """Tell that the configuration is read again; ``ready`` must follow."""
-        self._send(f"RELOADING=1\nMONOTONIC_USEC={monotonic_ns // _NS_PER_US}")
-
-    def stopping(self) -> None:
-        """Tell that the end has begun."""
-        self._send("STOPPING=1")
-
-    def _send(self, state: str) -> None:
-        if not self._address:
-            return
-        # A full buffer of the manager must not hold up clients, nor a wrong address a start.
-        flags = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
-        with suppress(OSError), socket.socket(socket.AF_UNIX, flags) as sending:
-            sending.sendto(state.encode(), self._address)
+def notify(address: str | None, state: str) -> None:
+    """Send a state to the value of ``NOTIFY_SOCKET``; None where it is not set."""
+    if not address:
+        return
+    if address.startswith("@"):
+        address = f"\0{address[1:]}"
+    # A full buffer of the manager must not hold up clients, nor a wrong address a start.
+    flags = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+    with suppress(OSError), socket.socket(socket.AF_UNIX, flags) as sending:
+        sending.sendto(state.encode(), address)

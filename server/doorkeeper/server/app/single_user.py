@@ -75,9 +75,7 @@ class OperatorAuthorizer:
     ) -> Results:
         seen = context if type(self._guarded.inner) is StandardAuthorizer else None
         with self._noting_faults():
-            return self._note(await self._guarded.change(change, seen, items, timeout_s))
-
-    def _note(self, results: Results) -> Results:
+            results = await self._guarded.change(change, seen, items, timeout_s)
         name = self._guarded.name
         self.faults += [AuthorizerFault(name, "an item", error) for error in results.errors]
         return replace(results, errors=())

@@ -1,14 +1,16 @@
-"""Opening of the configured store: embedded or shared."""
+"""Opening of the configured store, embedded or shared: as a server, or for reading."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.keys import CHANGE_LOG_RETENTION_DAYS, UPDATE_TIMEOUT_MS
+from doorkeeper.server.config.shared_store import SharedStore
 from doorkeeper.server.config.store_keys import (
     DATA_DIR,
     KAFKA_RELEASE,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.meters import StoreMeter
     from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.storage.portable import Portable
 
 # A change fails this long before its request times out, so that the response can tell the reason.
 EARLIER_MS: Final = 1_000
@@ -46,6 +49,49 @@ def identity_file_of(settings: Settings) -> Path:
     if settings.store is None:
         return settings[DATA_DIR] / IDENTITY_NAME
     return settings[DATA_DIR] / f"doorkeeper.node-{settings.node_id}.identity"
+
+
+class DataFolder(NamedTuple):
+    """The folder of an embedded store, and its identity file."""
+
+    path: Path
+    identity_file: Path
+
+    @property
+    def display_name(self) -> str:
+        return str(self.path)
+
+
+StoreLocation = DataFolder | SharedStore
+
+
+def location_of(settings: Settings) -> StoreLocation:
+    if settings.store is not None:
+        return settings.store
+    return DataFolder(settings[DATA_DIR], identity_file_of(settings))
+
+
+@asynccontextmanager
+async def open_for_reading(location: StoreLocation, *, alone: bool) -> AsyncIterator[Portable]:
+    """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
+
+    Raises:
+        StorageError: there is none, it is in use, or it cannot be read.
+    """
+    if isinstance(location, DataFolder):
+        from doorkeeper.server.state.storage import portable_embedded
+
+        async with portable_embedded.reading(location.path, alone=alone) as embedded:
+            yield embedded
+        return
+    from doorkeeper.server.state.postgres import portable
+    from doorkeeper.server.state.postgres.connecting import connection_to
+
+    async with (
+        connection_to(location) as connection,
+        portable.reading(connection, location.display_name, alone=alone) as shared,
+    ):
+        yield shared
 
 
 async def open_store(
@@ -71,6 +117,7 @@ async def open_store(
     """
     identity_file = identity_file_of(settings)
     create = make_store and settings[STORE_CREATE]
+    rows = {**initial_rows(settings), **initial}
     if settings.store is not None:
         # The driver is needed only with a shared store.
         from doorkeeper.server.state.postgres.connecting import connector
@@ -89,7 +136,6 @@ async def open_store(
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file if is_node or identity_file.exists() else None,
         )
-        rows = {**initial_rows(settings), **initial}
         await shared.open(os.urandom, create=create, initial=rows)
         if shared.is_new:
             _warn_of_new_store(logger, settings, shared, settings.store.display_name)
@@ -110,7 +156,7 @@ async def open_store(
         meter=meter,
         identity_file=identity_file,
         create=create,
-        initial={**initial_rows(settings), **initial},
+        initial=rows,
     )
     if store.is_new:
         _warn_of_new_store(logger, settings, store, str(path))

@@ -6,7 +6,6 @@
 loading          a file and overrides -> ``Settings``, warnings, or all errors at once
 raw_config       the values of entries by key, and problems
 settings         the values as the server uses them
-dynamic_values   values that change while the server runs
 environment      variables of Kafka's images, which have no effect
 
 the rows of keys (``doorkeeper.base.key`` says what a row is):
@@ -18,8 +17,8 @@ kafka_versions   the versions of APIs that releases of Kafka list, from ``kafka_
 naming           lookup of a key by name; suggestions for unknown names
 
 from entries to values:
-listeners        listeners, addresses and protocols; prefixed: values with a listener's prefix
-sasl             the mechanisms of a listener; mechanisms: the settings of one
+listeners        listeners, addresses and protocols
+sasl             the mechanisms of a listener, and the settings of one
 jaas_file        a JAAS file
 shared_store     the address of a shared store
 http             the operations port

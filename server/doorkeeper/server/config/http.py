@@ -63,11 +63,17 @@ def http_of(raw: RawConfig) -> HttpSettings | None:
         return None
     address = _address(text)
     if address is None:
-        raw.problem(HTTP_LISTENER, f"found {_display(text)}; allowed: {_FORMS}")
+        # A login may contain a password.
+        found = "a URL with a login" if "@" in text else repr(text)
+        raw.problem(HTTP_LISTENER, f"found {found}; allowed: {_FORMS}")
         return None
     encrypted, host, port = address
     before = len(raw.problems)
-    _check_files(raw, encrypted=encrypted)
+    for key in (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE):
+        if encrypted and not raw[key]:
+            raw.problem(HTTP_LISTENER, f"https requires {key}")
+        if raw[key] and not encrypted:
+            raw.problem(key, f"has no effect: {HTTP_LISTENER} is not https")
     # Metrics and readiness reveal names and sizes: only this machine may read them without a login.
     if not is_loopback(host):
         _check_reachable(raw, encrypted=encrypted)
@@ -109,14 +115,6 @@ def _address(text: str) -> tuple[bool, str, int] | None:
     return parts.scheme == "https", host, port
 
 
-def _check_files(raw: RawConfig, *, encrypted: bool) -> None:
-    for key in (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE):
-        if encrypted and not raw[key]:
-            raw.problem(HTTP_LISTENER, f"https requires {key}")
-        if raw[key] and not encrypted:
-            raw.problem(key, f"has no effect: {HTTP_LISTENER} is not https")
-
-
 def _check_reachable(raw: RawConfig, *, encrypted: bool) -> None:
     others = "this address is reachable from other machines and requires"
     if not encrypted:
@@ -125,8 +123,3 @@ def _check_reachable(raw: RawConfig, *, encrypted: bool) -> None:
         )
     if not raw[HTTP_TOKENS_FILE] and not raw[HTTP_USERS_FILE]:
         raw.problem(HTTP_LISTENER, f"{others} a login, by {HTTP_TOKENS_FILE} or {HTTP_USERS_FILE}")
-
-
-def _display(text: str) -> str:
-    """Return the text, unless it may contain a password."""
-    return "a URL with a login" if "@" in text else repr(text)

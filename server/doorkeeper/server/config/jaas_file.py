@@ -16,6 +16,7 @@ Source: ``sun.security.provider.ConfigFile`` and ``sun.security.util.PropertyExp
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -130,7 +131,15 @@ class _JaasFileParser:
             self._sign("=", "= after the name of an option")
             line = self.line
             value = self._word("a value, in double quotes where it is more than a word")
-            options[key] = self._expand(value, line)
+            try:
+                options[key] = expand(value, self._properties)
+            except KeyError:
+                known = ", ".join(sorted(self._properties))
+                text = f"line {line}: ${{...}} in a value names none of {known}"
+                raise JaasError(text) from None
+            # Java rejects a value that becomes empty by its properties.
+            if value and not options[key]:
+                raise JaasError(f"line {line}: a value is empty after replacing ${{...}}")
         self.token = self._tokens.next()
         return LoginModule(name, flag, options)
 
@@ -153,17 +162,10 @@ class _JaasFileParser:
         ending = "" if self.token is not None else "the file ends; "
         return JaasError(f"line {self.line}: {ending}expected: {expected}")
 
-    def _expand(self, value: str, line: int) -> str:
-        try:
-            expanded = expand(value, self._properties)
-        except KeyError:
-            known = ", ".join(sorted(self._properties))
-            text = f"line {line}: ${{...}} in a value names none of {known}"
-            raise JaasError(text) from None
-        # Java rejects a value that becomes empty by its properties.
-        if value and not expanded:
-            raise JaasError(f"line {line}: a value is empty after replacing ${{...}}")
-        return expanded
+
+# As in Java, ${{...}} protects its content, and the rest of a text stays after a ${ that is not
+# closed.
+_REFERENCE: Final = re.compile(r"\$\{\{.*?(?:\}\}|\Z)|\$\{([^}]*)\}|\$\{.*", re.DOTALL)
 
 
 def expand(value: str, properties: Mapping[str, str]) -> str:
@@ -172,17 +174,8 @@ def expand(value: str, properties: Mapping[str, str]) -> str:
     Raises:
         KeyError: a name is not a property.
     """
-    pieces: list[str] = []
-    done = 0
-    while (start := value.find("${", done)) >= 0:
-        pieces.append(value[done:start])
-        # As in Java, ${{...}} protects its content from the expansion.
-        protected = value.startswith("${{", start)
-        end = value.find("}}" if protected else "}", start + 2)
-        if end < 0:
-            return "".join((*pieces, value[start:]))
-        done = end + (2 if protected else 1)
-        pieces.append(
-            value[start:done] if protected else properties[value[start + 2 : end]],
-        )
-    return "".join((*pieces, value[done:]))
+
+    def replacement(reference: re.Match[str]) -> str:
+        return reference[0] if reference[1] is None else properties[reference[1]]
+
+    return _REFERENCE.sub(replacement, value)

@@ -7,13 +7,12 @@ those of a broker with ZooKeeper, from then on of one without. ``kafka_versions_
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from doorkeeper.base.key import NOTHING, Key
 from doorkeeper.base.values import KeyType, NotAllowed
@@ -66,14 +65,7 @@ class VersionCap(Struct, frozen=True):
 @cache
 def releases() -> Mapping[str, Release]:
     """Return what releases list, by the first two numbers of their names, oldest first."""
-    data: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return {
-        name: Release(
-            {key: tuple(versions) for key, versions in row["apis"].items()},
-            {key: tuple(versions) for key, versions in row["features"].items()},
-        )
-        for name, row in data.items()
-    }
+    return json.decode(FILE.read_bytes(), type=dict[str, Release])
 
 
 @cache

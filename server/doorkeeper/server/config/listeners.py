@@ -27,10 +27,9 @@ from doorkeeper.server.config.keys import (
     MAX_CONNECTIONS,
     SECURITY_INTER_BROKER_PROTOCOL,
 )
-from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.raw_config import RawConfig
-from doorkeeper.server.config.sasl import mechanisms_of
+from doorkeeper.server.config.sasl import MechanismSettings, mechanisms_of
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -102,19 +101,34 @@ def listeners_of(raw: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
     advertised = _advertised_addresses(raw, bound, controllers)
     protocols = _protocols(raw, bound, controllers)
     early = _early(raw, bound, controllers)
-    return tuple(
-        _listener(
-            raw,
-            address,
-            jaas_file,
-            protocol=protocols[address.name],
-            advertised=advertised.get(address.name),
-            controller=address.name in controllers,
-            early_start=address.name in early,
+    listeners = []
+    for address in bound:
+        name, protocol = address.name, protocols.get(address.name)
+        if protocol is None:
+            continue
+        is_sasl, outside = protocol.startswith("SASL_"), advertised.get(name)
+        values, given_as = raw.values_of(name)
+        limit = raw.entry(MAX_CONNECTIONS, name)
+        # Without the prefix the key limits the whole server, and must not apply to each listener
+        # again.
+        has_limit = limit is not None and limit.key.startswith(LISTENER_PREFIX)
+        listener = Listener(
+            name=name,
+            security_protocol=protocol,
+            host=address.host,
+            port=address.port,
+            advertised_host=(outside or address).host or None,
+            advertised_port=(outside or address).port or None,
+            advertised=outside is not None,
+            controller=name in controllers,
+            early_start=name in early,
+            mechanisms=mechanisms_of(raw, name, jaas_file) if is_sasl else (),
+            values=values,
+            given_as=given_as,
+            max_connections=raw.of(MAX_CONNECTIONS, name) if has_limit else INT_MAX,
         )
-        for address in bound
-        if address.name in protocols
-    )
+        listeners.append(listener)
+    return tuple(listeners)
 
 
 def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> str:
@@ -125,16 +139,11 @@ def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> s
     that of the protocol.
     """
     names = [listener.name for listener in listeners if listener.advertised]
-    if (
-        raw.entry(INTER_BROKER_LISTENER_NAME) is not None
-        and raw.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None
-    ):
-        raw.problem(
-            SECURITY_INTER_BROKER_PROTOCOL,
-            "give either this or inter.broker.listener.name, not both",
-        )
-        return ""
     by_name = raw.entry(INTER_BROKER_LISTENER_NAME) is not None
+    if by_name and raw.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None:
+        text = "give either this or inter.broker.listener.name, not both"
+        raw.problem(SECURITY_INTER_BROKER_PROTOCOL, text)
+        return ""
     key: Key[object] = INTER_BROKER_LISTENER_NAME if by_name else SECURITY_INTER_BROKER_PROTOCOL
     choice = str(raw[key] or "").upper()
     if choice in names:
@@ -182,14 +191,11 @@ def check_apart(raw: RawConfig, listeners: Sequence[Listener], http: HttpSetting
     if http is None or not http.port:
         return
     for listener in listeners:
-        if listener.port == http.port and _meet(listener.host, http.host):
+        hosts = {_LOCALHOST if text == "localhost" else text for text in (listener.host, http.host)}
+        # As far as their texts tell, they are one address.
+        meet = len(hosts) == 1 or not hosts.isdisjoint(("", *_NOWHERE))
+        if listener.port == http.port and meet:
             raw.problem(HTTP_LISTENER, f"port {http.port} is used by listener {listener.name}")
-
-
-def _meet(host: str, other: str) -> bool:
-    """Return whether two hosts are one address, as far as their texts tell."""
-    host, other = (_LOCALHOST if text == "localhost" else text for text in (host, other))
-    return host == other or any(text in ("", *_NOWHERE) for text in (host, other))
 
 
 def _check_distinct(raw: RawConfig, addresses: Sequence[ListenerAddress]) -> None:
@@ -236,22 +242,19 @@ def _advertised_addresses(
             text = f"{address.name} is not in listeners ({', '.join(sorted(names))})"
             raw.problem(key, text)
         if address.name in controllers:
-            raw.problem(
-                key, f"{address.name} is a controller listener: it has no advertised address"
-            )
+            text = f"{address.name} is a controller listener: it has no advertised address"
+            raw.problem(key, text)
         if address.host in _NOWHERE:
-            raw.problem(
-                key,
-                f"clients cannot connect to {address.host}: set"
-                f" advertised.listeners={address.name}://<a name or address of this"
-                f" machine>:{address.port}",
-            )
+            right = f"{address.name}://<a name or address of this machine>:{address.port}"
+            text = f"clients cannot connect to {address.host}: set advertised.listeners={right}"
+            raw.problem(key, text)
     return {address.name: address for address in addresses}
 
 
 def _protocols(
     raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
+    """Return the protocols by the name of their listener."""
     key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
     for text in raw[key].split(","):
@@ -261,23 +264,15 @@ def _protocols(
         elif trim(text):
             allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
             raw.problem(key, f"found {trim(text)!r}; {allowed}")
-    if raw.entry(key) is None and not _names_a_secure_protocol(bound, controllers):
+    names = [address.name for address in bound]
+    if raw.entry(key) is None and not any(name in PROTOCOLS[1:] for name in (*controllers, *names)):
         # As in Kafka, controller listeners without an entry use PLAINTEXT if no listener name
         # suggests TLS or SASL.
         pairs |= dict.fromkeys(controllers, "PLAINTEXT")
-    protocols: dict[str, str] = {}
-    for address in bound:
-        protocol = pairs.get(address.name, "")
-        if protocol:
-            protocols[address.name] = protocol
-        else:
-            raw.problem(key, f"no entry for listener {address.name}")
-    return protocols
-
-
-def _names_a_secure_protocol(bound: Sequence[ListenerAddress], controllers: Sequence[str]) -> bool:
-    """Return whether Kafka would not map the controller listeners to PLAINTEXT by default."""
-    return any(name in PROTOCOLS[1:] for name in (*controllers, *(a.name for a in bound)))
+    for name in names:
+        if name not in pairs:
+            raw.problem(key, f"no entry for listener {name}")
+    return pairs
 
 
 def _early(
@@ -293,42 +288,3 @@ def _early(
             text = f"{name} is not in listeners ({', '.join(names)})"
             raw.problem(EARLY_START_LISTENERS, text)
     return early
-
-
-def _listener(
-    raw: RawConfig,
-    address: ListenerAddress,
-    jaas_file: JaasFile,
-    *,
-    protocol: str,
-    advertised: ListenerAddress | None,
-    controller: bool,
-    early_start: bool,
-) -> Listener:
-    prefix = address.name.lower()
-    values, given_as = values_of(raw, prefix)
-    return Listener(
-        name=address.name,
-        security_protocol=protocol,
-        host=address.host,
-        port=address.port,
-        advertised_host=(advertised or address).host or None,
-        advertised_port=(advertised or address).port or None,
-        advertised=advertised is not None,
-        controller=controller,
-        early_start=early_start,
-        mechanisms=(
-            mechanisms_of(raw, address.name, jaas_file) if protocol.startswith("SASL_") else ()
-        ),
-        values=values,
-        given_as=given_as,
-        max_connections=_max_connections(raw, prefix),
-    )
-
-
-def _max_connections(raw: RawConfig, prefix: str) -> int:
-    """Return the listener's own limit; the key without prefix is that of the server."""
-    entry = raw.entry(MAX_CONNECTIONS, prefix)
-    # Without the prefix the key limits the whole server, and must not apply to each listener again.
-    own = entry is not None and entry.key.startswith("listener.name.")
-    return raw.of(MAX_CONNECTIONS, prefix) if own else INT_MAX

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
+from doorkeeper.base.key import NOTHING
 from doorkeeper.server.config import jaas_file
-from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.server.config.http import http_of
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.keys import (
@@ -28,7 +28,7 @@ from doorkeeper.server.config.keys import (
 from doorkeeper.server.config.listeners import check_apart, inter_broker_listener_of, listeners_of
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config.raw_config import RawConfig
-from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.settings import DynamicValues, Settings, is_dynamic_source
 from doorkeeper.server.config.shared_store import EMBEDDED, shared_store_of
 from doorkeeper.server.config.store_keys import STORE
 
@@ -53,37 +53,43 @@ NO_FILE = "no configuration file"
 """The name of a configuration without a file."""
 
 
-class Source(NamedTuple):
-    """A configuration as it was read, for findings on its text.
+class ConfigFile(NamedTuple):
+    """The configuration of one node as it was read, before it is understood.
 
-    ``data`` are the bytes of its file, None without one. ``entries`` are all, in order, also those
-    that later ones replace.
+    ``entries`` are all, in order, also those that later ones replace. ``data`` are the bytes of a
+    properties file, for faults that its reader hides; ``jaas`` is the JAAS file of its process,
+    None where it is not known; ``more`` are variables of a container that become no key.
     """
 
     name: str
-    data: bytes | None
-    entries: tuple[Entry, ...]
-    problems: tuple[Problem, ...]
-    jaas: JaasFile
+    entries: Sequence[Entry]
+    data: bytes | None = None
+    jaas: JaasFile | None = None
+    more: Sequence[Entry] = ()
+    is_image: bool = False
+    dollar_signs: Sequence[Problem] = ()
+    """Variables that Compose replaces in values, found where the file was made from its format."""
+    files: Mapping[str, bytes | None] = NOTHING
+    """Content of the stores that are on this machine; None where only their folder is."""
 
 
 class Loaded(NamedTuple):
     """A valid configuration, and what it was made from."""
 
     settings: Settings
-    source: Source
+    source: ConfigFile
 
 
 def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     """Load the configuration; overrides are ``key=value`` and come last."""
-    source = _read(file, overrides)
+    source, jaas, problems = _read(file, overrides)
     try:
-        settings = resolve(source.entries, DynamicValues(), source.jaas)
+        settings = resolve(source.entries, DynamicValues(), jaas)
     except ConfigError as error:
-        problems = (*source.problems, *error.problems)
+        problems += error.problems
         raise ConfigError(problems, error.entries, error.settings, source) from None
-    if source.problems:
-        raise ConfigError(source.problems, source.entries, settings, source)
+    if problems:
+        raise ConfigError(problems, source.entries, settings, source)
     return Loaded(settings, source)
 
 
@@ -92,11 +98,13 @@ def load_values(values: Mapping[str, str], source: str) -> Loaded:
     entries = tuple(Entry(key, value, source) for key, value in values.items())
     jaas = _jaas_file(entries)
     settings = resolve(entries, DynamicValues(), jaas)
-    return Loaded(settings, Source(source, None, entries, (), jaas))
+    return Loaded(settings, ConfigFile(source, entries, jaas=jaas))
 
 
-def _read(file: Path | None, overrides: Sequence[str]) -> Source:
-    """Return the readable entries and the problems of the others.
+def _read(
+    file: Path | None, overrides: Sequence[str]
+) -> tuple[ConfigFile, JaasFile, list[Problem]]:
+    """Return the readable entries, their JAAS file, and the problems of the other lines.
 
     Raises:
         ConfigError: the file cannot be read at all: overrides alone would cause misleading errors.
@@ -118,7 +126,8 @@ def _read(file: Path | None, overrides: Sequence[str]) -> Source:
     if not readable:
         raise ConfigError(problems)
     name = NO_FILE if file is None else str(file)
-    return Source(name, data, tuple(entries), tuple(problems), _jaas_file(entries))
+    jaas = _jaas_file(entries)
+    return ConfigFile(name, tuple(entries), data, jaas), jaas, problems
 
 
 def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
@@ -145,9 +154,21 @@ def resolve(
             raw.problem(JAAS_FILE, problem.text)
         else:
             raw.problems.append(problem)
-    # Only keys with an effect: plug-ins may have references of their own.
-    _check_indirect(raw, final)
-    settings = _settings(raw, tuple(static.values()), dynamic, jaas)
+    listeners = listeners_of(raw, jaas)
+    _check_together(raw)
+    http = http_of(raw)
+    check_apart(raw, listeners, http)
+    settings = Settings(
+        values={key: raw[key] for key in KEYS.values()},
+        listeners=listeners,
+        inter_broker_listener_name=inter_broker_listener_of(raw, listeners),
+        store=shared_store_of(raw),
+        http=http,
+        originals={entry.key: entry.value for entry in raw.entries.values()},
+        static=tuple(static.values()),
+        dynamic=dynamic,
+        jaas_file=jaas,
+    )
     if raw.problems:
         raise ConfigError(raw.problems, tuple(final.values()), settings)
     return settings
@@ -187,50 +208,28 @@ def _last_of_each(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
-    """Add every entry that has an effect; record unknown keys that are mistyped."""
+    """Add every entry that has an effect; record unknown keys that are mistyped.
+
+    Values that a broker would get from a config provider, if it has any, are rejected. Without
+    providers a broker takes the reference as it stands, as a password for example.
+    """
+    providers = entries.get("config.providers")
+    has_any = providers is not None and bool(providers.value.strip())
+    reference = _INDIRECT if has_any else _USUAL_PROVIDERS
     for entry in entries.values():
         meaning = find_key(entry.key)
         if meaning.key is not None:
             raw.add(entry, meaning.key)
+            # Only keys with an effect: plug-ins may have references of their own.
+            if reference.search(entry.value):
+                text = "config providers are not supported; give the value itself"
+                raw.problem_at(entry, text)
         elif meaning.without_effect:
             continue
         elif meaning.resembles is not None:
             raw.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
             raw.problem_at(entry, "unknown key; see docs/reference/configuration.md")
-
-
-def _check_indirect(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
-    """Reject values that a broker would get from a config provider, if it has any.
-
-    Without providers a broker takes the reference as it stands, as a password for example.
-    """
-    providers = entries.get("config.providers")
-    has_any = providers is not None and bool(providers.value.strip())
-    reference = _INDIRECT if has_any else _USUAL_PROVIDERS
-    for entry in entries.values():
-        if reference.search(entry.value) and find_key(entry.key).key is not None:
-            raw.problem_at(entry, "config providers are not supported; give the value itself")
-
-
-def _settings(
-    raw: RawConfig, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
-) -> Settings:
-    listeners = listeners_of(raw, jaas)
-    _check_together(raw)
-    http = http_of(raw)
-    check_apart(raw, listeners, http)
-    return Settings(
-        values={key: raw[key] for key in KEYS.values()},
-        listeners=listeners,
-        inter_broker_listener_name=inter_broker_listener_of(raw, listeners),
-        store=shared_store_of(raw),
-        http=http,
-        originals={entry.key: entry.value for entry in raw.entries.values()},
-        static=static,
-        dynamic=dynamic,
-        jaas_file=jaas,
-    )
 
 
 def _check_together(raw: RawConfig) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from doorkeeper.base.key import Key, Scope
@@ -20,6 +22,18 @@ TYPOS_MAX = 2
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
 
 
+def full_names(
+    name: str, listener: str | None = None, mechanism: str | None = None
+) -> Iterator[str]:
+    """Yield a key with its prefixes, then with fewer; None for none."""
+    if listener is not None:
+        prefix = f"{LISTENER_PREFIX}{listener.lower()}."
+        if mechanism is not None:
+            yield f"{prefix}{mechanism.lower()}.{name}"
+        yield f"{prefix}{name}"
+    yield name
+
+
 class KeyLookup(Struct, frozen=True):
     """The result of a lookup.
 
@@ -33,16 +47,13 @@ class KeyLookup(Struct, frozen=True):
 
 
 def find_key(name: str) -> KeyLookup:
-    if not name.startswith(LISTENER_PREFIX):
-        key = KEYS.get(name)
-        if key is not None:
-            return KeyLookup(key)
-        if is_without_effect(name):
-            return KeyLookup(without_effect=True)
-        return KeyLookup(resembles=resembling(name))
-    mechanism, bare = _split_mechanism(name.removeprefix(LISTENER_PREFIX).partition(".")[2])
+    bare, scopes = name, tuple(Scope)
+    if name.startswith(LISTENER_PREFIX):
+        rest = name.removeprefix(LISTENER_PREFIX).partition(".")[2]
+        bare = _without_mechanism(rest)
+        scopes = scopes[1:] if bare == rest else scopes[2:]
     key = KEYS.get(bare)
-    if key is not None and _fits(key.scope, mechanism):
+    if key is not None and key.scope in scopes:
         return KeyLookup(key)
     if key is not None or is_without_effect(bare):
         return KeyLookup(without_effect=True)
@@ -60,22 +71,13 @@ def is_without_effect(name: str) -> bool:
     return name in rows() or name in of_earlier_releases()
 
 
-def _split_mechanism(rest: str) -> tuple[str | None, str]:
-    """Split ``plain.sasl.jaas.config`` into the mechanism and the key."""
+def _without_mechanism(rest: str) -> str:
+    """Return the key in ``plain.sasl.jaas.config``, or in a text without a mechanism."""
     first, _, bare = rest.partition(".")
-    if rest in KEYS:
-        # Such as doorkeeper.ssl.x: there is no mechanism called doorkeeper.
-        return None, rest
     # A security key may follow any mechanism name, including those of plug-ins.
-    if bare.startswith((*SECURITY_LISTENER_PREFIXES, "connections.max.reauth")):
-        return first, bare
-    return (first, bare) if first in MECHANISMS else (None, rest)
-
-
-def _fits(scope: Scope, mechanism: str | None) -> bool:
-    if mechanism is None:
-        return scope is not Scope.SERVER
-    return scope is Scope.MECHANISM
+    is_security_key = bare.startswith((*SECURITY_LISTENER_PREFIXES, "connections.max.reauth"))
+    # Such as doorkeeper.ssl.x: there is no mechanism called doorkeeper.
+    return bare if rest not in KEYS and (is_security_key or first in MECHANISMS) else rest
 
 
 def resembling(name: str) -> str | None:

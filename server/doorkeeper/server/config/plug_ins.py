@@ -24,6 +24,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
+from doorkeeper.server.config.naming import full_names
+
 T = TypeVar("T")
 
 # Java class names: common first packages, or a nested class.
@@ -55,6 +57,27 @@ class PlugIn(Struct, frozen=True):
     """What the class must be, for the text of errors, with the name of ``base``."""
 
 
+def configs_of(
+    originals: Mapping[str, str], listener_name: str, mechanism: str = ""
+) -> dict[str, str]:
+    """Return all keys; those of a listener, and of a mechanism on it, without the prefix too.
+
+        listener.name.clients.ldap.url          ldap.url, for everything on the listener CLIENTS
+        listener.name.clients.plain.ldap.url    ldap.url, for PLAIN on it: takes precedence
+
+    The prefix is in lower case; with any other spelling a key has no effect.
+
+    Source: ``valuesWithPrefixOverride`` of Kafka's ``AbstractConfig``.
+    """
+    of_mechanism, of_listener, _ = full_names("", listener_name, mechanism)
+    configs = dict(originals)
+    for prefix in (of_listener, of_mechanism) if mechanism else (of_listener,):
+        for key, value in originals.items():
+            if key.startswith(prefix):
+                configs[key[len(prefix) :]] = value
+    return configs
+
+
 def class_of(plug_in: PlugIn, name: str) -> type[Any]:
     """Return the class that a key names.
 
@@ -66,9 +89,8 @@ def class_of(plug_in: PlugIn, name: str) -> type[Any]:
 
 def imported(plug_in: PlugIn, name: str) -> object:
     """Return the object that a key names."""
-    if "." in name or ":" in name:
-        return _from_path(plug_in.key, name, plug_in.kafka_names)
-    return _from_entry_point(plug_in.key, name, plug_in.group)
+    read = _from_path if "." in name or ":" in name else _from_entry_point
+    return read(plug_in, name)
 
 
 def checked_class(plug_in: PlugIn, name: str, value: object) -> type[Any]:
@@ -200,7 +222,8 @@ def wrong_methods(
     return problems
 
 
-def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
+def _from_path(plug_in: PlugIn, name: str) -> object:
+    subject = f"{plug_in.key}={name}"
     module_name, colon, class_name = name.partition(":")
     if not colon:
         module_name, _, class_name = name.rpartition(".")
@@ -210,21 +233,21 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if _is_java(name, missing):
             allowed = "or an entry point"
-            if kafka_names:
-                of_kafka = ", ".join(sorted(kafka_names))
+            if plug_in.kafka_names:
+                of_kafka = ", ".join(sorted(plug_in.kafka_names))
                 allowed = f"an entry point, or one of Kafka's own names ({of_kafka})"
             raise UnusableClass(
-                f"{key}={name}: found the name of a Java class; expected: a Python class:"
+                f"{subject}: found the name of a Java class; expected: a Python class:"
                 f" package.module.Class, {allowed}"
             ) from error
         raise UnusableClass(
-            f"{key}={name}: cannot import {module_name}: {type(error).__name__}:"
+            f"{subject}: cannot import {module_name}: {type(error).__name__}:"
             f" {' '.join(str(error).split())}; expected: a Python class"
         ) from error
     try:
         return getattr(module, class_name)
     except AttributeError:
-        raise UnusableClass(f"{key}={name}: the module {module_name} has no {class_name}") from None
+        raise UnusableClass(f"{subject}: the module {module_name} has no {class_name}") from None
 
 
 def _is_java(name: str, missing: str | None) -> bool:
@@ -239,14 +262,15 @@ def _is_java(name: str, missing: str | None) -> bool:
     return name.partition(".")[0] == first and (not more or first in sys.stdlib_module_names)
 
 
-def _from_entry_point(key: str, name: str, group: str) -> object:
+def _from_entry_point(plug_in: PlugIn, name: str) -> object:
     # It imports the modules of mail and archives: a tenth of the start, needed only here.
     from importlib.metadata import entry_points
 
+    subject, group = f"{plug_in.key}={name}", plug_in.group
     known = {entry_point.name: entry_point for entry_point in entry_points(group=group)}
     if name not in known:
         raise UnusableClass(
-            f"{key}={name}: found no entry point of this name in {group}; allowed:"
+            f"{subject}: found no entry point of this name in {group}; allowed:"
             f" {', '.join(sorted(known)) or 'none is installed'}, or package.module.Class"
         )
     try:
@@ -254,6 +278,6 @@ def _from_entry_point(key: str, name: str, group: str) -> object:
     except (Exception, SystemExit) as error:
         # As above: a plug-in may fail in any way.
         raise UnusableClass(
-            f"{key}={name}: cannot load {known[name].value}: {type(error).__name__}:"
+            f"{subject}: cannot load {known[name].value}: {type(error).__name__}:"
             f" {' '.join(str(error).split())}"
         ) from error

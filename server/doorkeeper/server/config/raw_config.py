@@ -6,23 +6,19 @@ A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from doorkeeper.base.entry import Entry, Problem
-from doorkeeper.base.key import Key
-from doorkeeper.base.values import NotAllowed
+from doorkeeper.base.key import Key, Scope
+from doorkeeper.base.values import NotAllowed, trim
+from doorkeeper.server.config.kafka_keys import rows
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import full_names
+from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
 
 T = TypeVar("T")
-
-
-def full_names(name: str, listener: str | None, mechanism: str | None) -> Iterator[str]:
-    """Yield a key with its prefixes, then without; these are in lower case, None for none."""
-    if listener is not None:
-        if mechanism is not None:
-            yield f"listener.name.{listener}.{mechanism}.{name}"
-        yield f"listener.name.{listener}.{name}"
-    yield name
 
 
 class RawConfig:
@@ -86,6 +82,42 @@ class RawConfig:
 
     def __getitem__(self, key: Key[T]) -> T:
         return self.of(key, None)
+
+    def values_of(
+        self, listener: str, mechanism: str | None = None
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return values, and the full keys that gave them, both by the key without prefix.
+
+        They are those of all keys that may have a listener's prefix, and of all SASL keys; a key
+        without a value is absent. Defaults have no full key. ``sasl.jaas.config`` is not among
+        them: it is parsed once into login modules.
+        """
+        values: dict[str, str] = {}
+        given_as: dict[str, str] = {}
+        for name, default, of_mechanisms in _prefixed_keys():
+            # Of all entries: plug-ins also get values of keys that have no effect here.
+            for full in full_names(name, listener, mechanism if of_mechanisms else None):
+                entry = self.entries.get(full)
+                if entry is not None:
+                    values[name], given_as[name] = trim(entry.value), full
+                    break
+            else:
+                if default is not None:
+                    values[name] = default
+        return values, given_as
+
+
+@cache
+def _prefixed_keys() -> tuple[tuple[str, str | None, bool], ...]:
+    """Return name, default, and whether a mechanism may precede it.
+
+    Plug-ins may read SASL keys that have no effect here.
+    """
+    return tuple(
+        (key.name, key.default, key.scope is Scope.MECHANISM)
+        for key in KEYS.values()
+        if key.scope is not Scope.SERVER and key is not SASL_JAAS_CONFIG
+    ) + tuple((name, row[1], True) for name, row in rows().items() if name.startswith("sasl."))
 
 
 def _is_text(value: str) -> bool:

@@ -10,18 +10,17 @@ Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base import jaas
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.jaas import LoginModule
+from doorkeeper.base.key import NOTHING, KeyValues
 from doorkeeper.server.config.jaas_file import JaasFile
-from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.naming import full_names
 from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.sasl_keys import (
     SASL_ENABLED_MECHANISMS,
@@ -52,75 +51,124 @@ USERS_ELSEWHERE: Final = (SASL_SERVER_CALLBACK_HANDLER_CLASS, SASL_PLAIN_USERS_F
 _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
 
+class MechanismSettings(KeyValues, frozen=True, kw_only=True):
+    """Settings of one SASL mechanism on one listener: ``settings[KEY]`` is the value of a key.
+
+    ``login_module`` is that of ``sasl.jaas.config`` or a JAAS file, or None. ``originals`` are all
+    keys, for plug-ins.
+    """
+
+    name: str
+    listener_name: str
+    login_module: LoginModule | None = None
+    originals: Mapping[str, str] = NOTHING
+
+
 def mechanisms_of(
     raw: RawConfig, listener_name: str, jaas_file: JaasFile
 ) -> tuple[MechanismSettings, ...]:
     """Return the mechanisms of a SASL listener; record problems."""
-    return tuple(
-        _settings(raw, name, listener_name, jaas_file)
-        for name in _mechanism_names(raw, listener_name.lower())
-    )
-
-
-def _mechanism_names(raw: RawConfig, listener: str) -> tuple[str, ...]:
-    """Return the names of the mechanisms; record unknown ones."""
-    names = tuple(dict.fromkeys(raw.of(SASL_ENABLED_MECHANISMS, listener)))
+    names = tuple(dict.fromkeys(raw.of(SASL_ENABLED_MECHANISMS, listener_name)))
     others = [name for name in names if name not in MODULES]
     if others or not names:
-        names_text = f"found {', '.join(others) or 'nothing'} for listener {listener.upper()}"
-        allowed = ", ".join(MODULES)
-        raw.problem(SASL_ENABLED_MECHANISMS, f"{names_text}; allowed: {allowed}", listener)
-    return tuple(name for name in names if name in MODULES)
+        found = f"found {', '.join(others) or 'nothing'} for listener {listener_name}"
+        text = f"{found}; allowed: {', '.join(MODULES)}"
+        raw.problem(SASL_ENABLED_MECHANISMS, text, listener_name)
+    originals = {key: entry.value for key, entry in raw.entries.items()}
+    mechanisms = []
+    for name in filter(MODULES.__contains__, names):
+        values, given_as = raw.values_of(listener_name, name)
+        module, origin = _login_module(raw, name, listener_name, jaas_file)
+        if module is not None:
+            given_as[SASL_JAAS_CONFIG.name] = origin
+        mechanism = MechanismSettings(
+            name=name,
+            listener_name=listener_name,
+            login_module=module,
+            values=values,
+            given_as=given_as,
+            originals=originals,
+        )
+        mechanisms.append(mechanism)
+    return tuple(mechanisms)
 
 
-def _settings(
-    raw: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
-) -> MechanismSettings:
-    prefix, mechanism = listener_name.lower(), name.lower()
-    values, given_as = values_of(raw, prefix, mechanism)
-    source = _find_module(raw, name, prefix, jaas_file)
-    if source is not None:
-        given_as[SASL_JAAS_CONFIG.name] = source.origin
-    return MechanismSettings(
-        name=name,
-        listener_name=listener_name,
-        login_module=None if source is None else source.module,
-        values=values,
-        given_as=given_as,
-        originals={key: entry.value for key, entry in raw.entries.items()},
-    )
+class Module(NamedTuple):
+    """The login modules of a mechanism, and where they stand: an entry, or a section of a file.
+
+    ``error`` replaces malformed ones.
+    """
+
+    where: Entry | str
+    modules: Sequence[LoginModule]
+    error: str = ""
+
+    def options(self, suffix: str) -> Mapping[str, str] | None:
+        """Return the options of the first module whose class name ends so; None without one."""
+        named = (module.options for module in self.modules if module.name.endswith(suffix))
+        return next(named, None)
 
 
-class _ModuleSource(Struct, frozen=True):
-    """A login module and its source."""
-
-    module: LoginModule
-    origin: str
-
-
-def _find_module(
-    raw: RawConfig, name: str, listener: str, jaas_file: JaasFile
-) -> _ModuleSource | None:
-    """Return the login module of a mechanism; record problems."""
-    key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
-    if key in raw.entries:
-        return _of_entry(raw, raw.entries[key], name, listener)
-    for section in (f"{listener}.KafkaServer", "KafkaServer"):
-        modules = jaas_file.sections.get(section)
+def module_of(
+    entries: Mapping[str, Entry], jaas_file: JaasFile | None, listener: str, mechanism: str
+) -> Module | None:
+    """Return the login modules that a broker uses for a mechanism; None without any."""
+    entry = entries.get(next(full_names(SASL_JAAS_CONFIG.name, listener, mechanism)))
+    if entry is not None:
+        try:
+            return Module(entry, jaas.parse(entry.value))
+        except jaas.JaasError as error:
+            return Module(entry, (), str(error))
+    for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
         # As in Java, an empty section counts as missing.
-        if modules:
-            origin = f"{jaas_file.path} section {section}"
-            return _of_section(raw, name, listener, modules, origin)
-    if _needs_module(raw, name, listener) and not jaas_file.problems:
-        example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
-        offer = f"listener {listener.upper()} offers {name}"
-        if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
-            offer += ", Kafka's default for sasl.enabled.mechanisms,"
-        near = meant_for(raw.entries, listener, name)
-        hint = f"{near} is not read: " if near else ""
-        text = f"{offer} and has no login module for it: {hint}give {key}={example} {_NO_FILE_HINT}"
-        raw.problem(SASL_JAAS_CONFIG, text, listener, name.lower())
+        if jaas_file is not None and jaas_file.sections.get(section):
+            return Module(f"{jaas_file.path} section {section}", jaas_file.sections[section])
     return None
+
+
+def _login_module(
+    raw: RawConfig, name: str, listener: str, jaas_file: JaasFile
+) -> tuple[LoginModule | None, str]:
+    """Return the login module of a mechanism and its key or section; record problems."""
+    found, needs = (
+        module_of(raw.entries, jaas_file, listener, name),
+        _needs_module(raw, name, listener),
+    )
+    if found is None:
+        if needs and not jaas_file.problems:
+            raw.problem(SASL_JAAS_CONFIG, _missing(raw, name, listener), listener, name)
+        return None, ""
+    where, modules, error = found
+    if isinstance(where, Entry):
+        # As a broker, which rejects several modules in this key (JaasContext).
+        if len(modules) != 1:
+            text = f"found {len(modules)} login modules; allowed: one"
+            raw.problem_at(where, error or text)
+            return None, where.key
+        if modules[0].name not in MODULES[name] and needs:
+            raw.problem_at(where, f"the login module is not {MODULES[name][0]}")
+        return modules[0], where.key
+    own = [module for module in modules if module.name in MODULES[name]]
+    if not own:
+        if needs:
+            raw.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
+        return None, where
+    options: dict[str, str] = {}
+    for module in own:
+        # The first option of a name wins, as in configEntryOption.
+        options = {**module.options, **options}
+    return replace(own[0], options=options), where
+
+
+def _missing(raw: RawConfig, name: str, listener: str) -> str:
+    key = next(full_names(SASL_JAAS_CONFIG.name, listener, name))
+    offer = f"listener {listener} offers {name}"
+    if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
+        offer += ", Kafka's default for sasl.enabled.mechanisms,"
+    near = meant_for(raw.entries, listener, name)
+    hint = f"{near} is not read: " if near else ""
+    example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
+    return f"{offer} and has no login module for it: {hint}give {key}={example} {_NO_FILE_HINT}"
 
 
 def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
@@ -132,7 +180,7 @@ def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
     if exact:
         return exact
     mechanism = mechanism.lower()
-    right = f"listener.name.{listener.lower()}.{mechanism}.{SASL_JAAS_CONFIG}"
+    right = next(full_names(SASL_JAAS_CONFIG.name, listener, mechanism))
     others = [key for key in keys if key.endswith(SASL_JAAS_CONFIG.name)]
     near = similar(right, [key for key in others if f".{mechanism}." in key.lower()])
     return near or (SASL_JAAS_CONFIG.name if SASL_JAAS_CONFIG.name in others else "")
@@ -143,9 +191,8 @@ def misspelled(keys: Iterable[str], listener: str, mechanism: str) -> str:
 
     Empty without one.
     """
-    listener, mechanism = listener.lower(), mechanism.lower()
-    right = f"listener.name.{listener}.{mechanism}.{SASL_JAAS_CONFIG}"
-    wider = (f"listener.name.{listener}.{SASL_JAAS_CONFIG}", f"{mechanism}.{SASL_JAAS_CONFIG}")
+    right, without_mechanism, _ = full_names(SASL_JAAS_CONFIG.name, listener, mechanism)
+    wider = (without_mechanism, f"{mechanism.lower()}.{SASL_JAAS_CONFIG}")
     return next(
         (key for key in keys if key != right and (key.lower() == right or key in wider)), ""
     )
@@ -158,39 +205,9 @@ def similar(name: str, names: Sequence[str]) -> str:
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), "")
 
 
-def _of_entry(raw: RawConfig, entry: Entry, name: str, listener: str) -> _ModuleSource | None:
-    try:
-        modules = jaas.parse(entry.value)
-    except jaas.JaasError as error:
-        raw.problem_at(entry, str(error))
-        return None
-    # As a broker, which rejects several modules in this key (JaasContext).
-    if len(modules) != 1:
-        raw.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
-        return None
-    if modules[0].name not in MODULES[name] and _needs_module(raw, name, listener):
-        raw.problem_at(entry, f"the login module is not {MODULES[name][0]}")
-    return _ModuleSource(modules[0], entry.key)
-
-
-def _of_section(
-    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], origin: str
-) -> _ModuleSource | None:
-    own = [module for module in modules if module.name in MODULES[name]]
-    if not own:
-        if _needs_module(raw, name, listener):
-            raw.problem(SASL_JAAS_CONFIG, f"{origin} has no {MODULES[name][0]}, for {name}")
-        return None
-    options: dict[str, str] = {}
-    for module in own:
-        # The first option of a name wins, as in configEntryOption.
-        options = {**module.options, **options}
-    return _ModuleSource(replace(own[0], options=options), origin)
-
-
 def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:
     """Return whether a mechanism cannot authenticate any user without its login module."""
     if name == "PLAIN":
-        values, _ = values_of(raw, listener, "plain")
+        values, _ = raw.values_of(listener, "plain")
         return not any(values.get(key.name) for key in USERS_ELSEWHERE)
     return name in _OPTIONS

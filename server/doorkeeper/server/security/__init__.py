@@ -9,8 +9,6 @@ scram        SCRAM-SHA-256 and SCRAM-SHA-512, with users of the store or of a ha
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: configuration, realm, keytab
 oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  user names from Kerberos names
-rule_trials  one rule tried on one name
-prefixes     the keys that a plug-in gets: all, and those of its listener without the prefix
 principals   the principal of an authenticated connection
 tls          TLS of listeners, from the configuration to the context of new connections
 

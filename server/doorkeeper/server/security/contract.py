@@ -10,7 +10,7 @@ Source: ``SaslServer`` of Java; Kafka's ``AuthenticationContext`` and ``KafkaPri
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -37,6 +37,7 @@ class AuthenticationContext(NamedTuple):
     claims: Mapping[str, object] = {}
 
 
+@runtime_checkable
 class PrincipalBuilder(Protocol):
     """Builds the principal of a connection."""
 

@@ -16,14 +16,13 @@ Source: ``SaslServerAuthenticator``, ``SaslServerCallbackHandler``, ``KerberosLo
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Protocol, SupportsBytes
+from typing import Any, Final
 
-from msgspec import Struct
-
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.contract import (
@@ -56,62 +55,30 @@ RETRIABLE: Final = frozenset(_ERRORS_OF_KERBEROS + code for code in (21, 33, 34)
 """Client not yet valid, ticket not yet valid, replay: no response is sent, so clients retry."""
 
 
-class KerberosLogin(Struct, frozen=True):
-    """The options of the login module; ``service`` is the name that clients request tickets for."""
-
-    keytab: Path
-    principal: str
-    service: str
-
-
-class Wrapped(Protocol):
-    """What a security context has made of a message."""
-
-    @property
-    def message(self) -> bytes: ...
-
-
-class SecurityContext(Protocol):
-    """The part of the library's class that an acceptor uses."""
-
-    @property
-    def complete(self) -> bool: ...
-
-    @property
-    def initiator_name(self) -> SupportsBytes: ...
-
-    def step(self, token: bytes, /) -> bytes | None: ...
-
-    def wrap(self, message: bytes, encrypt: bool, /) -> Wrapped: ...
-
-    def unwrap(self, message: bytes, /) -> Wrapped: ...
-
-
 class GssapiProvider(Provider):
     """GSSAPI on one listener."""
 
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
         """Read the configuration; ``start`` reads the files."""
         bindings()
-        self._originals = settings.originals
+        self._settings = settings
         self._logger = sources.logger
-        self._listener_name = settings.listener_name
         self._key = settings.full_name(SASL_JAAS_CONFIG)
-        self._login = login_of(settings, self._key)
+        self._file, self._principal, self._service = login_of(settings, self._key)
         self._keytab: ReloadedFiles[Any] | None = None
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
 
     async def start(self) -> None:
         """Load the Kerberos configuration and the keytab."""
-        use_configuration(self._originals)
-        self._keytab = ReloadedFiles(self._acceptor, self._logger, self._login.keytab)
-        service = self._login.principal.partition("@")[0].partition("/")[0]
-        if service != self._login.service:
+        use_configuration(self._settings.originals)
+        self._keytab = ReloadedFiles(self._acceptor, self._logger, self._file)
+        service = self._principal.partition("@")[0].partition("/")[0]
+        if service != self._service:
             self._logger.warning(
                 "clients will request tickets for a service that is not in the keytab",
-                listener=self._listener_name,
-                service_name=self._login.service,
-                principal=self._login.principal,
+                listener=self._settings.listener_name,
+                service_name=self._service,
+                principal=self._principal,
             )
 
     async def check(self) -> None:
@@ -140,7 +107,7 @@ class GssapiProvider(Provider):
 
     def _acceptor(self) -> object:
         try:
-            return acceptor(self._login.keytab, self._login.principal)
+            return acceptor(self._file, self._principal)
         except ValueError as error:
             raise ValueError(f"{self._key}: {error}") from None
 
@@ -150,10 +117,8 @@ class GssapiMechanism:
 
     __slots__ = ("_errors", "_layers_offered", "_security", "_steps", "_threads")
 
-    def __init__(
-        self, security: SecurityContext, errors: type[Exception], threads: Executor
-    ) -> None:
-        """Take the library's security context, and the class of errors that it raises."""
+    def __init__(self, security: Any, errors: type[Exception], threads: Executor) -> None:  # noqa: ANN401
+        """Take the library's ``SecurityContext``, and the class of errors that it raises."""
         self._security = security
         self._errors = errors
         self._threads = threads
@@ -208,8 +173,11 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     return GssapiProvider(settings, sources)
 
 
-def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
-    """Return the options of the login module; options without an effect here are ignored."""
+def login_of(settings: MechanismSettings, key: str) -> tuple[Path, str, str]:
+    """Return the keytab, the principal, and the service for which clients request tickets.
+
+    Options of the login module without an effect here are ignored.
+    """
     module = settings.login_module
     if module is None or module.name != LOGIN_MODULE:
         module_name = "none" if module is None else module.name
@@ -228,7 +196,7 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
     principal = options["principal"]
     if principal == "*":
         raise ValueError(f"{key}: principal * is not supported; give the server's principal")
-    return KerberosLogin(keytab, principal, _service_of(settings, options.get("serviceName")))
+    return keytab, principal, _service_of(settings, options.get("serviceName"))
 
 
 def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:
@@ -245,7 +213,8 @@ def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:
     return service
 
 
-_CONTROLS: Final = {"n": "\n", "t": "\t", "b": "\b", "0": "\0"}
+_QUOTED: Final = re.compile(r"\\(.)", re.DOTALL)
+_UNQUOTED: Final = {"n": "\n", "t": "\t", "b": "\b", "0": "\0", "@": "\\@"}
 
 
 def full_name(displayed: bytes) -> str:
@@ -254,15 +223,6 @@ def full_name(displayed: bytes) -> str:
     MIT puts a backslash before each special character within a component; Java does so only for an
     @.
     """
-    text = displayed.decode("utf-8", JAVA)
-    parts: list[str] = []
-    at = 0
-    while at < len(text):
-        character = text[at]
-        if character == "\\" and at + 1 < len(text):
-            at += 1
-            character = text[at]
-            character = "\\@" if character == "@" else _CONTROLS.get(character, character)
-        parts.append(character)
-        at += 1
-    return "".join(parts)
+    return _QUOTED.sub(
+        lambda quoted: _UNQUOTED.get(quoted[1], quoted[1]), displayed.decode("utf-8", JAVA)
+    )

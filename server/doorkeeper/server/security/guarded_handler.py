@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.base.encodings import is_unicode
-from doorkeeper.server.config.plug_ins import PlugIn, called, class_of, made, one_line
+from doorkeeper.base.values import LONG_MAX
+from doorkeeper.server.config.plug_ins import PlugIn, called, class_of, configs_of, made, one_line
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
     SASL_CHECKS_MAX,
@@ -33,16 +34,15 @@ from doorkeeper.server.security.handlers_contract import (
     TokenRefused,
     ValidatedToken,
 )
-from doorkeeper.server.security.prefixes import configs_of
+from doorkeeper.server.security.provider import Provider
 
 if TYPE_CHECKING:
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
 
 # Shorter parts of a token (between its dots) occur in any text.
 PART_CHARACTERS_MIN: Final = 8
 # A handler may load a directory before it serves; a longer start blocks the server's.
 START_S: Final = 60.0
-LONG_MAX: Final = (1 << 63) - 1
 
 T = TypeVar("T")
 H = TypeVar("H", bound=CallbackHandler)
@@ -53,27 +53,17 @@ class HandlerFault(Exception):
 
 
 class GuardedHandler(Generic[H]):
-    """A handler with bounded calls. ``key`` and ``name`` are its configuration key and value."""
+    """The handler that the settings of a mechanism name, with bounded calls."""
 
     __slots__ = ("_key", "_logger", "_mechanism", "_slots", "_timeout_s", "handler", "name")
 
-    def __init__(
-        self,
-        handler: H,
-        *,
-        key: str,
-        name: str,
-        mechanism: str,
-        timeout_s: float,
-        at_once: int,
-        logger: Logger,
-    ) -> None:
+    def __init__(self, handler: H, settings: MechanismSettings, logger: Logger) -> None:
         self.handler = handler
-        self.name = name
-        self._key = key
-        self._mechanism = mechanism
-        self._timeout_s = timeout_s
-        self._slots = FairSemaphore(at_once)
+        self.name = settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]
+        self._key = settings.full_name(SASL_SERVER_CALLBACK_HANDLER_CLASS)
+        self._mechanism = settings.name
+        self._timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
+        self._slots = FairSemaphore(settings[SASL_CHECKS_MAX])
         self._logger = logger
 
     async def call_handler(
@@ -184,6 +174,19 @@ class GuardedHandler(Generic[H]):
             )
 
 
+class HandlerProvider(Provider, Generic[H]):
+    """A mechanism that asks a callback handler."""
+
+    def __init__(self, guarded: GuardedHandler[H]) -> None:
+        self._guarded = guarded
+
+    async def start(self) -> None:
+        await self._guarded.start()
+
+    async def close(self) -> None:
+        await self._guarded.close()
+
+
 def cause_of(error: BaseException, secret: str) -> str:
     """Return the class and text of an exception for a log, without the secret."""
     if _holds(str(error), secret):
@@ -257,19 +260,12 @@ def handler_of(
     module = settings.login_module
     configs = configs_of(settings.originals, settings.listener_name, settings.name)
     options = {} if module is None else dict(module.options)
-    return GuardedHandler(
-        made(
-            class_of(plug_in, name),
-            lambda handler: handler.configure(configs, settings.name, options),
-            f"{key}={name}",
-        ),
-        key=key,
-        name=name,
-        mechanism=settings.name,
-        timeout_s=settings[SASL_CHECK_TIMEOUT_MS] / 1000,
-        at_once=settings[SASL_CHECKS_MAX],
-        logger=logger,
+    handler: H = made(
+        class_of(plug_in, name),
+        lambda handler: handler.configure(configs, settings.name, options),
+        f"{key}={name}",
     )
+    return GuardedHandler(handler, settings, logger)
 
 
 def _is_kafkas(name: str, key: str, mechanism: str) -> bool:

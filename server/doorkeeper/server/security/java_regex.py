@@ -29,8 +29,8 @@ __all__ = ["JavaPattern", "PatternError"]
 TIME_LIMIT_S: Final = 0.1
 # What each text adds to the limit of a search in many: ten times what a usual pattern takes.
 _EACH_TEXT_S: Final = 0.000_01
-_NAMED_REFERENCE = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
-_DIGITS = frozenset("0123456789")
+# What is quoted, and the name or the digits of a reference.
+_IN_REPLACEMENT = re.compile(r"\\(.?)|\$(?:\{([A-Za-z][A-Za-z0-9]*)\}|([0-9]+))?", re.DOTALL)
 
 
 class JavaPattern:
@@ -46,11 +46,9 @@ class JavaPattern:
                 large.
         """
         self.text = text
-        translation = translate(text)
-        self.groups = translation.groups
-        self._names = translation.names
+        translation, self.groups, self._names = translate(text)
         try:
-            self._compiled = regex.compile(translation.text, regex.VERSION1)
+            self._compiled = regex.compile(translation, regex.VERSION1)
         except regex.error as error:
             raise PatternError(f"the pattern is not supported: {error.msg}") from None
         except (RecursionError, OverflowError, MemoryError):
@@ -106,19 +104,13 @@ class JavaPattern:
             # After an empty match Java continues one character later.
             at = match.end() + (match.end() == match.start())
 
-    def replace_all(self, text: str, replacement: str) -> str:
-        """Replace every match.
+    def replace(self, text: str, replacement: str, *, once: bool = False) -> str:
+        """Replace every match, or the first.
 
         Raises:
             TimeoutError: the searches together exceed the time limit.
             ValueError: there is a match, and the replacement is invalid in Java.
         """
-        return self._replace(text, replacement, once=False)
-
-    def replace_first(self, text: str, replacement: str) -> str:
-        return self._replace(text, replacement, once=True)
-
-    def _replace(self, text: str, replacement: str, *, once: bool) -> str:
         parts, at = [], 0
         for match in self.find_all(text, in_all_s=TIME_LIMIT_S):
             parts += [text[at : match.start()], self._expand(match, replacement)]
@@ -129,41 +121,27 @@ class JavaPattern:
 
     def _expand(self, match: regex.Match[str], replacement: str) -> str:
         """Return the text for one match: ``$1``, ``${name}``, and a backslash quotes."""
-        parts, at = [], 0
-        while at < len(replacement):
-            character = replacement[at]
-            at += 1
-            if character == "\\":
-                if at == len(replacement):
-                    raise ValueError("the replacement ends with a backslash")
-                parts.append(replacement[at])
-                at += 1
-            elif character == "$":
-                group, at = self._reference(replacement, at)
-                parts.append(match.group(group) or "")
-            else:
-                parts.append(character)
-        return "".join(parts)
 
-    def _reference(self, replacement: str, at: int) -> tuple[int, int]:
-        """Return the group number after a ``$``, and the offset of its end."""
-        named = _NAMED_REFERENCE.match(replacement, at)
-        if named is not None:
-            if named[1] not in self._names:
-                raise ValueError(
-                    f"the replacement refers to the group {named[1]}, which does not exist"
-                )
-            return self._names[named[1]], named.end()
-        if at == len(replacement) or replacement[at] not in _DIGITS:
-            raise ValueError("the replacement has a $ without a group")
-        group = int(replacement[at])
-        at += 1
-        if group > self.groups:
-            raise ValueError(f"the replacement refers to the group {group}, which does not exist")
-        # Java takes as many digits as name a group that exists: $10 is $1 and "0" with one group.
-        while at < len(replacement) and replacement[at] in _DIGITS:
-            if group * 10 + int(replacement[at]) > self.groups:
-                break
-            group = group * 10 + int(replacement[at])
-            at += 1
-        return group, at
+        def expansion(part: re.Match[str]) -> str:
+            quoted, name, digits = part.groups()
+            if quoted is not None:
+                if not quoted:
+                    raise ValueError("the replacement ends with a backslash")
+                return str(quoted)
+            if name is not None:
+                group, rest = self._names.get(name), ""
+            elif digits is not None:
+                # Java takes as many digits as name a group: $10 is $1 and "0" with one group.
+                size = 1
+                while size < len(digits) and int(digits[: size + 1]) <= self.groups:
+                    size += 1
+                name, rest = digits[:size], digits[size:]
+                group = int(name) if int(name) <= self.groups else None
+            else:
+                raise ValueError("the replacement has a $ without a group")
+            if group is None:
+                text = f"the replacement refers to the group {name}, which does not exist"
+                raise ValueError(text)
+            return f"{match.group(group) or ''}{rest}"
+
+        return _IN_REPLACEMENT.sub(expansion, replacement)

@@ -16,11 +16,13 @@ class PatternError(ValueError):
 class PatternReader:
     """A pattern and a read position."""
 
-    __slots__ = ("_at", "_text")
+    __slots__ = ("_at", "_text", "ignore_case")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self.ignore_case = False
+        """Whether ``(?i)`` is in effect for what is read."""
 
     @property
     def at_end(self) -> bool:
@@ -58,6 +60,12 @@ class PatternReader:
         self._at += len(inner)
         self.take(end)
         return inner
+
+    def literal(self, character: str) -> str:
+        """Return a pattern for one character; as in Java, only ASCII letters have case."""
+        if self.ignore_case and character.isascii() and character.isalpha():
+            return f"[{character.lower()}{character.upper()}]"
+        return _code(ord(character))
 
     def fail(self, problem: str) -> NoReturn:
         raise PatternError(f"{problem}, at character {self._at + 1} of the pattern")
@@ -104,31 +112,21 @@ _OF_A_CASE: Final = frozenset({"Lower", "Upper", "Lu", "Ll", "Lt"})
 _PROPERTY = re.compile(r"[pP](?:\{(Is|general_category=|gc=)?([A-Za-z]+)\}|([A-Z]))")
 
 
-def literal(character: str, *, ignore_case: bool) -> str:
-    """Return a pattern for one character; as in Java, only ASCII letters have case."""
-    if ignore_case and character.isascii() and character.isalpha():
-        return f"[{character.lower()}{character.upper()}]"
-    return _code(ord(character))
-
-
-def parse_escape(source: PatternReader, *, ignore_case: bool) -> str:
+def parse_escape(source: PatternReader) -> str:
     """Parse an escape after its backslash: a set of characters, or one character."""
-    characters = _set_of(source, ignore_case=ignore_case)
-    if characters is not None:
-        return characters
-    return literal(_character_of(source), ignore_case=ignore_case)
+    return _set_of(source) or source.literal(_character_of(source))
 
 
-def parse_class(source: PatternReader, *, ignore_case: bool) -> str:
+def parse_class(source: PatternReader) -> str:
     """Parse a class after its opening bracket."""
     negated = source.take("^")
-    inner = _members(source, ignore_case=ignore_case)
+    inner = _members(source)
     if not source.take("]"):
         source.fail("a character class is not closed")
     return f"[^{inner}]" if negated else f"[{inner}]"
 
 
-def _members(source: PatternReader, *, ignore_case: bool) -> str:
+def _members(source: PatternReader) -> str:
     """Parse up to the closing bracket: a union, or an intersection of two."""
     parts: list[str] = []
     while not source.at_end:
@@ -136,26 +134,21 @@ def _members(source: PatternReader, *, ignore_case: bool) -> str:
         if source.peek() == "]" and parts:
             break
         if source.take("&&"):
-            return _intersection("".join(parts), source, ignore_case=ignore_case)
+            if not parts or source.peek() in ("", "]", "&"):
+                source.fail("&& requires a set of characters on both sides")
+            return f"[{''.join(parts)}]&&[{_members(source)}]"
         if source.take("["):
-            parts.append(parse_class(source, ignore_case=ignore_case))
+            parts.append(parse_class(source))
         else:
-            parts.append(_range(source, ignore_case=ignore_case))
+            parts.append(_range(source))
     return "".join(parts)
 
 
-def _intersection(left: str, source: PatternReader, *, ignore_case: bool) -> str:
-    if not left or source.peek() in ("", "]", "&"):
-        source.fail("&& requires a set of characters on both sides")
-    right = _members(source, ignore_case=ignore_case)
-    return f"[{left}]&&[{right}]"
-
-
-def _range(source: PatternReader, *, ignore_case: bool) -> str:
+def _range(source: PatternReader) -> str:
     """Parse a character, a range, or a named set."""
     first = source.next()
     if first == "\\":
-        characters = _set_of(source, ignore_case=ignore_case)
+        characters = _set_of(source)
         if characters is not None:
             return characters
         if source.peek() == "Q":
@@ -164,7 +157,7 @@ def _range(source: PatternReader, *, ignore_case: bool) -> str:
     low = high = ord(first)
     if source.peek() == "-":
         high = _end_of_range(source, low)
-    return _with_case(low, high) if ignore_case else _span(low, high)
+    return _with_case(low, high) if source.ignore_case else _span(low, high)
 
 
 def _end_of_range(source: PatternReader, low: int) -> int:
@@ -193,7 +186,7 @@ def _span(low: int, high: int) -> str:
     return _code(low) if low == high else f"{_code(low)}-{_code(high)}"
 
 
-def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
+def _set_of(source: PatternReader) -> str | None:
     r"""Parse ``\d``, ``\p{...}`` and the like; None for an escape of a single character."""
     letter = source.peek()
     if letter and letter.lower() in _PREDEFINED:
@@ -212,7 +205,7 @@ def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
             r" such as \p{Lu}, or a POSIX class such as \p{Alpha}"
         )
     # Java widens these under (?i), which the translation does not imitate.
-    if ignore_case and name in _OF_A_CASE:
+    if source.ignore_case and name in _OF_A_CASE:
         source.fail(f"{name} under (?i) is not supported")
     negation = "^" if letter == "P" else ""
     inner = posix or f"\\p{{{name}}}"

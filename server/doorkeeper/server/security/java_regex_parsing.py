@@ -12,17 +12,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from msgspec import Struct
-
 from doorkeeper.server.security.java_regex_classes import (
     PatternError,
     PatternReader,
-    literal,
     parse_class,
     parse_escape,
 )
 
-__all__ = ["PatternError", "Translation", "translate"]
+__all__ = ["PatternError", "translate"]
 
 # Rules in use nest two or three groups; the parser recurses once for each.
 DEPTH_MAX: Final = 50
@@ -53,16 +50,10 @@ _REPETITION = re.compile(r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}")
 _DIGITS = frozenset("0123456789")
 
 
-class Translation(Struct, frozen=True):
-    """A pattern for ``regex``, the number of its groups, and the numbers of named ones."""
+def translate(text: str) -> tuple[str, int, dict[str, int]]:
+    """Return a pattern for ``regex``, the number of its groups, and the numbers of named ones.
 
-    text: str
-    groups: int
-    names: dict[str, int]
-
-
-def translate(text: str) -> Translation:
-    """Parse a pattern without compiling it, in time that grows with its length.
+    It is parsed and not compiled, in time that grows with its length.
 
     Raises:
         PatternError: Java rejects the pattern, there is no exact translation, or it is too large.
@@ -76,7 +67,7 @@ def translate(text: str) -> Translation:
         raise PatternError("the pattern is nested too deeply") from None
     if not parser.source.at_end:
         parser.source.fail("unmatched closing parenthesis")
-    return Translation(translation, parser.groups, parser.names)
+    return translation, parser.groups, parser.names
 
 
 class _PatternParser:
@@ -180,12 +171,12 @@ class _PatternParser:
 
     def _atom(self, flags: frozenset[str]) -> str:
         source = self.source
-        ignore_case = "i" in flags
+        source.ignore_case = "i" in flags
         character = source.next()
         if character == "[":
-            return parse_class(source, ignore_case=ignore_case)
+            return parse_class(source)
         if character == "\\":
-            return self._escape(ignore_case=ignore_case)
+            return self._escape()
         if character == ".":
             return _DOT_ALL if "s" in flags else _DOT
         if character == "^":
@@ -194,25 +185,25 @@ class _PatternParser:
             return _DOLLAR
         if character in "*+?{":
             source.fail(f"{character} has nothing to repeat")
-        return literal(character, ignore_case=ignore_case)
+        return source.literal(character)
 
-    def _escape(self, *, ignore_case: bool) -> str:
+    def _escape(self) -> str:
         source = self.source
         character = source.peek()
         if character in _ANCHORS:
             source.next()
             return _ANCHORS[character]
         if source.take("Q"):
-            letters = [literal(letter, ignore_case=ignore_case) for letter in source.up_to(r"\E")]
+            letters = [source.literal(letter) for letter in source.up_to(r"\E")]
             # A repetition that follows applies to the last letter only.
             last, before = "".join(letters[-1:]) or "(?:)", self._size
             self._grow_to(before + len(last))
             return "".join(letters[:-1]) + self._repetition(last, before)
         if character in _DIGITS - {"0"} or character == "k":
-            return self._back_reference(ignore_case=ignore_case)
-        return parse_escape(source, ignore_case=ignore_case)
+            return self._back_reference()
+        return parse_escape(source)
 
-    def _back_reference(self, *, ignore_case: bool) -> str:
+    def _back_reference(self) -> str:
         source = self.source
         if source.peek() == "k":
             named = source.match(_GROUP_REFERENCE)
@@ -227,6 +218,6 @@ class _PatternParser:
         if self._behind:
             source.fail("back references in a lookbehind are not supported")
         # Java compares ASCII letters only here; ``regex`` would compare all of Unicode.
-        if ignore_case:
+        if source.ignore_case:
             source.fail("back references under (?i) are not supported")
         return rf"(?:\{group})"

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from doorkeeper.server.security.rule_trials import Trial
+from doorkeeper.base.values import INT_MAX
 
 if TYPE_CHECKING:
     from doorkeeper.server.security.java_regex import JavaPattern
@@ -30,8 +29,7 @@ _RULE = re.compile(
     r"DEFAULT|RULE:\[(?P<components>[0-9]*):(?P<format>[^\]]*)\](?:\((?P<match>[^)]*)\))?"
     r"(?:s/(?P<pattern>[^/]*)/(?P<replacement>[^/]*)/(?P<every>g)?)?/?(?P<case>[LU])?"
 )
-_PARAMETER = re.compile(r"([^$]*)(?:\$([0-9]*))?")
-_INT_MAX = 2**31 - 1
+_PARAMETER = re.compile(r"\$([0-9]*)")
 
 
 class NoShortName(ValueError):
@@ -84,8 +82,10 @@ class ShortNamer:
                 return short_name
         raise NoShortName(f"No rules apply to {name}")
 
-    def trials(self, name: KerberosName) -> Iterator[Trial]:
-        """Yield what each rule makes of a name with a realm, up to the first that applies.
+    def trials(self, name: KerberosName) -> Iterator[tuple[str, str | None]]:
+        """Yield each rule and what it makes of a name with a realm, up to the first that applies.
+
+        It makes None of a name to which it does not apply.
 
         Raises:
             NoShortName: a rule applies, and fails.
@@ -93,7 +93,7 @@ class ShortNamer:
         parameters = [part for part in (name.realm, name.service, name.host) if part is not None]
         for text, apply in self._rules:
             short_name = apply(parameters)
-            yield Trial(text, short_name)
+            yield text, short_name
             if short_name is not None:
                 return
 
@@ -107,45 +107,6 @@ _Rule = Callable[[Sequence[str]], str | None]
 """Returns the short name for the parameters ``$0``, ``$1``..., or None where it does not apply."""
 
 
-def _default(realm: str, parameters: Sequence[str]) -> str | None:
-    return parameters[1] if parameters[0] == realm else None
-
-
-class _ExplicitRule(Struct, frozen=True):
-    """A rule in the form ``RULE:...``; ``text`` is that form."""
-
-    text: str
-    components: int
-    form: str
-    match: JavaPattern | None
-    pattern: JavaPattern | None
-    replacement: str
-    every: bool
-    case: str | None
-
-    def apply(self, parameters: Sequence[str]) -> str | None:
-        if len(parameters) - 1 != self.components:
-            return None
-        base = _format(self.form, parameters)
-        try:
-            if self.match is not None and not self.match.matches(base):
-                return None
-            result = self._substitute(base)
-        except (ValueError, TimeoutError) as error:
-            raise NoShortName(f"{self.text} fails: {error}") from None
-        if "/" in result or "@" in result:
-            raise NoShortName(f"Non-simple name {result} after auth_to_local rule {self.text}")
-        if self.case == "L":
-            return result.lower()
-        return result.upper() if self.case == "U" else result
-
-    def _substitute(self, base: str) -> str:
-        if self.pattern is None:
-            return base
-        replace = self.pattern.replace_all if self.every else self.pattern.replace_first
-        return replace(base, self.replacement)
-
-
 def _rule(default_realm: str, text: str) -> _Rule:
     match = _RULE.match(text)
     if match is None:
@@ -154,23 +115,39 @@ def _rule(default_realm: str, text: str) -> _Rule:
         rest = text[match.end() :]
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
     if text == "DEFAULT":
-        return partial(_default, default_realm)
-    components = match["components"]
+        return lambda parameters: parameters[1] if parameters[0] == default_realm else None
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
-    if not components or len(components) > 40 or int(components) > _INT_MAX:
+    components = int(match["components"]) if 0 < len(match["components"]) <= 40 else INT_MAX + 1
+    if components > INT_MAX:
         raise ValueError(
             f"Invalid rule: {text}: expected the number of components before the colon"
         )
-    return _ExplicitRule(
-        text=text,
-        components=int(components),
-        form=match["format"],
-        match=_pattern(match["match"], text),
-        pattern=_pattern(match["pattern"], text),
-        replacement=match["replacement"] or "",
-        every=match["every"] is not None,
-        case=match["case"],
-    ).apply
+    return _explicit(match, components)
+
+
+def _explicit(match: re.Match[str], components: int) -> _Rule:
+    """Return a rule in the form ``RULE:...``."""
+    text = match[0]
+    applies, pattern = _pattern(match["match"], text), _pattern(match["pattern"], text)
+
+    def apply(parameters: Sequence[str]) -> str | None:
+        if len(parameters) - 1 != components:
+            return None
+        result = _format(match["format"], parameters)
+        try:
+            if applies is not None and not applies.matches(result):
+                return None
+            if pattern is not None:
+                result = pattern.replace(result, match["replacement"], once=match["every"] is None)
+        except (ValueError, TimeoutError) as error:
+            raise NoShortName(f"{text} fails: {error}") from None
+        if "/" in result or "@" in result:
+            raise NoShortName(f"Non-simple name {result} after auth_to_local rule {text}")
+        if match["case"] == "L":
+            return result.lower()
+        return result.upper() if match["case"] == "U" else result
+
+    return apply
 
 
 def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
@@ -187,13 +164,11 @@ def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
 
 def _format(form: str, parameters: Sequence[str]) -> str:
     """Return the format with its parameters filled in."""
-    parts: list[str] = []
-    for match in _PARAMETER.finditer(form):
-        parts.append(match[1])
-        if match[2] is None:
-            continue
-        number = int(match[2]) if 0 < len(match[2]) <= 40 else len(parameters)
+
+    def parameter(match: re.Match[str]) -> str:
+        number = int(match[1]) if 0 < len(match[1]) <= 40 else len(parameters)
         if number >= len(parameters):
-            raise NoShortName(f"{form} names ${match[2]}; allowed: $0 to ${len(parameters) - 1}")
-        parts.append(parameters[number])
-    return "".join(parts)
+            raise NoShortName(f"{form} names ${match[1]}; allowed: $0 to ${len(parameters) - 1}")
+        return parameters[number]
+
+    return _PARAMETER.sub(parameter, form)

@@ -124,19 +124,13 @@ def parse(text: str) -> PasswordRecord:
             f"found a hash of {len(derived)} bytes; allowed: {HASH_BYTES} to {FIELD_BYTES_MAX}"
         )
     if match["digest"]:
-        return _pbkdf2(match["digest"], int(match["iterations"]), salt, derived)
-    return _scrypt(int(match["ln"]), int(match["r"]), int(match["p"]), salt, derived)
-
-
-def _pbkdf2(digest: str, iterations: int, salt: bytes, derived: bytes) -> PasswordRecord:
-    if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
-        raise UnusableRecord(
-            f"found {iterations} iterations; allowed: {ITERATIONS_MIN} to {ITERATIONS_MAX}"
-        )
-    return PasswordRecord(digest, iterations, 0, 0, salt, derived)
-
-
-def _scrypt(ln: int, block: int, parallel: int, salt: bytes, derived: bytes) -> PasswordRecord:
+        iterations = int(match["iterations"])
+        if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
+            raise UnusableRecord(
+                f"found {iterations} iterations; allowed: {ITERATIONS_MIN} to {ITERATIONS_MAX}"
+            )
+        return PasswordRecord(match["digest"], iterations, 0, 0, salt, derived)
+    ln, block, parallel = (int(match[name]) for name in ("ln", "r", "p"))
     memory = 128 * block << min(ln, 40)
     if ln < COST_LOGARITHM_MIN or block < 1 or memory > MEMORY_BYTES_MAX:
         raise UnusableRecord(

@@ -25,16 +25,15 @@ from pathlib import Path
 from typing import Final
 
 from doorkeeper.base.secret_files import is_open_to_others
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
     SASL_PLAIN_USERS_FILE,
-    SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
 from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
-from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault, handler_of
+from doorkeeper.server.security.guarded_handler import HandlerFault, HandlerProvider, handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from doorkeeper.server.security.password_records import as_bytes
 from doorkeeper.server.security.provider import Provider, Sources
@@ -63,7 +62,10 @@ class Passwords(Provider):
     def accepts(
         self, name: str, password: str, context: AuthenticationContext
     ) -> bool | Awaitable[bool]:
-        """Return whether it is the user's password; an awaitable may raise ``NotVerified``."""
+        """Return whether it is the user's password.
+
+        An awaitable may raise ``NotVerified`` or ``HandlerFault``.
+        """
 
     def begin(self, context: AuthenticationContext) -> PlainMechanism:
         return PlainMechanism(self, context)
@@ -96,7 +98,7 @@ class PlainMechanism:
     async def _later(self, accepted: Awaitable[bool], authorization_id: str, name: str) -> Step:
         try:
             return _outcome(authorization_id, name, accepted=await accepted)
-        except NotVerified as error:
+        except (NotVerified, HandlerFault) as error:
             text = "Authentication failed: credentials for user could not be verified"
             return Failure(text, f"{text}: {error}")
 
@@ -213,42 +215,33 @@ def _lower_priority() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), HASHING_NICENESS)
 
 
-class HandlerPasswords(Passwords):
+class HandlerPasswords(HandlerProvider[PlainPasswords], Passwords):
     """Passwords that a callback handler checks."""
 
-    def __init__(self, handler: GuardedHandler[PlainPasswords]) -> None:
-        self._handler = handler
-
     async def accepts(self, name: str, password: str, context: AuthenticationContext) -> bool:
-        ask = self._handler.handler.check
-        try:
-            return await self._handler.call_handler(
-                lambda: ask(name, password, context), bool, context, secret=password
-            )
-        except HandlerFault as fault:
-            raise NotVerified(str(fault)) from None
-
-    async def start(self) -> None:
-        await self._handler.start()
-
-    async def close(self) -> None:
-        await self._handler.close()
+        ask = self._guarded.handler.check
+        return await self._guarded.call_handler(
+            lambda: ask(name, password, context), bool, context, secret=password
+        )
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     """Return PLAIN as configured on a listener."""
     file = settings[SASL_PLAIN_USERS_FILE]
-    if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
-        handled = _with_handler(settings, sources)
-        if handled is not None and file:
-            raise ValueError(
-                f"{settings.full_name(SASL_PLAIN_USERS_FILE)}: found a users file and"
-                " a callback handler; allowed: one of them"
-            )
-        if handled is not None:
-            return handled
+    handler = handler_of(settings, PlainPasswords, sources.logger)  # type: ignore[type-abstract]
+    key = settings.full_name(SASL_PLAIN_USERS_FILE)
+    if handler is not None and file:
+        raise ValueError(f"{key}: found a users file and a callback handler; allowed: one of them")
+    if handler is not None:
+        return HandlerPasswords(handler)
     jaas = PlainUsers(jaas_users(settings))
-    return jaas if file is None else _with_file(settings, file, jaas, sources)
+    if file is None:
+        return jaas
+    timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
+    try:
+        return FilePasswords(file, jaas, sources.logger, timeout_s=timeout_s)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from error
 
 
 def jaas_users(settings: MechanismSettings) -> dict[str, str]:
@@ -260,19 +253,3 @@ def jaas_users(settings: MechanismSettings) -> dict[str, str]:
         for name, password in options.items()
         if name.startswith(_USER_PREFIX)
     }
-
-
-def _with_handler(settings: MechanismSettings, sources: Sources) -> Provider | None:
-    handler = handler_of(settings, PlainPasswords, sources.logger)  # type: ignore[type-abstract]
-    return None if handler is None else HandlerPasswords(handler)
-
-
-def _with_file(
-    settings: MechanismSettings, path: Path, jaas: PlainUsers, sources: Sources
-) -> Provider:
-    timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
-    try:
-        return FilePasswords(path, jaas, sources.logger, timeout_s=timeout_s)
-    except ValueError as error:
-        key = settings.full_name(SASL_PLAIN_USERS_FILE)
-        raise ValueError(f"{key}: {error}") from error

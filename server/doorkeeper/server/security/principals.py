@@ -13,17 +13,16 @@ Source: ``DefaultKafkaPrincipalBuilder`` of kafka-clients 4.3.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.encodings import is_unicode
 from doorkeeper.base.tls.keys import SSL_PRINCIPAL_MAPPING_RULES
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
-from doorkeeper.server.config.plug_ins import PlugIn, class_of, made, one_line
-from doorkeeper.server.security.prefixes import configs_of
+from doorkeeper.server.config.plug_ins import PlugIn, class_of, configs_of, made, one_line
+from doorkeeper.server.security.contract import AuthenticationContext, PrincipalBuilder
 
 if TYPE_CHECKING:
-    from doorkeeper.server.security.contract import AuthenticationContext, PrincipalBuilder
     from doorkeeper.server.security.kerberos_rules import ShortNamer
     from doorkeeper.server.security.ssl_rules import SslRules
 
@@ -32,17 +31,10 @@ ENTRY_POINT_GROUP: Final = "doorkeeper.principal_builders"
 KAFKA_NAME: Final = PRINCIPAL_BUILDER_CLASS.default_value
 
 
-@runtime_checkable
-class _Builds(Protocol):
-    """Has the method of a principal builder, wherever it inherits it from."""
-
-    def build(self, context: AuthenticationContext) -> Principal: ...
-
-
 _PLUG_IN: Final = PlugIn(
     PRINCIPAL_BUILDER_CLASS.name,
     ENTRY_POINT_GROUP,
-    _Builds,
+    PrincipalBuilder,
     kafka_names=(KAFKA_NAME,),
     allowed="a class with the method build",
 )
@@ -90,15 +82,13 @@ class DefaultPrincipalBuilder:
         if context.authorization_id is not None:
             return Principal("User", context.authorization_id)
         if context.security_protocol == "SSL" and context.peer_certificates:
-            return Principal("User", self._name_in(context.peer_certificates[0]))
+            from doorkeeper.base.distinguished_name import subject_of
+
+            subject = subject_of(context.peer_certificates[0])
+            return Principal("User", self._rules_of_certificates().name(subject))
         return ANONYMOUS
 
     # Imported where needed: most servers use neither certificates nor Kerberos for names.
-
-    def _name_in(self, certificate: bytes) -> str:
-        from doorkeeper.base.distinguished_name import subject_of
-
-        return self._rules_of_certificates().name(subject_of(certificate))
 
     def _rules_of_certificates(self) -> SslRules:
         from doorkeeper.server.security.ssl_rules import SslRules

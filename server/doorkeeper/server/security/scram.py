@@ -35,13 +35,13 @@ import re
 from base64 import b64decode, b64encode
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from functools import partial
 from inspect import isawaitable
 from types import NoneType
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import (
@@ -51,8 +51,7 @@ from doorkeeper.base.credentials import (
     base_36,
     credential_of,
 )
-from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
@@ -61,7 +60,7 @@ from doorkeeper.server.security.contract import (
     Step,
     Success,
 )
-from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerProvider, handler_of
 from doorkeeper.server.security.handlers_contract import ScramCredentials
 from doorkeeper.server.security.provider import Provider, Sources, TokenLogin
 
@@ -134,28 +133,19 @@ class TokenAccounts:
         cached = self._kept.get(token_id)
         # The HMAC changes if the token's secret does; a credential of the old one must not stay.
         if cached is None or not hmac.compare_digest(cached[0], login.hmac):
-            return self._await_account(token_id, login, self._compute(token_id, login))
+            # Clients that log in with the same token at once share one computation.
+            cached = login.hmac, asyncio.ensure_future(self._credential(token_id, login))
+            self._kept[token_id] = cached
         self._kept.move_to_end(token_id)
+        if len(self._kept) > TOKENS_KEPT_MAX:
+            self._kept.popitem(last=False)
         if not cached[1].done():
             return self._await_account(token_id, login, cached[1])
         return _account_of(login, cached[1].result())
 
-    def _compute(self, token_id: str, login: TokenLogin) -> asyncio.Future[ScramCredential]:
-        # Clients that log in with the same token at once share one computation.
-        computing = asyncio.ensure_future(self._credential(token_id, login))
-        self._kept[token_id] = (login.hmac, computing)
-        if len(self._kept) > TOKENS_KEPT_MAX:
-            self._kept.popitem(last=False)
-        return computing
-
     async def _credential(self, token_id: str, login: TokenLogin) -> ScramCredential:
-        compute = partial(
-            credential_of,
-            self._mechanism,
-            b64encode(login.hmac).decode(),
-            ITERATIONS_MIN,
-            self._decoys.salt(token_id),
-        )
+        password, salt = b64encode(login.hmac).decode(), self._decoys.salt(token_id)
+        compute = partial(credential_of, self._mechanism, password, ITERATIONS_MIN, salt)
         async with self._slots:
             return await beside(compute, "doorkeeper-tokens")
 
@@ -175,18 +165,19 @@ def _account_of(login: TokenLogin, credential: ScramCredential) -> Account:
     return Account(credential, login.owner.name, login.expiry_ms, login.owner)
 
 
-class Accounts(Struct, frozen=True):
-    """The accounts of one mechanism of one listener.
+class Accounts:
+    """The accounts of one mechanism of one listener: users, and those of delegation tokens.
 
     ``iterations`` returns the number that unknown names are told; ``now_ms`` is the wall clock.
     """
 
-    mechanism: str
-    users: Users
-    tokens: TokenAccounts
-    decoys: Decoys
-    iterations: Callable[[], int]
-    now_ms: Callable[[], int]
+    def __init__(self, mechanism: str, sources: Sources, users: Users) -> None:
+        self.mechanism = mechanism
+        self.users = users
+        self.decoys = Decoys(mechanism, sources.salt_key)
+        self.tokens = TokenAccounts(mechanism, self.decoys, sources.token_login)
+        self.iterations: Callable[[], int] = partial(sources.scram_iterations, mechanism)
+        self.now_ms = sources.now_ms
 
 
 class _Exchange(Struct, frozen=True):
@@ -223,31 +214,21 @@ class ScramMechanism:
         # Checked before the lookup: this distinct error text must not reveal that the name exists.
         if first.authorization_id not in ("", first.name):
             return Failure(_OTHER_ID, _OTHER_ID)
-        if first.by_token:
-            account = self._accounts.tokens.account(first.name)
-            return (
-                self._later(first, account)
-                if isawaitable(account)
-                else self._challenge(first, account)
-            )
-        lookup = self._accounts.users(first.name)
-        if isawaitable(lookup):
-            return self._later_user(first, lookup)
-        return self._challenge(first, lookup and Account(lookup, first.name))
+        lookup = self._accounts.tokens.account if first.by_token else self._accounts.users
+        found = lookup(first.name)
+        return self._later(first, found) if isawaitable(found) else self._challenge(first, found)
 
-    async def _later(self, first: ClientFirst, account: Awaitable[Account | None]) -> Step:
-        return self._challenge(first, await account)
-
-    async def _later_user(
-        self, first: ClientFirst, lookup: Awaitable[ScramCredential | None]
+    async def _later(
+        self, first: ClientFirst, found: Awaitable[Account | ScramCredential | None]
     ) -> Step:
-        credential = await lookup
-        return self._challenge(first, credential and Account(credential, first.name))
+        return self._challenge(first, await found)
 
-    def _challenge(self, first: ClientFirst, account: Account | None) -> Step:
+    def _challenge(self, first: ClientFirst, found: Account | ScramCredential | None) -> Step:
         """Send the challenge for an account, or a decoy's if the login will be refused."""
+        account = Account(found, first.name) if isinstance(found, ScramCredential) else found
         # Computed for known names too, so that both take the same time.
-        decoy = self._accounts.decoys.credential(first.name, self._decoy_iterations(first))
+        iterations = ITERATIONS_MIN if first.by_token else self._accounts.iterations()
+        decoy = self._accounts.decoys.credential(first.name, iterations)
         refusal = self._refusal(first, account)
         if account is None or refusal:
             account = Account(decoy, "")
@@ -257,9 +238,6 @@ class ScramMechanism:
         signed = f"{first.bare},{answer}"
         self._exchange = _Exchange(account, first.by_token, nonce, signed, refusal)
         return Challenge(answer.encode())
-
-    def _decoy_iterations(self, first: ClientFirst) -> int:
-        return ITERATIONS_MIN if first.by_token else self._accounts.iterations()
 
     def _refusal(self, first: ClientFirst, account: Account | None) -> str:
         if account is None:
@@ -276,18 +254,18 @@ class ScramMechanism:
         return ""
 
     def _end(self, exchange: _Exchange, token: bytes) -> Step:
-        final = client_final(token)
-        if final.nonce != exchange.nonce:
+        nonce, proof, unproved = client_final(token)
+        if nonce != exchange.nonce:
             return Failure(None, "the nonce of the final message does not match")
         account, digest = exchange.account, DIGESTS[self._accounts.mechanism]
-        signed = f"{exchange.signed},{final.unproved}".encode()
+        signed = f"{exchange.signed},{unproved}".encode()
         _, stored_key, server_key, _ = account.credential
         signature = hmac.digest(stored_key, signed, digest)
         server_signature = hmac.digest(server_key, signed, digest)
-        if len(final.proof) != len(signature):
+        if len(proof) != len(signature):
             return Failure(None, exchange.refusal or "the proof has the wrong length")
         # RFC 5802: ClientKey = ClientProof XOR ClientSignature.
-        client_key = bytes(map(int.__xor__, signature, final.proof))
+        client_key = bytes(map(int.__xor__, signature, proof))
         proved = hmac.compare_digest(hashlib.new(digest, client_key).digest(), stored_key)
         # Refused only now, after the same work as for a valid account.
         if exchange.refusal or not proved:
@@ -302,19 +280,6 @@ class ScramMechanism:
             token_authenticated=exchange.by_token,
             token_owner=account.owner,
         )
-
-
-def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
-    """Return the accounts of these users, and those of delegation tokens."""
-    decoys = Decoys(mechanism, sources.salt_key)
-    return Accounts(
-        mechanism=mechanism,
-        users=users,
-        tokens=TokenAccounts(mechanism, decoys, sources.token_login),
-        decoys=decoys,
-        iterations=lambda: sources.scram_iterations(mechanism),
-        now_ms=sources.now_ms,
-    )
 
 
 # --- messages
@@ -357,14 +322,6 @@ class ClientFirst(Struct, frozen=True):
     bare: str
 
 
-class ClientFinal(Struct, frozen=True):
-    """The client's final message. ``unproved`` is the part that is signed."""
-
-    nonce: str
-    proof: bytes
-    unproved: str
-
-
 def client_first(token: bytes) -> ClientFirst:
     match = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
@@ -380,17 +337,14 @@ def client_first(token: bytes) -> ClientFirst:
     )
 
 
-def client_final(token: bytes) -> ClientFinal:
-    """Parse the final message. Its extensions are not signed."""
+def client_final(token: bytes) -> tuple[str, bytes, str]:
+    """Return nonce and proof of the final message, and its signed part, without extensions."""
     match = _CLIENT_FINAL.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
         raise Malformed("the final message of the client is malformed")
     nonce = match["nonce"].decode()
-    return ClientFinal(
-        nonce=nonce,
-        proof=b64decode(match["proof"]),
-        unproved=f"c={_base64(b64decode(match['channel']))},r={nonce}",
-    )
+    channel = _base64(b64decode(match["channel"]))
+    return nonce, b64decode(match["proof"]), f"c={channel},r={nonce}"
 
 
 def server_first(nonce: str, salt: bytes, iterations: int) -> str:
@@ -423,13 +377,10 @@ def _base64(octets: bytes) -> str:
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     """Return SCRAM as configured on a listener."""
     mechanism = settings.name
-    if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
-        handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
-        if handler is not None:
-            return ScramHandlerProvider(handler, mechanism, sources)
-    return ScramProvider(
-        accounts_of(mechanism, sources, lambda name: sources.scram_credential(mechanism, name))
-    )
+    handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
+    if handler is not None:
+        return ScramHandlerProvider(handler, mechanism, sources)
+    return ScramProvider(Accounts(mechanism, sources, partial(sources.scram_credential, mechanism)))
 
 
 class ScramProvider(Provider):
@@ -443,7 +394,7 @@ class ScramProvider(Provider):
         return ScramMechanism(self._accounts, base_36(os.urandom(17)).decode())
 
 
-class ScramHandlerProvider(Provider):
+class ScramHandlerProvider(HandlerProvider[ScramCredentials]):
     """SCRAM with users from a callback handler, and the server's own delegation tokens.
 
     An unknown name is told the iterations of the last known one.
@@ -452,15 +403,15 @@ class ScramHandlerProvider(Provider):
     def __init__(
         self, guarded: GuardedHandler[ScramCredentials], mechanism: str, sources: Sources
     ) -> None:
-        self._guarded = guarded
+        super().__init__(guarded)
         self._mechanism = mechanism
         self._iterations = ITERATIONS_MIN
-        self._accounts = replace(
-            accounts_of(mechanism, sources, lambda _name: None), iterations=lambda: self._iterations
-        )
+        self._accounts = Accounts(mechanism, sources, lambda _name: None)
+        self._accounts.iterations = lambda: self._iterations
 
     def begin(self, context: AuthenticationContext) -> ScramMechanism:
-        accounts = replace(self._accounts, users=lambda name: self._credential(name, context))
+        accounts = copy(self._accounts)
+        accounts.users = lambda name: self._credential(name, context)
         return ScramMechanism(accounts, base_36(os.urandom(17)).decode())
 
     async def _credential(
@@ -473,9 +424,3 @@ class ScramHandlerProvider(Provider):
         if credential is not None:
             self._iterations = credential.iterations
         return credential
-
-    async def start(self) -> None:
-        await self._guarded.start()
-
-    async def close(self) -> None:
-        await self._guarded.close()

@@ -18,9 +18,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.base.values import trim
+from doorkeeper.base.values import INT_MAX, trim
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
-from doorkeeper.server.security.rule_trials import Trial
 
 _RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)"
 _RULES = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
@@ -64,7 +63,7 @@ class Rule(Struct, frozen=True):
         if not self.pattern.matches(distinguished_name):
             return None
         replacement = _with_literal_references(self.replacement, self.pattern.groups)
-        name = self.pattern.replace_all(distinguished_name, replacement)
+        name = self.pattern.replace(distinguished_name, replacement)
         if self.case:
             return name.lower() if self.case == "L" else name.upper()
         return name
@@ -93,15 +92,15 @@ class SslRules:
                 return name
         raise NoMatchingRule(f"No rules apply to {distinguished_name}, rules {self}")
 
-    def trials(self, distinguished_name: str) -> Iterator[Trial]:
-        """Yield what each rule makes of a name, up to the first that matches.
+    def trials(self, distinguished_name: str) -> Iterator[tuple[str, str | None]]:
+        """Yield each rule and what it makes of a name, up to the first that matches; None if not.
 
         Raises:
             TimeoutError, ValueError: see Rule.name.
         """
         for rule in self.rules:
             name = rule.name(distinguished_name)
-            yield Trial(rule.written, name)
+            yield rule.written, name
             if name is not None:
                 return
 
@@ -144,7 +143,7 @@ def _with_literal_references(replacement: str, groups: int) -> str:
         if match[1].startswith("0"):
             continue
         group = int(match[1])
-        if group > _JAVA_INT_MAX:
+        if group > INT_MAX:
             raise ValueError("the replacement refers to a group number that Java does not support")
         # Java would take $12 as group 1 and "2" if there are fewer than 12 groups.
         while group > groups and group >= 10:
@@ -153,6 +152,3 @@ def _with_literal_references(replacement: str, groups: int) -> str:
             at = match.start()
             value = f"{value[:at]}\\{value[at:]}"
     return value
-
-
-_JAVA_INT_MAX: Final = 2**31 - 1

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.store.moves import accept, check, copy, create
-from doorkeeper.cli.stores import location_of, settings_at
+from doorkeeper.cli.stores import settings_at
+from doorkeeper.server.app.stores import location_of
 from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
 from doorkeeper.server.state.store import StorageError
 from testkit.portables import CHANGES, fill_fully
@@ -19,7 +20,7 @@ from testkit.stores import NOW_MS, adding, data_folder, fill, numbers_in, query,
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.cli.stores import StoreLocation
+    from doorkeeper.server.app.stores import StoreLocation
     from doorkeeper.server.state.storage.portable import Header
     from testkit.postgres import Database, Postgres
 

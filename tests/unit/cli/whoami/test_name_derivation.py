@@ -21,7 +21,6 @@ from doorkeeper.cli.whoami.name_derivation import (
     derive,
 )
 from doorkeeper.server.config.loading import load_values
-from doorkeeper.server.security.rule_trials import Trial
 
 ALICE = Certificate("CN=alice,OU=ServiceUsers,C=DE")
 SIGNED = BearerToken({"sub": " s-1 ", "preferred_username": "alice", "n": 1}, is_signed=True)
@@ -193,8 +192,8 @@ def test_every_rule_is_listed() -> None:
 
     assert found.key == "ssl.principal.mapping.rules"
     assert found.trials == (
-        Trial("RULE:^CN=bob.*$/bob/", None),
-        Trial("RULE:^CN=(.*?),.*$/$1/L", "alice"),
+        ("RULE:^CN=bob.*$/bob/", None),
+        ("RULE:^CN=(.*?),.*$/$1/L", "alice"),
     )
     assert found.not_reached == ("DEFAULT",)
 

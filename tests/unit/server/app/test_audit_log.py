@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,12 +24,7 @@ if TYPE_CHECKING:
 
 def opened(**audit: object) -> AuditLog | None:
     text = "".join(f"doorkeeper.audit.{name}={value}\n" for name, value in audit.items())
-    return open_audit_log(
-        settings_of(text),
-        asyncio.get_running_loop(),
-        logger=Log(),
-        meter=AuditMeter(),
-    )
+    return open_audit_log(settings_of(text), Log(), AuditMeter())
 
 
 async def test_unusable_folder_is_rejected(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.server.app.authorizer import (
-    authorizer_log_of,
     authorizer_of,
+    open_authorizer_file,
     refused_start,
     server_info,
     start_authorizer,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo
-    from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 
 STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
@@ -143,14 +142,12 @@ async def test_start_returns_endpoints_of_the_server() -> None:
 
 def test_authorizer_log_can_be_a_file(tmp_path: Path) -> None:
     usual, log = CollectedAuthorizerLog(), Log()
-    files: list[AuthorizerFile] = []
     path = tmp_path / "authorizer.log"
 
-    assert authorizer_log_of(None, usual, log, files.append) is usual
-    sink = authorizer_log_of(path, usual, log, files.append)
-    sink.write(20, "a line")
-    files[0].close(10)
+    file = open_authorizer_file(path, usual, log)
+    file.write(20, "a line")
+    file.close(10)
 
     assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
     with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
-        authorizer_log_of(tmp_path / "none" / "x", usual, log, files.append)
+        open_authorizer_file(tmp_path / "none" / "x", usual, log)

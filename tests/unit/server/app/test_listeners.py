@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.listeners import ServerSecurity, tls_of, tls_values
+from doorkeeper.server.app.listeners import ServerSecurity, tls_settings_of
 from doorkeeper.server.security.contract import AuthenticationContext, Success
+from doorkeeper.server.security.tls.listener_tls import ListenerTls
 from testkit.certificates import world
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
@@ -39,10 +40,10 @@ listener.name.b.ssl.client.auth=none
     ).listeners
 
     log = RecordingLogger()
-    assert tls_of(a, log).context.get_ciphers()
+    assert ListenerTls(tls_settings_of(a), log).context.get_ciphers()
     with pytest.raises(ValueError, match=r"^listener\.name\.b\.ssl\.keystore\.location: "):
-        tls_of(b, log)
-    assert tls_values(a) != tls_values(b)
+        ListenerTls(tls_settings_of(b), log)
+    assert tls_settings_of(a) != tls_settings_of(b)
 
 
 CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "127.0.0.1")

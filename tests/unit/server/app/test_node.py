@@ -54,9 +54,9 @@ async def test_advertised_addresses_are_completed() -> None:
     node = node_of(settings)
 
     for listener in settings.listeners:
-        assert not node.is_advertised(listener.name)
+        assert not node.brokers(listener.name)
         node.advertise(listener, 31000, "host.example")
-        assert node.is_advertised(listener.name)
+        assert node.brokers(listener.name)
 
     assert node.brokers("ALL") == (Broker(7, "host.example", 31000, "r1"),)
     assert node.brokers("FIXED") == (Broker(7, "door.example", 19092, "r1"),)

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
+from doorkeeper.server.app.operations_port import OperationsPort, Parts, checks_of
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.operations.http.pages import results_of
+from doorkeeper.server.operations.http.port import HttpPort
 from doorkeeper.server.runtime.metrics.meters import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.state.state import EMPTY
@@ -121,7 +122,7 @@ async def test_unusable_files_stop_the_start(tmp_path: Path) -> None:
 
     with pytest.raises(StartError, match="tokens: No such file"):
         OperationsPort(settings, World().parts(), Meters(), Log())
-    (problem,) = check_files(settings, Log())
-    assert problem.startswith("doorkeeper.http.listener: the login cannot be used")
+    with pytest.raises(ValueError, match=r"^doorkeeper.http.listener: the login cannot be used"):
+        HttpPort(settings, Log())
     (tmp_path / "tokens").write_text("a-token-of-some-length")
-    assert check_files(settings, Log()) == []
+    HttpPort(settings, Log())

@@ -39,8 +39,8 @@ async def test_plug_in_keys_are_reloaded(tmp_path: Path) -> None:
         assert isinstance(server.assembly.authorizer, Capricious)
         assert server.assembly.authorizer.moods == ["one", "two"]
         assert server.assembly.node.settings[MAX_CONNECTIONS] == 2**31 - 1
-        assert server.assembly.reconfiguration.is_reloaded("com.example.mood")
-        assert not server.assembly.reconfiguration.is_reloaded("super.users")
+        assert server.assembly.reconfiguration.is_reloaded()("com.example.mood")
+        assert not server.assembly.reconfiguration.is_reloaded()("super.users")
         events = server.events()
         told = [event for event in events if "reload" in event or "restart" in event]
         assert told == ["reloaded", "changed keys that require a restart", *["not reloaded"] * 3]

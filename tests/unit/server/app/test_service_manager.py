@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.app.service_manager import ServiceManager
+from doorkeeper.server.app.service_manager import READY, STOPPING, notify, reloading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +25,8 @@ def listening(address: str) -> socket.socket:
 def test_notifications_are_datagrams(kind: str, tmp_path: Path) -> None:
     name = str(tmp_path / "notify") if kind == "path" else f"@{tmp_path}"
     with closing(listening(name.replace("@", "\0", 1))) as receiving:
-        manager = ServiceManager(name)
-
-        manager.ready()
-        manager.reloading(5_000_999)
-        manager.stopping()
+        for state in (READY, reloading(5_000_999), STOPPING):
+            notify(name, state)
 
         assert [receiving.recv(100) for _ in range(3)] == [
             b"READY=1",
@@ -40,7 +37,4 @@ def test_notifications_are_datagrams(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("address", [None, "", "/nowhere/notify", "x" * 200])
 def test_without_service_manager_nothing_is_sent(address: str | None) -> None:
-    manager = ServiceManager(address)
-
-    manager.ready()
-    manager.stopping()
+    notify(address, READY)

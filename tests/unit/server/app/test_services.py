@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.app.services import NodeServices
+from doorkeeper.server.app.node import NodeServices
 from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.server.config.keys import MAX_CONNECTIONS, SUPER_USERS
 from doorkeeper.server.config.loading import resolve, with_stored_values
-from doorkeeper.server.config.settings import ConfigSource
+from doorkeeper.server.config.settings import ConfigSource, DynamicValues, is_dynamic_source
 from testkit.settings import settings_of
 
 FILE = "max.connections=10\nsuper.users=User:a"

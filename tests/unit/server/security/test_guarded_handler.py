@@ -7,6 +7,12 @@ import asyncio
 import pytest
 
 from doorkeeper.plugins import AuthenticationContext
+from doorkeeper.server.config.sasl import MechanismSettings
+from doorkeeper.server.config.sasl_keys import (
+    SASL_CHECK_TIMEOUT_MS,
+    SASL_CHECKS_MAX,
+    SASL_SERVER_CALLBACK_HANDLER_CLASS,
+)
 from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault
 from doorkeeper.server.security.handlers_contract import TokenRefused
 from testkit.callback_handlers import Recorded
@@ -24,15 +30,17 @@ class Guarded:
         self.logger = RecordingLogger()
         self.handler = Recorded()
         self.handler.configure({k.replace("_", "."): v for k, v in configs.items()}, "PLAIN", {})
-        self.guard = GuardedHandler(
-            self.handler,
-            key="the.key",
-            name="a.Class",
-            mechanism="PLAIN",
-            timeout_s=timeout_s,
-            at_once=at_once,
-            logger=self.logger,
+        settings = MechanismSettings(
+            name="PLAIN",
+            listener_name="A",
+            values={
+                SASL_SERVER_CALLBACK_HANDLER_CLASS.name: "a.Class",
+                SASL_CHECK_TIMEOUT_MS.name: str(round(timeout_s * 1000)),
+                SASL_CHECKS_MAX.name: str(at_once),
+            },
+            given_as={SASL_SERVER_CALLBACK_HANDLER_CLASS.name: "the.key"},
         )
+        self.guard = GuardedHandler(self.handler, settings, self.logger)
 
     async def check(self, name: str, password: str) -> bool:
         check = self.handler.check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.guarded_handler import KAFKA_NAMES, handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from testkit.callback_handlers import Recorded

@@ -67,17 +67,17 @@ def test_replacement_matches_java(
     """Empty matches are replaced too, also beside others; references are Java's."""
     java = JavaPattern(pattern)
 
-    assert java.replace_all(text, replacement) == everywhere
-    assert java.replace_first(text, replacement) == once
+    assert java.replace(text, replacement) == everywhere
+    assert java.replace(text, replacement, once=True) == once
 
 
 @pytest.mark.parametrize("replacement", ["$", "$x", "\\", "$2", "${m}", "${", "$\u0663"])
 def test_invalid_replacements_fail_as_in_java(replacement: str) -> None:
     java = JavaPattern("(a)")
 
-    assert java.replace_all("b", replacement) == "b"
+    assert java.replace("b", replacement) == "b"
     with pytest.raises(ValueError, match="replacement"):
-        java.replace_all("a", replacement)
+        java.replace("a", replacement)
 
 
 def test_search_times_out() -> None:
@@ -146,7 +146,7 @@ def test_time_limit_covers_all_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     searched = pattern._compiled = Searched(pattern._compiled, clock, 0.3 * TIME_LIMIT_S)
 
     with pytest.raises(TimeoutError):
-        pattern.replace_all("a" * 1000, "x")
+        pattern.replace("a" * 1000, "x")
 
     left = [TIME_LIMIT_S * part for part in (1, 0.7, 0.4, 0.1)]
     assert searched.limits_s == pytest.approx(left)

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
 from doorkeeper.server.security.password_records import record_of
 from doorkeeper.server.security.plain import (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import DIGESTS, ScramCredential
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Challenge,

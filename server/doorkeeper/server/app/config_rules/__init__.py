@@ -3,13 +3,11 @@
 Pure: texts and bytes in, findings out. ``doorkeeper config check`` and the start of the server use
 the same rules; docs/reference/config-rules.md is made from their declarations.
 
-checking         ``check``: the files of a cluster -> findings
-findings         what a check says: findings, of a rule and a file
+checking         ``check``: the files of a cluster -> findings, of a rule and a file
 rule             what a rule is; the table of all rules
 examples         the base to which the examples of rules are added
 node             one node's configuration as Kafka reads it
 keys             which keys concern security
-stores           whether the bytes of a key store can be opened
 
 the rules, by their codes:
 reading          C1: what the reader of a properties file makes of its lines

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from doorkeeper.base.entry import Problem
+from msgspec.structs import astuple
+
 from doorkeeper.server.app.config_rules import (
     authorization,
     cluster,
@@ -17,24 +18,31 @@ from doorkeeper.server.app.config_rules import (
     sasl,
     tls,
 )
-from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
-from doorkeeper.server.app.config_rules.node import ConfigFile, Node
-from doorkeeper.server.app.config_rules.rule import RULES, Rule
+from doorkeeper.server.app.config_rules.node import Node
+from doorkeeper.server.app.config_rules.rule import RULES, Product, Severity
+from doorkeeper.server.config.loading import ConfigFile
 
 MODULES: Final = (
-    reading,
-    listeners,
-    sasl,
-    tls,
-    authorization,
-    principals,
-    cluster,
-    containers,
-    own,
+    *(reading, listeners, sasl, tls, authorization, principals, cluster, containers, own),
 )
 """The modules of rules, in the order of their codes."""
 
 REFERENCE: Final = "4.3"
+
+
+class Finding(NamedTuple):
+    """A problem with its rule's code and severity, and the file's name. It never has a secret."""
+
+    code: str
+    severity: Severity
+    file: str
+    source: str
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return ``source: key: text (code)``."""
+        return f"{': '.join(filter(None, (self.source, self.key, self.text)))} ({self.code})"
 
 
 def release_of(text: str) -> tuple[int, int]:
@@ -53,39 +61,30 @@ def check(
 
     A text never contains the value of a password.
     """
-    nodes = [Node(file, product, release) for file in files]
+    nodes = [Node(file) for file in files]
     rules = [rule for _, rule in sorted(RULES.items()) if rule.applies(product, release)]
-    findings: dict[Finding, None] = {}
-    for node in nodes:
-        for rule in rules:
-            findings |= dict.fromkeys(_findings(rule, node))
-    if len(nodes) > 1:
-        for rule in rules:
-            if rule.compare is not None:
-                findings |= {
-                    _finding(rule, _file_of(problem.source, nodes), problem): None
-                    for problem in rule.compare(nodes)
-                }
+    findings = [
+        Finding(rule.code, rule.severity, node.name, *astuple(problem))
+        for node in nodes
+        for rule in rules
+        if not rule.compares
+        for problem in rule.look(node)
+    ]
+    findings += [
+        Finding(rule.code, rule.severity, _file_of(problem.source, nodes), *astuple(problem))
+        for rule in rules
+        if rule.compares and len(nodes) > 1
+        for problem in rule.look(nodes)
+    ]
     order = {node.name: at for at, node in enumerate(nodes)}
     return sorted(
-        findings,
+        dict.fromkeys(findings),
         key=lambda finding: (
             order.get(finding.file, len(order)),
             finding.severity is not Severity.ERROR,
             finding.code,
         ),
     )
-
-
-def _findings(rule: Rule, node: Node) -> Iterator[Finding]:
-    if rule.look is None:
-        return
-    for problem in rule.look(node):
-        yield _finding(rule, node.name, problem)
-
-
-def _finding(rule: Rule, file: str, problem: Problem) -> Finding:
-    return Finding(rule.code, rule.severity, file, problem.source, problem.key, problem.text)
 
 
 def _file_of(source: str, nodes: Sequence[Node]) -> str:

@@ -10,8 +10,8 @@ from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules.authorization import AUTHORIZER, EVERYONE, STANDARD, SUPER
 from doorkeeper.server.app.config_rules.node import Node
 from doorkeeper.server.app.config_rules.principals import MAPPING
-from doorkeeper.server.app.config_rules.rule import cluster_rule
-from doorkeeper.server.app.config_rules.sasl import TO_CONTROLLERS
+from doorkeeper.server.app.config_rules.rule import WARNING, rule
+from doorkeeper.server.app.config_rules.sasl import PLAIN, TO_CONTROLLERS
 
 _TOKENS: Final = "delegation.token.secret.key"
 
@@ -25,7 +25,7 @@ def _compared(
 ) -> None:
     """Declare a rule: of the nodes that it concerns, none has another value than the first one."""
 
-    @cluster_rule(code)
+    @rule(code, WARNING, compares=True)
     def compare(nodes: Sequence[Node]) -> Iterator[Problem]:
         first, *others = [node for node in nodes if concerns(node)] or [nodes[0]]
         for node in others:
@@ -61,7 +61,7 @@ _compared(
 _compared("C709", MAPPING, _is_broker, lambda node: node.of(MAPPING).replace(" ", ""))
 
 
-@cluster_rule("C701")
+@rule("C701", WARNING, compares=True)
 def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Problem]:
     if not any(node.has_authorizer for node in nodes):
         return
@@ -76,7 +76,7 @@ def controllers_without_authorizer(nodes: Sequence[Node]) -> Iterator[Problem]:
             )
 
 
-@cluster_rule("C706")
+@rule("C706", WARNING, compares=True)
 def different_controller_protocols(nodes: Sequence[Node]) -> Iterator[Problem]:
     offered = {
         name: (node, node.protocol(name))
@@ -97,7 +97,7 @@ def different_controller_protocols(nodes: Sequence[Node]) -> Iterator[Problem]:
             )
 
 
-@cluster_rule("C707")
+@rule("C707", WARNING, compares=True)
 def login_unknown_to_controllers(nodes: Sequence[Node]) -> Iterator[Problem]:
     controllers = [node for node in nodes if "controller" in node.roles]
     for node in nodes:
@@ -119,21 +119,17 @@ def _refusal(node: Node, other: Node, listener: str, mechanism: str) -> str:
     ours, theirs = node.module(listener, mechanism), other.module(listener, mechanism)
     if mechanism != "PLAIN" or ours is None or theirs is None:
         return ""
-    mine, users = ours.of_class(".PlainLoginModule"), theirs.of_class(".PlainLoginModule")
-    if mine is None or users is None or "username" not in mine.options:
+    mine, users = ours.options(PLAIN), theirs.options(PLAIN)
+    if mine is None or users is None or "username" not in mine:
         return ""
-    name = mine.options["username"]
-    expected = users.options.get(f"user_{name}")
+    name = mine["username"]
+    expected = users.get(f"user_{name}")
     if expected is None:
         return f"listener {listener} has no user_{name}"
-    return (
-        ""
-        if expected == mine.options.get("password")
-        else (f"user_{name} has a different password")
-    )
+    return "" if expected == mine.get("password") else f"user_{name} has a different password"
 
 
-@cluster_rule("C710")
+@rule("C710", WARNING, compares=True)
 def same_id(nodes: Sequence[Node]) -> Iterator[Problem]:
     before: dict[str, Node] = {}
     for node in nodes:

@@ -20,9 +20,10 @@ from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
-from doorkeeper.server.app.config_rules.node import ConfigFile, Node, addresses_in
+from doorkeeper.server.app.config_rules.node import Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import WARNING, rule
 from doorkeeper.server.config.environment import PREFIX, key_of_variable
+from doorkeeper.server.config.loading import ConfigFile
 
 _BITNAMI: Final = "KAFKA_CFG_"
 _IMAGES: Final = re.compile(r"(^|/)(kafka|kafka-native|cp-kafka|cp-server|confluent-local)([:@]|$)")
@@ -121,12 +122,13 @@ def _variables(node: Any, name: str) -> Iterator[Entry]:  # noqa: ANN401  a node
 
 
 def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
-    problems: list[tuple[str, Problem]] = []
+    problems = []
     entries, more = [], []
     for entry in dict((entry.key, entry) for entry in variables).values():  # noqa: C402
         eaten = _EATEN.search(entry.value)
         if eaten is not None and entry.key.startswith(PREFIX):
-            problems.append(("C801", Problem(entry.source, entry.key, _eaten_text(eaten[0]))))
+            text = f"Compose replaces {eaten[0]} with an environment variable: write ${eaten[0]}"
+            problems.append(Problem(entry.source, entry.key, text))
         value = _DEFAULT.sub(lambda match: match[2] or match[0], entry.value).replace("$$", "$")
         is_key = entry.key.startswith(PREFIX) and entry.key not in _NO_KEYS
         if is_key and (entry.key.startswith(_BITNAMI) or "bitnami" not in image):
@@ -134,7 +136,7 @@ def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
             entries.append(Entry(key, _as_written(key, value), entry.source))
         else:
             more.append(replace(entry, value=value))
-    return ConfigFile(name, _completed(entries), more=more, is_image=True, problems=problems)
+    return ConfigFile(name, _completed(entries), more=more, is_image=True, dollar_signs=problems)
 
 
 def _as_written(key: str, value: str) -> str:
@@ -144,10 +146,6 @@ def _as_written(key: str, value: str) -> str:
     except ConfigError:
         return value
     return next((entry.value for entry in written if entry.key == key), value)
-
-
-def _eaten_text(text: str) -> str:
-    return f"Compose replaces {text} with an environment variable: write ${text}"
 
 
 def _completed(entries: list[Entry]) -> list[Entry]:
@@ -172,7 +170,7 @@ def _completed(entries: list[Entry]) -> list[Entry]:
 
 @rule("C801", WARNING)
 def dollar_sign(node: Node) -> Iterator[Problem]:
-    return (problem for code, problem in node.file.problems if code == "C801")
+    return iter(node.file.dollar_signs)
 
 
 @rule("C802", WARNING)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from doorkeeper.base.key import Key
-from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
-from doorkeeper.server.config.kafka_keys import rows, without_effect
+from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 
@@ -50,19 +48,3 @@ def is_known(name: str) -> bool:
 def looks_like_a_key(name: str) -> bool:
     """Return whether a name may be shown: an unknown one may be a line of a secret."""
     return is_known(bare_name(name)) or _LIKE_A_KEY.fullmatch(name) is not None
-
-
-def key_of(name: str, node: Node) -> Key[object] | None:
-    """Return the declaration of a key that a node reads; None for an unknown key."""
-    bare = bare_name(name)
-    if bare != name:
-        listener = name.removeprefix(LISTENER_PREFIX).partition(".")[0]
-        if listener not in {known_listener.lower() for known_listener in node.known_listeners}:
-            return None
-    return KEYS.get(bare) or without_effect().get(bare)
-
-
-def has_provider(value: str) -> str:
-    """Return the provider of the first reference in a value; empty without one."""
-    match = CONFIG_PROVIDER.search(value)
-    return "" if match is None else match[1]

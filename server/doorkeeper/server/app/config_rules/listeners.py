@@ -6,16 +6,16 @@ Source: ``KafkaConfig.validateValues``, ``SocketServerConfigs.listenerListToEndP
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.base.key import Scope
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import Node, addresses_in, malformed_addresses
+from doorkeeper.server.app.config_rules.node import Node, addresses_in
 from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.listeners import PROTOCOLS
+from doorkeeper.server.config.listeners import PROTOCOLS, address_of
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import similar
 
@@ -63,8 +63,9 @@ def malformed_address(node: Node) -> Iterator[Problem]:
         entry = node.entries.get(key)
         if entry is None or node.is_template(entry):
             continue
-        for word in malformed_addresses(entry.value):
-            yield node.at(key, f"found {word!r}; allowed: NAME://host:port")
+        for word in node.words(key):
+            if address_of(word) is None:
+                yield node.at(key, f"found {word!r}; allowed: NAME://host:port")
         if key == "listeners" and not entry.value.strip():
             yield node.at(key, "found nothing; allowed: NAME://host:port, ...")
 
@@ -92,10 +93,8 @@ def same_name_or_port(node: Node) -> Iterator[Problem]:
 def two_inter_broker_keys(node: Node) -> Iterator[Problem]:
     keys = ("inter.broker.listener.name", "security.inter.broker.protocol")
     if set(keys) <= set(node.entries) and not node.is_open(*keys):
-        yield node.at(
-            "security.inter.broker.protocol",
-            "give either this or inter.broker.listener.name, not both",
-        )
+        text = "give either this or inter.broker.listener.name, not both"
+        yield node.at("security.inter.broker.protocol", text)
 
 
 @rule("C207", ERROR)
@@ -109,21 +108,14 @@ def inter_broker_not_advertised(node: Node) -> Iterator[Problem]:
         return
     if "broker" not in node.roles or not node.clients or node.file.is_image:
         return
-    names = _advertised(node)
+    names: Sequence[str] = node.clients
+    if node.has(ADVERTISED):
+        names = [address.name for address in addresses_in(node.text(ADVERTISED))]
+        names = [name for name in names if name not in node.controllers]
     if node.inter_broker not in names:
-        yield node.at(
-            key,
-            f"found {node.inter_broker}{'' if key in node.entries else ', the default'}; allowed:"
-            f" an advertised listener ({', '.join(names) or 'there is none'})",
-        )
-
-
-def _advertised(node: Node) -> list[str]:
-    """Return the names of the advertised listeners of brokers."""
-    if not node.has(ADVERTISED):
-        return list(node.clients)
-    names = [address.name for address in addresses_in(node.text(ADVERTISED))]
-    return [name for name in names if name not in node.controllers]
+        found = f"found {node.inter_broker}{'' if key in node.entries else ', the default'}"
+        allowed = f"an advertised listener ({', '.join(names) or 'there is none'})"
+        yield node.at(key, f"{found}; allowed: {allowed}")
 
 
 @rule("C208", ERROR)
@@ -138,14 +130,11 @@ def controllers_and_roles(node: Node) -> Iterator[Problem]:
         text = f"{', '.join(others)} is not in listeners ({', '.join(node.listeners)})"
         yield node.at(NAMES, text)
     elif "controller" not in node.roles and own:
-        yield node.at(
-            NAMES, f"{', '.join(own)} is in listeners, and process.roles has no controller"
-        )
+        text = f"{', '.join(own)} is in listeners, and process.roles has no controller"
+        yield node.at(NAMES, text)
     if node.roles == {"controller"} and node.clients and node.controllers:
-        yield node.at(
-            "listeners",
-            f"{', '.join(node.clients)} is not in {NAMES}, and process.roles has no broker",
-        )
+        text = f"{', '.join(node.clients)} is not in {NAMES}, and process.roles has no broker"
+        yield node.at("listeners", text)
     if "broker" in node.roles and not node.clients:
         yield node.at("listeners", "all listeners are controller listeners: clients cannot connect")
 
@@ -219,10 +208,8 @@ def anonymous_super_user(node: Node) -> Iterator[Problem]:
     for address in node.addresses:
         anonymous = node.protocol(address.name) == "PLAINTEXT"
         if anonymous and not address.is_local and address.name not in node.controllers:
-            yield node.at(
-                "super.users",
-                f"every client of listener {address.name} is a super user: User:ANONYMOUS",
-            )
+            text = f"every client of listener {address.name} is a super user: User:ANONYMOUS"
+            yield node.at("super.users", text)
 
 
 @rule("C213", WARNING)
@@ -231,10 +218,8 @@ def password_in_clear(node: Node) -> Iterator[Problem]:
         if node.protocol(address.name) != "SASL_PLAINTEXT" or address.is_local:
             continue
         if "PLAIN" in node.mechanisms(address.name):
-            yield node.at(
-                "listeners",
-                f"{address.name} accepts PLAIN passwords without TLS: use SASL_SSL or SCRAM",
-            )
+            text = f"{address.name} accepts PLAIN passwords without TLS: use SASL_SSL or SCRAM"
+            yield node.at("listeners", text)
 
 
 @rule("C214", ERROR)

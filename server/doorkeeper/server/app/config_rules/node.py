@@ -9,19 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
-from doorkeeper.base import jaas
 from doorkeeper.base.entry import Entry, Problem
-from doorkeeper.base.jaas import JaasError, LoginModule
-from doorkeeper.base.key import NOTHING
 from doorkeeper.base.values import trim
-from doorkeeper.server.app.config_rules.findings import Product
-from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.listeners import PROTOCOLS, ListenerAddress, address_of
-from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config.loading import ConfigFile
+from doorkeeper.server.config.naming import full_names
+from doorkeeper.server.config.sasl import Module, module_of
 
 JAAS_CONFIG: Final = "sasl.jaas.config"
 CONFIG_PROVIDER: Final = re.compile(r"\$\{([^}:]*):[^}]*\}")
@@ -32,53 +29,18 @@ _PLACEHOLDER: Final = re.compile(
 """What shells, Compose and templates replace before a node reads the file."""
 
 
-class ConfigFile(NamedTuple):
-    """The configuration of one node, before it is understood.
-
-    ``data`` are the bytes of a properties file, for faults that its reader hides; ``jaas`` is the
-    JAAS file of its JVM, None where it
-    is not known; ``more`` are variables of a container that become no key.
-    """
-
-    name: str
-    entries: Sequence[Entry]
-    data: bytes | None = None
-    jaas: JaasFile | None = None
-    more: Sequence[Entry] = ()
-    is_image: bool = False
-    problems: Sequence[tuple[str, Problem]] = ()
-    """Faults by the code of their rule, found where the file was made from another format."""
-    files: Mapping[str, bytes | None] = NOTHING
-    """Content of the stores that are on this machine; None where only their folder is."""
-
-
-class Module(NamedTuple):
-    """The login module of a mechanism, and where it stands. ``error`` replaces a malformed one."""
-
-    entry: Entry | None
-    where: str
-    modules: Sequence[LoginModule]
-    error: str = ""
-
-    def of_class(self, suffix: str) -> LoginModule | None:
-        """Return the first module whose class name ends so."""
-        return next((module for module in self.modules if module.name.endswith(suffix)), None)
-
-
 class Node:
     """The values of one node. Names of listeners are in upper case."""
 
-    def __init__(self, file: ConfigFile, product: Product, release: tuple[int, int]) -> None:
+    def __init__(self, file: ConfigFile) -> None:
         self.file = file
         self.name = file.name
-        self.product = product
-        self.release = release
         # The last entry of a key counts.
         self.entries: Mapping[str, Entry] = {entry.key: entry for entry in file.entries}
 
-    def at(self, where: str | Entry, text: str) -> Problem:
-        """Return a problem at an entry, or at a key, which may have none."""
-        entry = self.entries.get(where) if isinstance(where, str) else where
+    def at(self, where: str | Entry, text: str, listener: str = "") -> Problem:
+        """Return a problem at an entry, or at a key on a listener, which may have none."""
+        entry = self.entry(where, listener) if isinstance(where, str) else where
         if entry is None:
             return Problem(self.name, str(where), text)
         return Problem(entry.source, entry.key, text)
@@ -98,9 +60,7 @@ class Node:
 
     def entry(self, key: str, listener: str = "", mechanism: str = "") -> Entry | None:
         """Return the entry in effect on a listener, or for a mechanism of it."""
-        prefix = f"{LISTENER_PREFIX}{listener.lower()}."
-        names = [f"{prefix}{mechanism.lower()}.{key}"] if listener and mechanism else []
-        names += [f"{prefix}{key}", key] if listener else [key]
+        names = full_names(key, listener or None, mechanism or None)
         return next((self.entries[name] for name in names if name in self.entries), None)
 
     def of(self, key: str, listener: str = "", mechanism: str = "") -> str:
@@ -179,10 +139,6 @@ class Node:
         return self.with_protocol("SASL_PLAINTEXT", "SASL_SSL")
 
     @cached_property
-    def tls_listeners(self) -> list[str]:
-        return self.with_protocol("SSL", "SASL_SSL")
-
-    @cached_property
     def inter_broker(self) -> str:
         named = self.text("inter.broker.listener.name").upper()
         return named or (self.text("security.inter.broker.protocol").upper() or "PLAINTEXT")
@@ -193,19 +149,21 @@ class Node:
         return list(dict.fromkeys(trim(word) for word in text.split(",") if trim(word)))
 
     def module(self, listener: str, mechanism: str) -> Module | None:
-        """Return the login module that a broker uses for a mechanism; None without one."""
-        prefix = f"{LISTENER_PREFIX}{listener.lower()}."
-        entry = self.entries.get(f"{prefix}{mechanism.lower()}.{JAAS_CONFIG}")
-        if entry is not None:
-            try:
-                return Module(entry, entry.source, jaas.parse(entry.value))
-            except JaasError as error:
-                return Module(entry, entry.source, (), str(error))
-        for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
-            file = self.file.jaas
-            if file is not None and file.sections.get(section):
-                return Module(None, f"{file.path} section {section}", file.sections[section])
-        return None
+        """Return the login modules that a broker uses for a mechanism; None without any."""
+        return module_of(self.entries, self.file.jaas, listener, mechanism)
+
+    def modules(
+        self, mechanism: str, suffix: str, logins: Iterable[tuple[str, str]]
+    ) -> Iterator[tuple[str, Module, Mapping[str, str]]]:
+        """Yield listener, module and options of each login by a mechanism.
+
+        ``suffix`` is as in ``Module.options``: logins without such a module are left out.
+        """
+        for listener, name in dict.fromkeys(logins):
+            module = self.module(listener, name) if name == mechanism else None
+            options = None if module is None else module.options(suffix)
+            if module is not None and options is not None:
+                yield listener, module, options
 
     @cached_property
     def logins(self) -> tuple[tuple[str, str], ...]:
@@ -267,7 +225,3 @@ def default_of(key: str) -> str:
 def addresses_in(text: str) -> Iterator[ListenerAddress]:
     """Yield the well-formed addresses of a list."""
     return filter(None, map(address_of, map(trim, text.split(","))))
-
-
-def malformed_addresses(text: str) -> list[str]:
-    return [word for word in map(trim, text.split(",")) if word and address_of(word) is None]

@@ -33,13 +33,9 @@ def example_password(node: Node) -> Iterator[Problem]:
         for entry in node.entries.values()
         if is_security_key(entry.key) or entry.key.startswith("doorkeeper.")
     ]
-    jaas = node.file.jaas
-    texts += [
-        (jaas.path, " ".join(map(str, module.options.values())))
-        for modules in (() if jaas is None else jaas.sections.values())
-        for module in modules
-        if jaas is not None
-    ]
+    if (jaas := node.file.jaas) is not None:
+        modules = (module for modules in jaas.sections.values() for module in modules)
+        texts += [(jaas.path, " ".join(module.options.values())) for module in modules]
     places = [
         place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
     ]

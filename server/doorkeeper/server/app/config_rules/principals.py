@@ -6,7 +6,7 @@ Source: ``SslPrincipalMapper``, ``KerberosShortNamer``, ``ChannelBuilders`` (4.3
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import astuple
@@ -17,6 +17,7 @@ from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 
 if TYPE_CHECKING:
+    from doorkeeper.server.security.java_regex import JavaPattern
     from doorkeeper.server.security.ssl_rules import Rule
 
 MAPPING: Final = "ssl.principal.mapping.rules"
@@ -35,9 +36,7 @@ _PROBES: Final = (
 
 def _mappings(node: Node) -> Iterator[tuple[Entry, tuple[Rule, ...] | str]]:
     """Yield each entry of mapping rules of an SSL listener, with its rules or its fault."""
-    names = node.with_protocol("SSL")
-    entries = {entry for name in names if (entry := node.entry(MAPPING, name)) is not None}
-    for entry in sorted(entries, key=astuple):
+    for entry in _entries(node, MAPPING, node.with_protocol("SSL")):
         # The parser of expressions is imported where there are rules only.
         from doorkeeper.server.security.ssl_rules import SslRules
 
@@ -45,6 +44,12 @@ def _mappings(node: Node) -> Iterator[tuple[Entry, tuple[Rule, ...] | str]]:
             yield entry, SslRules(entry.value).rules
         except ValueError as error:
             yield entry, str(error)
+
+
+def _entries(node: Node, key: str, listeners: Iterable[str]) -> list[Entry]:
+    """Return the entries of a key that are in effect on some listeners, each once."""
+    entries = {entry for name in listeners if (entry := node.entry(key, name)) is not None}
+    return sorted(entries, key=astuple)
 
 
 @rule("C601", ERROR)
@@ -81,21 +86,27 @@ def _matches_all(rule: Rule) -> bool:
 
 @rule("C603", WARNING, products=BOTH)
 def mapping_with_blanks(node: Node) -> Iterator[Problem]:
+    for entry, mapping, pattern in _patterns(node):
+        if re.search(r", +[A-Za-z]+=", pattern.text):
+            text = "names have no space after a comma: the rule matches no certificate"
+            yield node.at(entry, f"{mapping}: {text}")
+
+
+def _patterns(node: Node) -> Iterator[tuple[Entry, Rule, JavaPattern]]:
+    """Yield each mapping rule with a pattern, and its entry."""
     for entry, rules in _mappings(node):
         for mapping in () if isinstance(rules, str) else rules:
-            if mapping.pattern is not None and re.search(r", +[A-Za-z]+=", mapping.pattern.text):
-                text = "names have no space after a comma: the rule matches no certificate"
-                yield node.at(entry, f"{mapping}: {text}")
+            if mapping.pattern is not None:
+                yield entry, mapping, mapping.pattern
 
 
 @rule("C604", WARNING, products=BOTH)
 def missing_group(node: Node) -> Iterator[Problem]:
-    for entry, rules in _mappings(node):
-        for mapping in () if isinstance(rules, str) else rules:
-            for number in re.findall(r"\$([1-9])", mapping.replacement):
-                if mapping.pattern is not None and int(number) > mapping.pattern.groups:
-                    text = f"the pattern has {mapping.pattern.groups} groups, not {number}"
-                    yield node.at(entry, f"{mapping}: {text}")
+    for entry, mapping, pattern in _patterns(node):
+        for number in re.findall(r"\$([1-9])", mapping.replacement):
+            if int(number) > pattern.groups:
+                text = f"the pattern has {pattern.groups} groups, not {number}"
+                yield node.at(entry, f"{mapping}: {text}")
 
 
 @rule("C605", ERROR)
@@ -131,8 +142,7 @@ def malformed_kerberos(node: Node) -> Iterator[Problem]:
 
 def _kerberos(node: Node) -> Iterator[tuple[Entry, list[str]]]:
     names = [name for name, mechanism in node.logins if mechanism == "GSSAPI"]
-    entries = {entry for name in names if (entry := node.entry(KERBEROS, name)) is not None}
-    for entry in sorted(entries, key=astuple):
+    for entry in _entries(node, KERBEROS, names):
         if not node.is_template(entry):
             yield entry, [word.strip() for word in entry.value.split(",") if word.strip()]
 

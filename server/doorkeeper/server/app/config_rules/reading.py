@@ -10,19 +10,18 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from doorkeeper.base.entry import Entry, Problem
+from doorkeeper.base.key import Key
 from doorkeeper.base.properties import CONTINUED, is_cut_pem
 from doorkeeper.server.app.config_rules.keys import (
     bare_name,
-    has_provider,
     is_known,
     is_secret,
     is_security_key,
-    key_of,
     looks_like_a_key,
 )
-from doorkeeper.server.app.config_rules.node import Node
-from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, rule
-from doorkeeper.server.config.naming import resembling
+from doorkeeper.server.app.config_rules.node import CONFIG_PROVIDER, Node
+from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
+from doorkeeper.server.config.naming import LISTENER_PREFIX, declaration_of, resembling
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BLANKS: Final = " \t\f"
@@ -33,107 +32,88 @@ _MEANT: Final = frozenset("\\ :=#!u\"'\r\n")
 """Letters after a backslash that stay, or of which the backslash is not missed."""
 _CONTROLS: Final = {"t": "a tab", "n": "a line break", "r": "a line break", "f": "a form feed"}
 _BAD_UNICODE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-class _LogicalLine(NamedTuple):
-    """The physical lines of one entry, without line ends and blanks before them."""
+class _Line(NamedTuple):
+    """A physical line of an entry, without its end and blanks before it.
+
+    ``key`` is that of the entry, ``is_first`` of the first of its lines.
+    """
 
     key: str
-    lines: tuple[tuple[int, str], ...]
+    number: int
+    text: str
+    is_first: bool
+
+    def problem(self, node: Node, text: str, key: str | None = None) -> Problem:
+        shown = self.key if key is None else key
+        return Problem(f"{node.name} line {self.number}", shown, text)
 
 
-def _logical_lines(node: Node) -> Iterator[_LogicalLine]:
-    """Yield the entries of a file as they are written."""
-    data = node.file.data or b""
-    open_lines: list[tuple[int, str]] = []
+def _lines(node: Node) -> Iterator[_Line]:
+    """Yield the lines of a file, but for comments and blank ones."""
+    data, key, continues = node.file.data or b"", "", False
     for number, physical in enumerate(_LINE.findall(data.decode("iso-8859-1")), 1):
         text = physical.rstrip("\r\n").lstrip(_BLANKS)
-        if not open_lines and (not text or text[0] in "#!"):
+        if not continues and (not text or text[0] in "#!"):
             continue
-        open_lines.append((number, text))
-        if (len(text) - len(text.rstrip("\\"))) % 2:
-            continue
-        yield _made(open_lines)
-        open_lines = []
-    if open_lines:
-        yield _made(open_lines)
+        if not continues:
+            match = _KEY.match(text)
+            assert match is not None, "the pattern matches the empty string"
+            key = _ESCAPE.sub(r"\1", match[1])
+        yield _Line(key, number, text, not continues)
+        continues = (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
-def _made(lines: list[tuple[int, str]]) -> _LogicalLine:
-    match = _KEY.match(lines[0][1])
-    assert match is not None, "the pattern matches the empty string"
-    return _LogicalLine(_ESCAPE.sub(r"\1", match[1]), tuple(lines))
-
-
-def _security_lines(node: Node) -> Iterator[tuple[str, int, str]]:
-    """Yield key, number and text of each line of a security key."""
-    for line in _logical_lines(node):
-        if is_security_key(line.key):
-            for number, text in line.lines:
-                yield line.key, number, text
+def _security_lines(node: Node) -> Iterator[_Line]:
+    return (line for line in _lines(node) if is_security_key(line.key))
 
 
 @rule("C101", WARNING, products=BOTH)
 def removed_backslash(node: Node) -> Iterator[Problem]:
-    for key, number, text in _security_lines(node):
-        for letter in dict.fromkeys(_ESCAPE.findall(text)):
+    for line in _security_lines(node):
+        hidden = is_secret(line.key)
+        for letter in dict.fromkeys(_ESCAPE.findall(line.text)):
             if letter in _MEANT:
                 continue
-            shown = "a letter" if is_secret(key) else letter
-            written = "\\\\" if is_secret(key) else f"\\\\{letter}"
-            made = _CONTROLS.get(letter)
-            happens = (
-                f"\\{letter} is read as {made}"
-                if made and not is_secret(key)
-                else f"the backslash before {shown} is removed when the file is read"
-            )
-            yield Problem(f"{node.name} line {number}", key, f"{happens}: write {written}")
+            shown = "a letter" if hidden else letter
+            happens = f"the backslash before {shown} is removed when the file is read"
+            if letter in _CONTROLS and not hidden:
+                happens = f"\\{letter} is read as {_CONTROLS[letter]}"
+            yield line.problem(node, f"{happens}: write \\\\{'' if hidden else letter}")
 
 
 @rule("C102", WARNING, products=BOTH)
 def blank_after_backslash(node: Node) -> Iterator[Problem]:
-    for line in _logical_lines(node):
-        for number, text in line.lines:
-            if _BLANK_AT_END.search(text):
-                yield Problem(
-                    f"{node.name} line {number}",
-                    line.key if is_security_key(line.key) else "",
-                    f"line {number} ends with a backslash and a space, so it is not continued;"
-                    " remove the space",
-                )
+    for line in _lines(node):
+        if _BLANK_AT_END.search(line.text):
+            text = f"line {line.number} ends with a backslash and a space, so it is not continued"
+            key = line.key if is_security_key(line.key) else ""
+            yield line.problem(node, f"{text}; remove the space", key)
 
 
 @rule("C103", WARNING, products=BOTH)
 def comment_in_value(node: Node) -> Iterator[Problem]:
-    for line in _logical_lines(node):
-        for number, text in line.lines[1:]:
-            if text.startswith(("#", "!")) and is_security_key(line.key):
-                yield Problem(
-                    f"{node.name} line {number}",
-                    line.key,
-                    "the line continues the value before it: it is part of the value, not a"
-                    " comment",
-                )
+    for line in _security_lines(node):
+        if not line.is_first and line.text.startswith(("#", "!")):
+            text = "the line continues the value before it: it is part of the value, not a comment"
+            yield line.problem(node, text)
 
 
 @rule("C104", ERROR)
 def bad_unicode(node: Node) -> Iterator[Problem]:
-    for line in _logical_lines(node):
-        for number, text in line.lines:
-            if _BAD_UNICODE.search(text):
-                source = f"{node.name} line {number}"
-                yield Problem(source, line.key, "a \\u is not followed by four hex digits")
+    for line in _lines(node):
+        if _BAD_UNICODE.search(line.text):
+            yield line.problem(node, "a \\u is not followed by four hex digits")
 
 
 @rule("C105", WARNING, products=BOTH)
 def not_ascii(node: Node) -> Iterator[Problem]:
-    for key, number, text in _security_lines(node):
-        if not text.isascii():
-            yield Problem(
-                f"{node.name} line {number}",
-                key,
-                "non-ASCII characters are read as ISO 8859-1: write \\uXXXX for each",
-            )
+    for line in _security_lines(node):
+        if not line.text.isascii():
+            text = "non-ASCII characters are read as ISO 8859-1: write \\uXXXX for each"
+            yield line.problem(node, text)
 
 
 @rule("C106", WARNING, products=BOTH)
@@ -166,7 +146,7 @@ def comment_after_value(node: Node) -> Iterator[Problem]:
 @rule("C109", ERROR)
 def wrong_type(node: Node) -> Iterator[Problem]:
     for entry in node.entries.values():
-        key = key_of(entry.key, node)
+        key = _key_of(entry.key, node)
         if key is None or not is_security_key(entry.key) or node.is_template(entry):
             continue
         # A broker ignores an empty text of some types; of numbers and booleans it does not.
@@ -177,18 +157,27 @@ def wrong_type(node: Node) -> Iterator[Problem]:
             yield node.at(entry, f"{shown_value}allowed: {error}")
 
 
-@rule("C110", WARNING, products=KAFKA)
+def _key_of(name: str, node: Node) -> Key[object] | None:
+    """Return the declaration of a key that a node reads; None for an unknown key."""
+    bare = bare_name(name)
+    listener = name.removeprefix(LISTENER_PREFIX).partition(".")[0]
+    if bare != name and listener not in map(str.lower, node.known_listeners):
+        return None
+    return declaration_of(bare)
+
+
+@rule("C110", WARNING)
 def reference_without_provider(node: Node) -> Iterator[Problem]:
     if node.file.is_image:
         return
-    named = set(node.words("config.providers"))
+    named = node.words("config.providers")
     for entry in node.entries.values():
-        provider = has_provider(entry.value)
-        if provider and provider not in named and is_security_key(entry.key):
-            yield node.at(
-                entry,
-                f"config.providers does not contain {provider}: the reference itself is the value",
+        match = CONFIG_PROVIDER.search(entry.value)
+        if match is not None and match[1] not in ("", *named) and is_security_key(entry.key):
+            text = (
+                f"config.providers does not contain {match[1]}: the reference itself is the value"
             )
+            yield node.at(entry, text)
 
 
 @rule("C111", WARNING)
@@ -212,12 +201,13 @@ def byte_order_mark(node: Node) -> Iterator[Problem]:
 
 @rule("C113", ERROR)
 def cut_pem(node: Node) -> Iterator[Problem]:
-    for line in _logical_lines(node):
-        if is_cut_pem("".join(text for _, text in line.lines)):
-            number = line.lines[0][0]
-            key = line.key if is_known(bare_name(line.key)) else ""
-            text = f"line {number} is not continued: is this PEM? {CONTINUED}"
-            yield Problem(f"{node.name} line {number}", key, text)
-
-
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+    entries: list[list[_Line]] = []
+    for line in _lines(node):
+        if line.is_first:
+            entries.append([])
+        entries[-1].append(line)
+    for first, *more in entries:
+        if is_cut_pem("".join(line.text for line in (first, *more))):
+            key = first.key if is_known(bare_name(first.key)) else ""
+            text = f"line {first.number} is not continued: is this PEM? {CONTINUED}"
+            yield first.problem(node, text, key)

@@ -6,15 +6,15 @@ Source: ``JaasContext.loadServerContext``, ``ChannelBuilders``, ``SaslChannelBui
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from doorkeeper.base.entry import Entry, Problem
+from doorkeeper.base.entry import Problem
 from doorkeeper.server.app.config_rules.keys import bare_name
-from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Module, Node
+from doorkeeper.server.app.config_rules.node import JAAS_CONFIG, Node
 from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
-from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
+from doorkeeper.server.config.naming import LISTENER_PREFIX, full_names
+from doorkeeper.server.config.sasl import MODULES, Module, meant_for, misspelled, similar
 
 ENABLED: Final = "sasl.enabled.mechanisms"
 HANDLER: Final = "sasl.server.callback.handler.class"
@@ -24,13 +24,16 @@ SERVICE: Final = "sasl.kerberos.service.name"
 BETWEEN_BROKERS: Final = "sasl.mechanism.inter.broker.protocol"
 TO_CONTROLLERS: Final = "sasl.mechanism.controller.protocol"
 
+PLAIN: Final = ".PlainLoginModule"
+_SECURITY: Final = "org.apache.kafka.common.security."
+_OAUTH_HANDLER: Final = f"{_SECURITY}oauthbearer.OAuthBearerValidatorCallbackHandler"
 _CLASSES: Final = frozenset(name for names in MODULES.values() for name in names)
 _OF_MECHANISMS: Final = (HANDLER, LOGIN_HANDLER, LOGIN_CLASS)
 
 
 def _missing(node: Node, listener: str, mechanism: str) -> str:
     """Return what to write for a login module, and the key that was probably meant for it."""
-    right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{JAAS_CONFIG}"
+    right = next(full_names(JAAS_CONFIG, listener, mechanism))
     near = meant_for(node.entries, listener, mechanism)
     if near:
         return f"{near} is not read: write {right}"
@@ -45,11 +48,10 @@ def no_login_module(node: Node) -> Iterator[Problem]:
             continue
         if _is_missing(node, listener, mechanism):
             default = ", the default," if entry is None else ""
-            yield node.at(
-                entry or ENABLED,
-                f"listener {listener} enables {mechanism}{default} but has no login module for"
-                f" it: {_missing(node, listener, mechanism)}",
+            text = (
+                f"listener {listener} enables {mechanism}{default} but has no login module for it"
             )
+            yield node.at(entry or ENABLED, f"{text}: {_missing(node, listener, mechanism)}")
 
 
 def _is_missing(node: Node, listener: str, mechanism: str) -> bool:
@@ -69,8 +71,9 @@ def unknown_mechanism(node: Node) -> Iterator[Problem]:
             continue
         near = similar(mechanism.upper(), list(MODULES))
         hint = f"; did you mean {near}?" if near else ""
-        where: str | Entry = node.entry(ENABLED, listener) or ENABLED
-        yield node.at(where, f"unknown mechanism {mechanism} (listener {listener}){hint}")
+        yield node.at(
+            ENABLED, f"unknown mechanism {mechanism} (listener {listener}){hint}", listener
+        )
 
 
 @rule("C303", ERROR)
@@ -83,26 +86,23 @@ def inter_broker_mechanism(node: Node) -> Iterator[Problem]:
     enabled = node.mechanisms(node.inter_broker)
     if mechanism not in enabled:
         default = "" if BETWEEN_BROKERS in node.entries else ", the default"
-        yield node.at(
-            BETWEEN_BROKERS,
-            f"found {mechanism}{default}; allowed: a mechanism of listener {node.inter_broker}"
-            f" ({', '.join(enabled)})",
-        )
+        allowed = f"a mechanism of listener {node.inter_broker} ({', '.join(enabled)})"
+        yield node.at(BETWEEN_BROKERS, f"found {mechanism}{default}; allowed: {allowed}")
 
 
 @rule("C304", WARNING, products=BOTH)
 def jaas_without_mechanism(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
-        right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{JAAS_CONFIG}"
-        if right in node.entries:
-            continue
-        for wider in (
-            f"{LISTENER_PREFIX}{listener.lower()}.{JAAS_CONFIG}",
-            f"{mechanism.lower()}.{JAAS_CONFIG}",
-            JAAS_CONFIG,
-        ):
-            if wider in node.entries:
-                yield node.at(wider, f"has no effect: the key requires its mechanism, as {right}")
+        right, *wider = full_names(JAAS_CONFIG, listener, mechanism)
+        wider.append(f"{mechanism.lower()}.{JAAS_CONFIG}")
+        if right not in node.entries:
+            yield from _without_mechanism(node, wider, right)
+
+
+def _without_mechanism(node: Node, names: Iterable[str], right: str) -> Iterator[Problem]:
+    for name in names:
+        if name in node.entries:
+            yield node.at(name, f"has no effect: the key requires its mechanism, as {right}")
 
 
 @rule("C305", WARNING, products=BOTH)
@@ -121,26 +121,21 @@ def prefix_of_no_mechanism(node: Node) -> Iterator[Problem]:
         # One key may enable what another listener uses: only spelling is a fault here.
         right = mechanism.lower() if mechanism.lower() in enabled else ""
         right = right or similar(mechanism.lower(), enabled)
+        text = f"listener {listener.upper()} does not enable {mechanism.upper()}"
         if mechanism.lower() != mechanism or mechanism.upper() not in MODULES:
             hint = f": write {LISTENER_PREFIX}{listener}.{right}.{bare}" if right else ""
-            yield node.at(entry, f"has no effect: {mechanism} is not a mechanism{hint}")
-        else:
-            yield node.at(
-                entry,
-                f"has no effect: listener {listener.upper()} does not enable {mechanism.upper()}",
-            )
+            text = f"{mechanism} is not a mechanism{hint}"
+        yield node.at(entry, f"has no effect: {text}")
 
 
 @rule("C306", ERROR)
 def malformed_jaas(node: Node) -> Iterator[Problem]:
     for _, module in _modules(node):
-        if module.entry is None or node.is_template(module.entry):
+        if isinstance(module.where, str) or node.is_template(module.where):
             continue
-        if module.error:
-            yield node.at(module.entry, module.error)
-        elif len(module.modules) != 1:
+        if module.error or len(module.modules) != 1:
             text = f"found {len(module.modules)} login modules; allowed: one"
-            yield node.at(module.entry, text)
+            yield node.at(module.where, module.error or text)
 
 
 def _modules(node: Node) -> Iterator[tuple[str, Module]]:
@@ -159,16 +154,10 @@ def unknown_module(node: Node) -> Iterator[Problem]:
         for login in module.modules:
             short = login.name.rpartition(".")[2]
             known = [name for name in _CLASSES if name.endswith(f".{short}")]
-            known = known or ([similar(login.name, sorted(_CLASSES))] if _near(login.name) else [])
+            if not known and login.name.startswith(_SECURITY) and "LoginModule" in login.name:
+                known = [similar(login.name, sorted(_CLASSES))]
             if login.name not in _CLASSES and known:
-                yield node.at(
-                    module.entry or module.where,
-                    f"no class {login.name}; did you mean {min(known)}?",
-                )
-
-
-def _near(name: str) -> bool:
-    return name.startswith("org.apache.kafka.common.security.") and "LoginModule" in name
+                yield node.at(module.where, f"no class {login.name}; did you mean {min(known)}?")
 
 
 @rule("C308", WARNING)
@@ -177,10 +166,8 @@ def module_of_another_mechanism(node: Node) -> Iterator[Problem]:
         names = MODULES.get(mechanism, ())
         wrong = [login.name for login in module.modules if login.name in _CLASSES]
         if wrong and names and not set(wrong) & set(names):
-            yield node.at(
-                module.entry or module.where,
-                f"{mechanism} requires {names[0]}; found {wrong[0].rpartition('.')[2]}",
-            )
+            found = wrong[0].rpartition(".")[2]
+            yield node.at(module.where, f"{mechanism} requires {names[0]}; found {found}")
 
 
 @rule("C309", WARNING)
@@ -189,36 +176,26 @@ def login_without_name(node: Node) -> Iterator[Problem]:
         module = node.module(listener, mechanism) if mechanism else None
         if module is None or not (mechanism == "PLAIN" or mechanism.startswith("SCRAM-")):
             continue
-        login = module.of_class("LoginModule")
-        if login is None:
-            continue
-        missing = [name for name in ("username", "password") if name not in login.options]
-        if missing:
-            yield node.at(
-                module.entry or module.where,
-                f"the inter-node login with {listener} has no {' and no '.join(missing)}",
-            )
+        options = module.options("LoginModule")
+        missing = [name for name in ("username", "password") if name not in (options or {})]
+        if options is not None and missing:
+            text = f"the inter-node login with {listener} has no {' and no '.join(missing)}"
+            yield node.at(module.where, text)
 
 
 @rule("C310", WARNING)
 def login_that_is_refused(node: Node) -> Iterator[Problem]:
-    for listener, mechanism in node.outgoing:
-        if mechanism != "PLAIN" or listener not in node.listeners:
+    for listener, module, options in node.modules("PLAIN", PLAIN, node.outgoing):
+        name = options.get("username")
+        if name is None or listener not in node.listeners or node.entry(HANDLER, listener, "PLAIN"):
             continue
-        module = node.module(listener, mechanism)
-        login = None if module is None else module.of_class(".PlainLoginModule")
-        handler = node.entry(HANDLER, listener, mechanism)
-        if module is None or login is None or "username" not in login.options or handler:
-            continue
-        name = login.options["username"]
-        expected = login.options.get(f"user_{name}")
-        where: str | Entry = module.entry or module.where
+        expected = options.get(f"user_{name}")
         if expected is None:
-            near = [key for key in login.options if key.lower() == f"user_{name}".lower()]
+            near = [key for key in options if key.lower() == f"user_{name}".lower()]
             hint = f"; found {near[0]}" if near else ""
-            yield node.at(where, f"no option user_{name} for username={name}{hint}")
-        elif expected != login.options.get("password"):
-            yield node.at(where, f"password differs from user_{name}")
+            yield node.at(module.where, f"no option user_{name} for username={name}{hint}")
+        elif expected != options.get("password"):
+            yield node.at(module.where, f"password differs from user_{name}")
 
 
 @rule("C311", ERROR)
@@ -235,43 +212,30 @@ def login_to_controllers(node: Node) -> Iterator[Problem]:
     offered = node.mechanisms(listener)
     # A node with an empty list starts, and nobody logs in.
     if listener in node.listeners and offered and mechanism not in offered:
-        yield node.at(
-            TO_CONTROLLERS,
-            f"found {mechanism}{default} which listener {listener} does not enable"
-            f" ({', '.join(offered)})",
-        )
+        text = f"found {mechanism}{default} which listener {listener} does not enable"
+        yield node.at(TO_CONTROLLERS, f"{text} ({', '.join(offered)})")
     elif offered and _is_missing(node, listener, mechanism):
-        yield node.at(
-            TO_CONTROLLERS,
-            f"{mechanism}{default} has no login module: {_missing(node, listener, mechanism)}",
-        )
+        text = f"{mechanism}{default} has no login module"
+        yield node.at(TO_CONTROLLERS, f"{text}: {_missing(node, listener, mechanism)}")
 
 
 @rule("C312", WARNING)
 def handler_without_mechanism(node: Node) -> Iterator[Problem]:
     for listener in node.sasl_listeners:
         for key in _OF_MECHANISMS:
-            for name in (f"{LISTENER_PREFIX}{listener.lower()}.{key}", key):
-                if name not in node.entries:
-                    continue
-                mechanism = next(iter(node.mechanisms(listener)), "plain").lower()
-                right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism}.{key}"
-                if right not in node.entries:
-                    yield node.at(
-                        name, f"has no effect: the key requires its mechanism, as {right}"
-                    )
+            mechanism = next(iter(node.mechanisms(listener)), "plain")
+            right, *wider = full_names(key, listener, mechanism)
+            if right not in node.entries:
+                yield from _without_mechanism(node, wider, right)
 
 
 @rule("C313", WARNING)
 def unsigned_tokens(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
-        right = f"{LISTENER_PREFIX}{listener.lower()}.oauthbearer.{HANDLER}"
+        right = next(full_names(HANDLER, listener, mechanism))
         if mechanism == "OAUTHBEARER" and right not in node.entries:
-            yield node.at(
-                node.entry(ENABLED, listener) or ENABLED,
-                f"listener {listener} accepts unsigned tokens with any name: write {right}="
-                "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
-            )
+            text = f"listener {listener} accepts unsigned tokens with any name: write {right}="
+            yield node.at(ENABLED, f"{text}{_OAUTH_HANDLER}", listener)
 
 
 @rule("C314", WARNING)
@@ -294,14 +258,8 @@ def kerberos_service(node: Node) -> Iterator[Problem]:
         if module is None or not module.modules:
             continue
         named = node.of(SERVICE, listener, mechanism)
-        in_module = next(
-            (
-                login.options["serviceName"]
-                for login in module.modules
-                if "serviceName" in login.options
-            ),
-            "",
-        )
+        options = [login.options for login in module.modules if "serviceName" in login.options]
+        in_module = options[0]["serviceName"] if options else ""
         if not named and not in_module:
             yield node.at(SERVICE, f"not set, but listener {listener} enables GSSAPI")
         elif named and in_module and named != in_module:
@@ -345,44 +303,30 @@ def older_secret(node: Node) -> Iterator[Problem]:
 
 @rule("C319", WARNING)
 def plain_without_users(node: Node) -> Iterator[Problem]:
-    for listener, mechanism in node.logins:
-        module = node.module(listener, mechanism) if mechanism == "PLAIN" else None
-        login = None if module is None else module.of_class(".PlainLoginModule")
-        handler = f"{LISTENER_PREFIX}{listener.lower()}.plain.{HANDLER}"
-        if module is None or login is None or handler in node.entries:
-            continue
-        if not any(name.startswith("user_") for name in login.options):
-            yield node.at(
-                module.entry or module.where,
-                f'listener {listener} enables PLAIN but has no users: add user_NAME="PASSWORD"',
-            )
+    for listener, module, options in node.modules("PLAIN", PLAIN, node.logins):
+        handler = next(full_names(HANDLER, listener, "plain"))
+        if handler not in node.entries and not any(name.startswith("user_") for name in options):
+            text = f'listener {listener} enables PLAIN but has no users: add user_NAME="PASSWORD"'
+            yield node.at(module.where, text)
 
 
 @rule("C320", WARNING)
 def unread_option(node: Node) -> Iterator[Problem]:
-    for mechanism, module in _modules(node):
-        login = module.of_class(".PlainLoginModule")
-        if mechanism != "PLAIN" or login is None:
-            continue
-        for name in login.options:
-            if name in ("username", "password") or name.startswith("user_"):
-                continue
-            where: str | Entry = module.entry or module.where
-            hint = "; a user is user_NAME" if name.lower().startswith("user") else ""
-            yield node.at(where, f"PLAIN does not read the option {name}{hint}")
+    for _, module, options in node.modules("PLAIN", PLAIN, (*node.logins, *node.outgoing)):
+        for name in options:
+            if name not in ("username", "password") and not name.startswith("user_"):
+                hint = "; a user is user_NAME" if name.lower().startswith("user") else ""
+                yield node.at(module.where, f"PLAIN does not read the option {name}{hint}")
 
 
 @rule("C321", ERROR)
 def unsecured_token_without_name(node: Node) -> Iterator[Problem]:
-    for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
-        module = node.module(listener, mechanism) if mechanism == "OAUTHBEARER" else None
-        login = None if module is None else module.of_class(".OAuthBearerLoginModule")
-        own = f"{LISTENER_PREFIX}{listener.lower()}.oauthbearer.{LOGIN_HANDLER}"
-        if module is None or login is None or own in node.entries:
-            continue
-        named = [name for name in login.options if name.startswith("unsecuredLogin")]
-        if named and "unsecuredLoginStringClaim_sub" not in named:
-            yield node.at(module.entry or module.where, "unsecuredLoginStringClaim_sub is missing")
+    logins = (*node.logins, *node.outgoing)
+    for listener, module, options in node.modules("OAUTHBEARER", ".OAuthBearerLoginModule", logins):
+        own = next(full_names(LOGIN_HANDLER, listener, "oauthbearer"))
+        named = [name for name in options if name.startswith("unsecuredLogin")]
+        if own not in node.entries and named and "unsecuredLoginStringClaim_sub" not in named:
+            yield node.at(module.where, "unsecuredLoginStringClaim_sub is missing")
 
 
 @rule("C322", WARNING)
@@ -392,9 +336,6 @@ def unchecked_modules(node: Node) -> Iterator[Problem]:
     for listener, mechanism in node.logins:
         absent = node.module(listener, mechanism) is None
         if absent and not _is_missing(node, listener, mechanism):
-            yield node.at(
-                node.entry(ENABLED, listener) or ENABLED,
-                f"the login module of listener {listener} for {mechanism} must be in a JAAS file:"
-                " give it with --jaas-file",
-            )
+            text = f"the login module of listener {listener} for {mechanism} must be in a JAAS file"
+            yield node.at(ENABLED, f"{text}: give it with --jaas-file", listener)
             return

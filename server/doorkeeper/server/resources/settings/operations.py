@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.config.dynamic_values import DynamicValues
+from doorkeeper.server.config.settings import DynamicValues
 from doorkeeper.server.resources.policies.contract import ConfigResourceType
 
 

@@ -6,6 +6,6 @@ unsecured    unsigned tokens, for development
 signed       signed tokens and their claims
 subjects     the principal's name in the claims of both
 jwks         the keys that verify signatures, from a file
-jwks_url     ... from an identity provider; https_trust: its certificates
+jwks_url     ... from an identity provider, and the certificates that are trusted for that
 provider     selects these for a listener, from its configuration
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 # Jackson's bound, and therefore Kafka's.
 NUMBER_CHARACTERS_MAX: Final = 1000
@@ -74,28 +74,20 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _integer(text: str) -> int:
+def _bounded(text: str) -> str:
     if len(text) > NUMBER_CHARACTERS_MAX:
         raise InvalidJson("a number is too long")
-    return int(text)
-
-
-def _decimal(text: str) -> float:
-    if len(text) > NUMBER_CHARACTERS_MAX:
-        raise InvalidJson("a number is too long")
-    return float(text)
+    return text
 
 
 def _no_number(_: str) -> NoReturn:
     raise InvalidJson("malformed JSON")
 
 
-_LENIENT: Final = json.JSONDecoder(
-    parse_int=_integer, parse_float=_decimal, parse_constant=_no_number
-)
-_STRICT: Final = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_int=_integer,
-    parse_float=_decimal,
-    parse_constant=_no_number,
-)
+_NUMBERS: Final[Any] = {
+    "parse_int": lambda text: int(_bounded(text)),
+    "parse_float": lambda text: float(_bounded(text)),
+    "parse_constant": _no_number,
+}
+_LENIENT: Final = json.JSONDecoder(**_NUMBERS)
+_STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique, **_NUMBERS)

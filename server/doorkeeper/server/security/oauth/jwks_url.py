@@ -13,13 +13,26 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
-from msgspec import Struct
 
+from doorkeeper.base.tls.keys import (
+    SSL_TRUSTSTORE_CERTIFICATES,
+    SSL_TRUSTSTORE_LOCATION,
+    SSL_TRUSTSTORE_TYPE,
+)
+from doorkeeper.server.config.sasl import MechanismSettings
+from doorkeeper.server.config.sasl_keys import (
+    SASL_JAAS_CONFIG,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
+)
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
@@ -35,26 +48,30 @@ RETRY_S_MIN: Final = 0.1
 """The minimum wait after the second failure in a row: without a backoff there would be none."""
 
 
-class KeyEndpoint(Struct, frozen=True, kw_only=True):
-    """The URL of the keys, the refresh interval, and the backoff after failures."""
-
-    url: str
-    refresh_s: float
-    backoff_s: float
-    backoff_max_s: float
-    tls: ReloadedFiles[ssl.SSLContext] | None = None
-
-    def __repr__(self) -> str:
-        return f"KeyEndpoint({redact_url(self.url)})"
-
-
 class UrlKeys:
-    """The keys of an endpoint. Call ``start`` first and ``close`` last."""
+    """The keys at a URL. Call ``start`` first and ``close`` last.
 
-    def __init__(self, endpoint: KeyEndpoint, logger: Logger) -> None:
-        self._endpoint = endpoint
+    The settings have the refresh interval, the backoff after failures, and whom to trust.
+    """
+
+    def __init__(self, url: str, settings: MechanismSettings, logger: Logger) -> None:
+        """Read the trusted certificates.
+
+        Raises:
+            ValueError: an option is wrong, or the file cannot be used.
+        """
+        self._url = url
+        self._shown = redact_url(url)
+        self._refresh_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000
+        self._backoff_s = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000
+        backoff_max_ms = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS]
+        self._backoff_max_s = backoff_max_ms / 1000
+        self.tls: ReloadedFiles[ssl.SSLContext] | None = None
+        if urlsplit(url).scheme == "https":
+            file = _options(settings).get(LOCATION)
+            files = [] if file is None else [Path(file)]
+            self.tls = ReloadedFiles(partial(trust_context, settings), logger, *files)
         self._logger = logger
-        self._shown = redact_url(endpoint.url)
         self._session: aiohttp.ClientSession | None = None
         self._timer: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[str | None] | None = None
@@ -65,7 +82,7 @@ class UrlKeys:
         """Fetch the keys, with retries up to the longest backoff, and start the timer."""
         self._session = new_session()
         loop = asyncio.get_running_loop()
-        end_s, wait_s = loop.time() + self._endpoint.backoff_max_s, self._endpoint.backoff_s
+        end_s, wait_s = loop.time() + self._backoff_max_s, self._backoff_s
         while (problem := await self._join_fetch()) is not None:
             if loop.time() + wait_s > end_s:
                 await self.close()
@@ -94,50 +111,103 @@ class UrlKeys:
 
     def refresh(self) -> None:
         """Reload the trusted certificates; the timer refreshes the keys."""
-        if self._endpoint.tls is not None:
-            self._endpoint.tls.refresh()
+        if self.tls is not None:
+            self.tls.refresh()
 
     async def _run(self) -> None:
-        wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
+        wait_s, failed_s = self._refresh_s, self._backoff_s
         while True:
             await asyncio.sleep(wait_s)
             if await self._join_fetch() is None:
-                wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
+                wait_s, failed_s = self._refresh_s, self._backoff_s
             else:
                 wait_s, failed_s = failed_s, self._longer(failed_s)
 
     def _longer(self, wait_s: float) -> float:
-        return max(RETRY_S_MIN, min(wait_s * 2, self._endpoint.backoff_max_s))
+        return max(RETRY_S_MIN, min(wait_s * 2, self._backoff_max_s))
 
     def _join_fetch(self) -> Awaitable[str | None]:
         """Join the fetch in progress, or start one; the result is its problem."""
         if self._fetching is None or self._fetching.done():
-            self._fetching = asyncio.get_running_loop().create_task(self._fetch_and_log())
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
         # Shielded: a waiter that is cancelled must not cancel the fetch for the others.
         return asyncio.shield(self._fetching)
 
-    async def _fetch_and_log(self) -> str | None:
-        problem = await self._fetch()
+    async def _fetch(self) -> str | None:
+        """Fetch the keys; return what is wrong, None if nothing is."""
+        assert self._session is not None
+        tls = None if self.tls is None else self.tls.value
+        try:
+            self.keys = parse(await read_document(self._session, self._url, tls))
+        except Exception as error:  # the timer must survive any error
+            problem = f"{self._shown}: {cause_of(error)}"
+        else:
+            return None
         # One line for all who wait; at the start the problem is raised.
-        if problem is not None and self._timer is not None:
+        if self._timer is not None:
             self._logger.warning(
                 "the keys that sign tokens could not be fetched", url=self._shown, problem=problem
             )
         return problem
 
-    async def _fetch(self) -> str | None:
-        """Fetch the keys; return what is wrong, None if nothing is."""
-        assert self._session is not None
-        tls = self._endpoint.tls
-        try:
-            self.keys = parse(
-                await read_document(
-                    self._session, self._endpoint.url, None if tls is None else tls.value
-                )
-            )
-        except Exception as error:  # the timer must survive any error
-            return f"{self._shown}: {cause_of(error)}"
-        return None
+
+# --- the trusted certificates
+
+TYPE: Final = SSL_TRUSTSTORE_TYPE.name
+LOCATION: Final = SSL_TRUSTSTORE_LOCATION.name
+CERTIFICATES: Final = SSL_TRUSTSTORE_CERTIFICATES.name
+
+
+def _options(settings: MechanismSettings) -> Mapping[str, str]:
+    module = settings.login_module
+    return {
+        name: value.strip()
+        for name, value in ({} if module is None else module.options).items()
+        if name.startswith("ssl.") and value.strip()
+    }
+
+
+def trust_context(settings: MechanismSettings) -> ssl.SSLContext:
+    """Return the TLS context for fetching keys: by default it trusts the system's CAs.
+
+    As on a broker, options of the login module replace them: ``ssl.truststore.type=PEM``, and
+    ``ssl.truststore.location`` or ``ssl.truststore.certificates``. A file is read again when it
+    changes; a broker reads it at its start.
+
+    Source: ``JaasOptionsUtils.createSSLSocketFactory`` of kafka-clients 4.3.1.
+    """
+    options = _options(settings)
+    key = settings.full_name(SASL_JAAS_CONFIG)
+    others = sorted(options.keys() - {TYPE, LOCATION, CERTIFICATES})
+    if others:
+        allowed = f"{TYPE}, {LOCATION}, {CERTIFICATES}"
+        raise ValueError(
+            f"{key}: found the option {others[0]}; allowed options that begin with ssl.: {allowed}"
+        )
+    kind = options.get(TYPE, "JKS")
+    if options and kind.upper() != "PEM":
+        raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")
+    if options and (LOCATION in options) == (CERTIFICATES in options):
+        raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
+    try:
+        context = ssl.create_default_context(
+            cafile=options.get(LOCATION), cadata=options.get(CERTIFICATES)
+        )
+    except (ssl.SSLError, TypeError):
+        # Non-ASCII PEM raises TypeError.
+        source = options.get(LOCATION, CERTIFICATES)
+        raise ValueError(f"{key}: {source}: contains no PEM certificate") from None
+    except OSError as error:
+        raise ValueError(f"{key}: {options[LOCATION]}: {error.strerror}") from None
+    # Java's rules on every Python. The first is set since 3.13: it rejects certificates without an
+    # Authority Key Identifier, which many private authorities issue. The second is not before 3.13:
+    # without it an authority below a root is not trusted.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
+# --- documents of a provider
 
 
 def new_session() -> aiohttp.ClientSession:

@@ -16,10 +16,8 @@ where Kafka uses the last one: Kafka's own client may not send one.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final
-
-from msgspec import Struct
 
 from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
@@ -50,24 +48,24 @@ class OAuthBearerMechanism:
                 None, f"{self._refusal.reason}; the client did not acknowledge the error"
             )
         try:
-            first = parse_first(token)
-            validated = self._validate(first.token)
+            bearer_token, requested = parse_first(token)
+            validated = self._validate(bearer_token)
         except InvalidMessage as error:
             return Failure(None, str(error))
         except TokenRefused as refused:
             return self._challenge(refused)
         if isinstance(validated, ValidatedToken):
-            return self._success(first, validated)
-        return self._later(first, validated)
+            return self._success(requested, validated)
+        return self._later(requested, validated)
 
-    async def _later(self, first: InitialResponse, validated: Awaitable[ValidatedToken]) -> Step:
+    async def _later(self, requested: str, validated: Awaitable[ValidatedToken]) -> Step:
         try:
-            return self._success(first, await validated)
+            return self._success(requested, await validated)
         except TokenRefused as refused:
             return self._challenge(refused)
 
-    def _success(self, first: InitialResponse, token: ValidatedToken) -> Step:
-        requested, name = first.authorization_id, token.principal_name
+    def _success(self, requested: str, token: ValidatedToken) -> Step:
+        name = token.principal_name
         if requested not in ("", name):
             text = (
                 f"Authentication failed: Client requested an authorization id ({requested}) that is"
@@ -112,27 +110,15 @@ class InvalidMessage(ValueError):
     """The message is malformed; the error text contains no part of it."""
 
 
-class InitialResponse(Struct, frozen=True):
-    """The client's first message. ``authorization_id`` is empty if absent."""
+def parse_first(data: bytes) -> tuple[str, str]:
+    """Return the token of the first message, and its authorization id, empty if absent.
 
-    token: str
-    authorization_id: str
-    extensions: Mapping[str, str]
-
-    def __repr__(self) -> str:
-        # The token is a secret.
-        return f"InitialResponse({len(self.token)} characters, {len(self.extensions)} extensions)"
-
-
-def parse_first(data: bytes) -> InitialResponse:
-    """Parse the first message.
-
-    The authorization id stays escaped: Kafka does not resolve ``=2C`` and ``=3D`` in it.
+    The id stays escaped: Kafka does not resolve ``=2C`` and ``=3D`` in it. Extensions are valid
+    pairs, and have no effect.
     """
     match = _MESSAGE.fullmatch(data)
     if match is None:
         raise InvalidMessage("Invalid OAUTHBEARER client first message")
-    authorization_id = (match[1] or b"").decode("ascii")
     pairs = [pair.partition("=")[::2] for pair in match[2].decode("ascii").split("\x01")[:-1]]
     auth = [value for name, value in pairs if name == AUTH]
     if not auth:
@@ -145,4 +131,4 @@ def parse_first(data: bytes) -> InitialResponse:
     scheme, token = parts.groups()
     if scheme.lower() != "bearer":
         raise InvalidMessage("Invalid scheme in OAUTHBEARER client first message")
-    return InitialResponse(token, authorization_id, {k: v for k, v in pairs if k != AUTH})
+    return token, (match[1] or b"").decode("ascii")

@@ -20,9 +20,6 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS,
     SASL_OAUTHBEARER_EXPECTED_AUDIENCE,
     SASL_OAUTHBEARER_EXPECTED_ISSUER,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
     SASL_OAUTHBEARER_JWKS_ENDPOINT_URL,
     SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS,
     SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
@@ -30,18 +27,16 @@ from doorkeeper.server.config.sasl_keys import (
     SASL_SERVER_CALLBACK_HANDLER_CLASS,
 )
 from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
-from doorkeeper.server.security.guarded_handler import GuardedHandler, handler_of
+from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerProvider, handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
-from doorkeeper.server.security.oauth.https_trust import reloaded_trust
 from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.provider import Provider, Sources
 
 if TYPE_CHECKING:
-    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.sasl import MechanismSettings
     from doorkeeper.server.security.oauth.jwks import FileKeys, KeySet
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
-    from doorkeeper.server.security.oauth.signed import ClaimRules
 
 _PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 UNSECURED_HANDLER: Final = (
@@ -101,7 +96,7 @@ class SignedProvider(Provider):
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
         """Read the keys ``sasl.oauthbearer...``; files and URLs are read by ``start``."""
         # Imported here: the signature library is slow to import, and few servers need it.
-        from doorkeeper.server.security.oauth.signed import SignedTokens
+        from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
 
         validator = settings[SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS]
         if validator not in VALIDATORS:
@@ -112,7 +107,13 @@ class SignedProvider(Provider):
             )
         self._settings = settings
         self._sources = sources
-        self._rules = _rules(settings)
+        self._rules = ClaimRules(
+            audiences=frozenset(settings[SASL_OAUTHBEARER_EXPECTED_AUDIENCE]),
+            issuer=settings[SASL_OAUTHBEARER_EXPECTED_ISSUER],
+            scope_claim=settings[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
+            subject_claim=settings[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
+            skew_s=settings[SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS],
+        )
         self._keys = _key_source(settings, sources)
         self._tokens = SignedTokens(self._keys, self._rules, sources.now_ms)
 
@@ -164,15 +165,15 @@ class SignedProvider(Provider):
         await self._keys.close()
 
 
-class OAuthHandlerProvider(Provider):
+class OAuthHandlerProvider(HandlerProvider[TokenValidator]):
     """Accepts the tokens that a callback handler validates."""
 
-    def __init__(self, handler: GuardedHandler[TokenValidator], sources: Sources) -> None:
-        self._handler = handler
+    def __init__(self, guarded: GuardedHandler[TokenValidator], sources: Sources) -> None:
+        super().__init__(guarded)
         self._now_ms = sources.now_ms
 
     def begin(self, context: AuthenticationContext) -> Mechanism:
-        guarded = self._handler
+        guarded = self._guarded
 
         def validate(token: str) -> Awaitable[ValidatedToken]:
             return guarded.call_handler(
@@ -180,24 +181,6 @@ class OAuthHandlerProvider(Provider):
             )
 
         return OAuthBearerMechanism(validate, self._now_ms)
-
-    async def start(self) -> None:
-        await self._handler.start()
-
-    async def close(self) -> None:
-        await self._handler.close()
-
-
-def _rules(settings: MechanismSettings) -> ClaimRules:
-    from doorkeeper.server.security.oauth.signed import ClaimRules
-
-    return ClaimRules(
-        audiences=frozenset(settings[SASL_OAUTHBEARER_EXPECTED_AUDIENCE]),
-        issuer=settings[SASL_OAUTHBEARER_EXPECTED_ISSUER],
-        scope_claim=settings[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
-        subject_claim=settings[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
-        skew_s=settings[SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS],
-    )
 
 
 def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | UrlKeys:
@@ -232,20 +215,6 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
         return FileKeys(Path(parts.path), sources.logger)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{key}: allowed: a URL with http, https or file")
-    return _url_keys(settings, sources, url)
+    from doorkeeper.server.security.oauth.jwks_url import UrlKeys
 
-
-def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKeys:
-    from doorkeeper.server.security.oauth.jwks_url import (
-        KeyEndpoint,
-        UrlKeys,
-    )
-
-    endpoint = KeyEndpoint(
-        url=url,
-        refresh_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000,
-        backoff_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000,
-        backoff_max_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS] / 1000,
-        tls=reloaded_trust(settings, sources.logger) if url.lower().startswith("https:") else None,
-    )
-    return UrlKeys(endpoint, sources.logger)
+    return UrlKeys(url, settings, sources.logger)

@@ -18,14 +18,24 @@ def signed_subject(claims: Mapping[str, object], claim: str) -> str:
     Raises:
         TokenRefused: the claim is missing, blank, no text or not Unicode.
     """
-    name = trim(text_claim(claims, claim) or "")
-    if not name or not is_unicode(name):
-        raise TokenRefused(f"the claim {claim} is missing, blank or not valid Unicode")
+    text_claim(claims, claim)
+    name = trim(unsigned_subject(claims, claim))
+    check_unicode(name, claim)
     return name
 
 
+def check_unicode(name: str, claim: str) -> None:
+    """Check the name that a claim has.
+
+    Raises:
+        TokenRefused: it has half of a pair of surrogates.
+    """
+    if not is_unicode(name):
+        raise TokenRefused(f"the claim {claim} is not valid Unicode")
+
+
 def unsigned_subject(claims: Mapping[str, object], claim: str) -> str:
-    """Return the name in an unsigned token, as it is.
+    """Return the name in an unsigned token, as it is; it may not be Unicode.
 
     Raises:
         TokenRefused: the claim is missing, blank or no text.

@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from doorkeeper.base.encodings import is_unicode
-from doorkeeper.base.values import trim
+from doorkeeper.base.values import INT_MAX, LONG_MAX, trim
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
     decode_base64url,
     lenient_json_object,
 )
-from doorkeeper.server.security.oauth.subjects import unsigned_subject
+from doorkeeper.server.security.oauth.subjects import check_unicode, unsigned_subject
 
 PRINCIPAL_CLAIM_NAME: Final = "unsecuredValidatorPrincipalClaimName"
 SCOPE_CLAIM_NAME: Final = "unsecuredValidatorScopeClaimName"
@@ -33,8 +32,6 @@ ALLOWABLE_CLOCK_SKEW_MS: Final = "unsecuredValidatorAllowableClockSkewMs"
 
 # Anybody can send one, and the event loop takes 10 ms for the longest; half a megabyte took 0.2 s.
 _CHARACTERS_MAX: Final = 16_384
-_LONG_MAX: Final = (1 << 63) - 1
-_INT_MAX: Final = (1 << 31) - 1
 _SCOPE_ITEM: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
@@ -72,9 +69,11 @@ class UnsecuredTokens:
                 scope=f"[{', '.join(self._required)}]",
             )
         # Last, since Kafka writes ? for the half of a pair, and refuses such a token for the rest.
-        if not is_unicode(name):
-            raise TokenRefused(f"the claim {self._principal_claim} is not valid Unicode")
-        return ValidatedToken(name, _round(expiry_s * 1000), claims)
+        check_unicode(name, self._principal_claim)
+        # Rounded half up, like Java's ``Math.round``.
+        expiry_ms = expiry_s * 1000
+        rounded_ms = LONG_MAX if expiry_ms >= LONG_MAX else math.floor(expiry_ms + 0.5)
+        return ValidatedToken(name, rounded_ms, claims)
 
     def _check_times(self, issued_s: float | None, expiry_s: float) -> None:
         now_ms = self._now_ms()
@@ -112,7 +111,8 @@ def _convert(value: object) -> object:
     """Return a claim as Kafka keeps it: a text, a number, or a list of texts."""
     if isinstance(value, list):
         return [_text(item) for item in value]
-    return value if _is_number(value) else _text(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number else _text(value)
 
 
 def _text(value: object) -> str:
@@ -130,10 +130,6 @@ def _text(value: object) -> str:
             return ""
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _seconds(claims: Mapping[str, object], name: str) -> float | None:
     value = claims.get(name)
     if value is None:
@@ -146,21 +142,11 @@ def _seconds(claims: Mapping[str, object], name: str) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def _round(ms: float) -> int:
-    """Round half up, like Java's ``Math.round``."""
-    return _LONG_MAX if ms >= _LONG_MAX else math.floor(ms + 0.5)
-
-
 def _scope_of(value: object) -> frozenset[str]:
-    if isinstance(value, str):
-        items: Sequence[str] = (value,)
-    elif isinstance(value, list):
-        items = value
-    elif value is None:
-        items = ()
-    else:
+    items = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(items, list):
         raise TokenRefused("the claim for the scope is neither a string nor a list")
-    return frozenset(filter(None, (trim(item) for item in items)))
+    return frozenset(filter(None, map(trim, items)))
 
 
 def principal_claim(options: Mapping[str, str]) -> str:
@@ -186,6 +172,6 @@ def _scope(text: str) -> tuple[str, ...]:
 def _skew(text: str) -> int:
     if not text:
         return 0
-    if _INTEGER.fullmatch(text) is None or not 0 <= int(text) <= _INT_MAX:
-        raise ValueError(f"{ALLOWABLE_CLOCK_SKEW_MS}: found {text!r}; allowed: 0 to {_INT_MAX}")
+    if _INTEGER.fullmatch(text) is None or not 0 <= int(text) <= INT_MAX:
+        raise ValueError(f"{ALLOWABLE_CLOCK_SKEW_MS}: found {text!r}; allowed: 0 to {INT_MAX}")
     return int(text)

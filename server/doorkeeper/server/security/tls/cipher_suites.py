@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 OF_TLS_1_3: Final = (
     "TLS_AES_256_GCM_SHA384",
@@ -24,19 +24,14 @@ OF_TLS_1_3: Final = (
 AVAILABLE: Final = "ALL:!aNULL:!eNULL:!aDSS:!PSK:!SRP:!ARIA:!CAMELLIA:!AESCCM"
 # Java lists these signals as suites; OpenSSL sends them without configuration.
 _NO_SUITES: Final = frozenset({"TLS_EMPTY_RENEGOTIATION_INFO_SCSV", "TLS_FALLBACK_SCSV"})
-_JAVA = re.compile(r"(?:TLS|SSL)_([A-Z_]+)_WITH_([A-Z0-9_]+)")
-_CIPHER = re.compile(r"AES_(128|256)_(CBC|GCM)_(SHA\d*)")
 
 
-class CipherSuites(NamedTuple):
-    """Selected suites: of TLS 1.2 by OpenSSL's names, in order, and of TLS 1.3."""
+def choose(names: Iterable[str], available: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return suites of TLS 1.2 by OpenSSL's names, in order, and those of TLS 1.3.
 
-    older: tuple[str, ...]
-    of_1_3: tuple[str, ...]
-
-
-def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
-    """Select suites by name; ``available`` are OpenSSL's names of TLS 1.2 suites."""
+    ``available`` are OpenSSL's names of TLS 1.2 suites.
+    """
+    of_java = {java: suite for suite in available if (java := java_name(suite)) is not None}
     older: list[str] = []
     of_1_3: list[str] = []
     for name in names:
@@ -45,27 +40,12 @@ def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
         if name in OF_TLS_1_3:
             of_1_3.append(name)
             continue
-        suite = name if name in available else openssl_name(name)
-        if suite is None or suite not in available:
-            known = ", ".join([*OF_TLS_1_3, *(n for n in map(java_name, available) if n)])
+        suite = name if name in available else of_java.get(re.sub("^SSL_", "TLS_", name))
+        if suite is None:
+            known = ", ".join([*OF_TLS_1_3, *of_java])
             raise ValueError(f"found {name!r}; allowed: {known}, or OpenSSL's names for them")
         older.append(suite)
-    return CipherSuites(tuple(dict.fromkeys(older)), tuple(of_1_3))
-
-
-def openssl_name(java: str) -> str | None:
-    """Return OpenSSL's name of a TLS 1.2 suite, or None if the name is not Java's."""
-    match = _JAVA.fullmatch(java)
-    if match is None:
-        return None
-    exchange = "" if match[1] == "RSA" else match[1].replace("_", "-") + "-"
-    if match[2] == "CHACHA20_POLY1305_SHA256":
-        return f"{exchange}CHACHA20-POLY1305"
-    cipher = _CIPHER.fullmatch(match[2])
-    if cipher is None:
-        return None
-    bits, mode, digest = cipher.groups()
-    return f"{exchange}AES{bits}{'-GCM' if mode == 'GCM' else ''}-{digest}"
+    return list(dict.fromkeys(older)), of_1_3
 
 
 _OPENSSL = re.compile(

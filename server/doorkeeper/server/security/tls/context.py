@@ -8,7 +8,8 @@ cipher suites takes precedence.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -27,12 +28,12 @@ from doorkeeper.base.tls.keys import (
 )
 from doorkeeper.base.tls.settings import TlsSettings
 from doorkeeper.base.tls.sources import memory_file
-from doorkeeper.base.tls.stores import ServerIdentity, identity_of, trust_store_of
+from doorkeeper.base.tls.stores import identity_of, trust, trust_store_of
 from doorkeeper.server.security.tls.alerts import AlertContext
 from doorkeeper.server.security.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
 
 if TYPE_CHECKING:
-    from cryptography.x509 import Certificate, CertificateRevocationList
+    from cryptography.x509 import Certificate
 
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -67,7 +68,8 @@ def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> 
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
     _choose_protocols(settings, context, warnings)
-    _load_identity(settings, context, identity)
+    with _openssl(settings, SSL_KEYSTORE_LOCATION, "OpenSSL rejects the certificate"):
+        identity.load_into(context)
     if verify is not ssl.CERT_NONE:
         if trusted is None:
             raise settings.problem(
@@ -75,9 +77,8 @@ def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> 
                 f"missing; listener {settings.listener_name} requests client certificates"
                 " (ssl.client.auth), which requires a trust store",
             )
-        _load_trusted(settings, context, trusted)
-        # Java trusts every certificate of the trust store; OpenSSL by default only roots.
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        with _openssl(settings, SSL_TRUSTSTORE_LOCATION, "OpenSSL rejects the certificates"):
+            trust(context, trusted)
     if SSL_CRL_FILE in files:
         _load_revoked(settings, context, files[SSL_CRL_FILE], trusted or (), warnings)
     context.verify_mode = verify
@@ -115,19 +116,14 @@ def _choose_protocols(settings: TlsSettings, context: ssl.SSLContext, warnings: 
             raise settings.problem(
                 SSL_ENABLED_PROTOCOLS, f"found {name!r}; allowed: {', '.join(VERSIONS)}"
             )
-    names = settings[SSL_CIPHER_SUITES]
-    if names:
-        enabled = _choose_suites(settings, context, names, enabled, warnings)
+    if settings[SSL_CIPHER_SUITES]:
+        enabled = _choose_suites(settings, context, enabled, warnings)
     versions = [VERSIONS[name] for name in VERSIONS if name in enabled]
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
 
 
 def _choose_suites(
-    settings: TlsSettings,
-    context: ssl.SSLContext,
-    names: Sequence[str],
-    enabled: Sequence[str],
-    warnings: list[str],
+    settings: TlsSettings, context: ssl.SSLContext, enabled: Sequence[str], warnings: list[str]
 ) -> list[str]:
     """Set the cipher suites; return the protocols that have any."""
     key = SSL_CIPHER_SUITES
@@ -136,57 +132,22 @@ def _choose_suites(
         cipher["name"] for cipher in context.get_ciphers() if cipher["name"] not in OF_TLS_1_3
     ]
     try:
-        suites = choose(names, available)
+        older, of_1_3 = choose(settings[key], available)
     except ValueError as error:
         raise settings.problem(key, str(error)) from None
-    if suites.older:
-        context.set_ciphers(":".join(suites.older))
-    with_suites = {"TLSv1.2": suites.older, "TLSv1.3": suites.of_1_3}
+    if older:
+        context.set_ciphers(":".join(older))
+    with_suites = {"TLSv1.2": older, "TLSv1.3": of_1_3}
     left = [name for name in enabled if with_suites[name]]
     if not left:
         text = f"no enabled cipher suite works with {' or '.join(enabled)} (ssl.enabled.protocols)"
         raise settings.problem(key, text)
-    if "TLSv1.3" in left and len(suites.of_1_3) < len(OF_TLS_1_3):
+    if "TLSv1.3" in left and len(of_1_3) < len(OF_TLS_1_3):
         warnings.append(
             f"{settings.full_name(key)}: all three TLS 1.3 suites stay enabled:"
             f" {', '.join(OF_TLS_1_3)}"
         )
     return left
-
-
-def _load_identity(
-    settings: TlsSettings, context: ssl.SSLContext, identity: ServerIdentity
-) -> None:
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
-
-    key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in identity.chain)
-    try:
-        with memory_file(chain) as chain_name, memory_file(key) as key_name:
-            context.load_cert_chain(chain_name, key_name)
-    except ssl.SSLError as error:
-        raise settings.problem(
-            SSL_KEYSTORE_LOCATION, f"OpenSSL rejects the certificate: {_reason(error)}"
-        ) from None
-
-
-def _load_trusted(
-    settings: TlsSettings, context: ssl.SSLContext, trusted: Sequence[Certificate]
-) -> None:
-    from cryptography.hazmat.primitives.serialization import Encoding
-
-    try:
-        context.load_verify_locations(
-            cadata=b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
-        )
-    except ssl.SSLError as error:
-        raise settings.problem(
-            SSL_TRUSTSTORE_LOCATION, f"OpenSSL rejects the certificates: {_reason(error)}"
-        ) from None
 
 
 def _load_revoked(
@@ -203,26 +164,15 @@ def _load_revoked(
         lists = pem.revocations_of(data)
     except pem.PemError as error:
         raise settings.problem(SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: {error}") from None
-    try:
-        with memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name:
-            context.load_verify_locations(cafile=name)
-    except ssl.SSLError as error:
-        raise settings.problem(
-            SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: rejected by OpenSSL: {_reason(error)}"
-        ) from None
+    with (
+        _openssl(settings, SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: rejected by OpenSSL"),
+        memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name,
+    ):
+        context.load_verify_locations(cafile=name)
     # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
-    warnings.extend(_without_list(settings, lists, trusted))
-
-
-def _without_list(
-    settings: TlsSettings,
-    lists: Sequence[CertificateRevocationList],
-    trusted: Sequence[Certificate],
-) -> list[str]:
-    """Return a warning for each trusted issuer without a list: its clients are all refused."""
     issuers = {revocations.issuer for revocations in lists}
-    return [
+    warnings += [
         f"{settings.full_name(SSL_CRL_FILE)}: it has no list of"
         f" {name_of(certificate.subject.public_bytes())!r}: every certificate of that issuer is"
         " refused"
@@ -233,16 +183,17 @@ def _without_list(
 
 def _issues(certificate: Certificate) -> bool:
     """Return whether it is a CA certificate."""
-    from cryptography.x509 import (
-        BasicConstraints,
-        ExtensionNotFound,
-    )
+    from cryptography.x509 import BasicConstraints
 
+    values = (extension.value for extension in certificate.extensions)
+    return any(isinstance(value, BasicConstraints) and value.ca for value in values)
+
+
+@contextmanager
+def _openssl(settings: TlsSettings, key: Key[object], text: str) -> Iterator[None]:
+    """Report an error of OpenSSL in the block as a problem of a key."""
     try:
-        return certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
-    except ExtensionNotFound:
-        return False
-
-
-def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or "unknown reason").lower().replace("_", " ")
+        yield
+    except ssl.SSLError as error:
+        reason = (error.reason or "unknown reason").lower().replace("_", " ")
+        raise settings.problem(key, f"{text}: {reason}") from None

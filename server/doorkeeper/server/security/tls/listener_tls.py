@@ -56,9 +56,22 @@ class ListenerTls:
         self._files.refresh()
 
     def _build(self) -> BuiltContext:
-        built = _build(self.settings)
+        """Build a context; any exception becomes a TlsError.
+
+        Certificates are parsed lazily, so that malformed ones raise various errors only when used.
+        """
+        settings = self.settings
+        try:
+            built = build_context(settings, files_of(settings))
+        except TlsError:
+            raise
+        except Exception as error:
+            text = f"the certificate or key cannot be used ({type(error).__name__})"
+            raise settings.problem(
+                SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {text}"
+            ) from error
         if self._used is not None:
-            _check_same_name(self.settings, self._used, built)
+            _check_same_name(settings, self._used, built)
         self._used = built
         return built
 
@@ -92,30 +105,9 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
         )
 
 
-def _build(settings: TlsSettings) -> BuiltContext:
-    """Build a context; any exception becomes a TlsError.
-
-    Certificates are parsed lazily, so that malformed ones raise various errors only when used.
-    """
-    try:
-        return build_context(settings, files_of(settings))
-    except TlsError:
-        raise
-    except Exception as error:
-        text = f"the certificate or key cannot be used ({type(error).__name__})"
-        raise settings.problem(
-            SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {text}"
-        ) from error
-
-
 def _alternative_names(certificate: Certificate) -> set[str]:
-    from cryptography.x509 import (
-        ExtensionNotFound,
-        SubjectAlternativeName,
-    )
+    from cryptography.x509 import SubjectAlternativeName
 
-    try:
-        names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
-    except ExtensionNotFound:
-        return set()
-    return {str(name.value) for name in names}
+    values = (extension.value for extension in certificate.extensions)
+    names = (value for value in values if isinstance(value, SubjectAlternativeName))
+    return {str(name.value) for listed in names for name in listed}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base import properties
-from doorkeeper.server.app.config_rules.checking import check, release_of
-from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
-from doorkeeper.server.app.config_rules.node import ConfigFile
-from doorkeeper.server.app.config_rules.rule import RULES
+from doorkeeper.server.app.config_rules.checking import Finding, check, release_of
+from doorkeeper.server.app.config_rules.rule import RULES, Product, Severity
 from doorkeeper.server.app.rule_texts import rule_texts
+from doorkeeper.server.config.loading import ConfigFile
 from testkit.config_rule_examples import files_of, product_of
 
 

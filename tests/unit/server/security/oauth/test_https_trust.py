@@ -10,10 +10,9 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Success
-from doorkeeper.server.security.oauth.https_trust import reloaded_trust, trust_context
-from doorkeeper.server.security.oauth.jwks_url import KeyEndpoint, UrlKeys
+from doorkeeper.server.security.oauth.jwks_url import UrlKeys, trust_context
 from doorkeeper.server.security.oauth.provider import provider
 from testkit.certificates import Authority, world
 from testkit.plain import NO_SOURCES
@@ -113,19 +112,16 @@ async def test_trusted_certificates_are_reloaded(tmp_path: Path) -> None:
     served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
     file = tmp_path / "ca.pem"
     file.write_text(world().authority.pem)
-    trusted = reloaded_trust(
-        settings(truststore_type="PEM", truststore_location=str(file)), RecordingLogger()
-    )
-    endpoint = KeyEndpoint(
-        url="https://localhost:1/keys", refresh_s=60, backoff_s=1, backoff_max_s=1, tls=trusted
-    )
+    options = settings(truststore_type="PEM", truststore_location=str(file))
+    keys = UrlKeys("https://localhost:1/keys", options, RecordingLogger())
+    assert keys.tls is not None
     with pytest.raises(ssl.SSLCertVerificationError):
-        shaken(served, trusted.value)
+        shaken(served, keys.tls.value)
 
     file.write_text(authority.pem)
-    UrlKeys(endpoint, RecordingLogger()).refresh()
+    keys.refresh()
 
-    assert shaken(served, trusted.value)[1].getpeercert()
+    assert shaken(served, keys.tls.value)[1].getpeercert()
 
 
 WRONG = {

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
+from doorkeeper.server.config.sasl import MechanismSettings
+from doorkeeper.server.config.sasl_keys import (
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
+)
 from doorkeeper.server.security.oauth import jwks_url
-from doorkeeper.server.security.oauth.jwks_url import KeyEndpoint, UrlKeys, redact_url
+from doorkeeper.server.security.oauth.jwks_url import UrlKeys, redact_url
 from testkit.load import scaled
 from testkit.recording_logger import RecordingLogger
 from testkit.tokens import key_of, key_set
@@ -58,12 +64,24 @@ async def provider() -> AsyncIterator[Provider]:
 
 
 def keys_at(
-    url: str, log: RecordingLogger, *, refresh_s: float = 60.0, backoff_max_s: float = 0.05
+    url: str,
+    log: RecordingLogger,
+    *,
+    refresh_s: float = 60.0,
+    backoff_s: float = 0.01,
+    backoff_max_s: float = 0.05,
 ) -> UrlKeys:
-    endpoint = KeyEndpoint(
-        url=url, refresh_s=refresh_s, backoff_s=0.01, backoff_max_s=backoff_max_s
+    values = {
+        SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS.name: refresh_s,
+        SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS.name: backoff_s,
+        SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS.name: backoff_max_s,
+    }
+    settings = MechanismSettings(
+        name="OAUTHBEARER",
+        listener_name="A",
+        values={key: str(round(value_s * 1000)) for key, value_s in values.items()},
     )
-    return UrlKeys(endpoint, log)
+    return UrlKeys(url, settings, log)
 
 
 def ids(keys: UrlKeys) -> list[str | None]:
@@ -145,8 +163,7 @@ async def test_failures_are_paced_without_a_backoff(monkeypatch: pytest.MonkeyPa
         await sleep(0)
 
     async with provider() as found:
-        endpoint = KeyEndpoint(url=found.url, refresh_s=60.0, backoff_s=0.0, backoff_max_s=0.0)
-        keys = UrlKeys(endpoint, RecordingLogger())
+        keys = keys_at(found.url, RecordingLogger(), backoff_s=0.0, backoff_max_s=0.0)
         await keys.start()
         found.status = 500
         monkeypatch.setattr(asyncio, "sleep", noted)
@@ -222,7 +239,5 @@ async def test_close_cancels_a_fetch() -> None:
 
 
 def test_url_is_shown_without_secrets() -> None:
-    endpoint = KeyEndpoint(url="https://u:hush@idp", refresh_s=1, backoff_s=1, backoff_max_s=1)
-
-    assert "hush" not in repr(endpoint)
+    assert "hush" not in repr(keys_at("https://u:hush@idp", RecordingLogger()))
     assert redact_url("https://u:hush@idp:8443/keys?a=hush#hush") == "https://idp:8443/keys"

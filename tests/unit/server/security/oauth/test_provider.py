@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.sasl import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Challenge, Success
 from doorkeeper.server.security.guarded_handler import HandlerFault
 from doorkeeper.server.security.oauth import provider as offered

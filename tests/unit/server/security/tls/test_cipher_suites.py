@@ -11,7 +11,6 @@ from doorkeeper.server.security.tls.cipher_suites import (
     OF_TLS_1_3,
     choose,
     java_name,
-    openssl_name,
 )
 
 
@@ -26,7 +25,7 @@ def test_all_cipher_suites_have_java_names() -> None:
     names = available()
 
     assert len(names) > 10
-    assert [openssl_name(java_name(name) or "") for name in names] == names
+    assert choose([java_name(name) or "" for name in names], names) == (names, [])
 
 
 def test_java_and_openssl_names_are_accepted() -> None:
@@ -42,7 +41,7 @@ def test_java_and_openssl_names_are_accepted() -> None:
         available(),
     )
 
-    assert found == (("AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"), ("TLS_AES_128_GCM_SHA256",))
+    assert found == (["AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"], ["TLS_AES_128_GCM_SHA256"])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.server.security.prefixes import configs_of
+from doorkeeper.server.config.plug_ins import configs_of
 
 ORIGINALS = {
     "ldap.url": "all",
