@@ -2,8 +2,7 @@
 
 PipelineError          the job cannot go on
 ├── Unreadable         an input is not in the expected format
-│   ├── Damaged        a compressed file is cut off, or broken, from some place on
-│   └── Unavailable    it is there, and cannot be opened as things are: no permission, a lost disk
+│   └── Damaged        a compressed file is cut off, or broken, from some place on
 ├── Conflicting        inputs or options do not belong together; nothing was changed
 ├── TooManyUnread      more lines went to quarantine than allowed; nothing was replaced
 ├── BrokenContract     rows break a rule of severity error; nothing was replaced
@@ -24,10 +23,6 @@ class Unreadable(PipelineError):
 
 class Damaged(Unreadable):
     """A compressed file is cut off, or broken; everything before that place was read."""
-
-
-class Unavailable(Unreadable):
-    """An input is there and cannot be opened now: its content is unknown."""
 
 
 class Conflicting(PipelineError):

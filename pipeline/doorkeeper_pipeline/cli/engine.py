@@ -13,7 +13,7 @@ from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper_pipeline.cli.options import setting
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
+from doorkeeper_pipeline.engines.session import LOCAL_MASTER
 
 
 class ChosenEngine(NamedTuple):
@@ -21,7 +21,7 @@ class ChosenEngine(NamedTuple):
 
     name: str | None
     master: str | None
-    settings: Settings
+    settings: dict[str, str]
     quiet: bool
 
     @property
@@ -51,11 +51,9 @@ class ChosenEngine(NamedTuple):
             from doorkeeper_pipeline.engines.spark import SparkEngine
 
             return SparkEngine(self.master or LOCAL_MASTER, self.settings, tell=tell)
-        if self.settings.as_conf():
+        if self.settings:
             raise click.UsageError("--conf and --packages require --engine spark")
-        from doorkeeper_pipeline.engines.local import LocalEngine
-
-        return LocalEngine()
+        return Engine()
 
 
 def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +69,8 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
         quiet: bool,
         **others: Any,
     ) -> None:
-        settings = Settings(conf=conf, packages=packages)
+        settings = {"spark.jars.packages": ",".join(packages)} if packages else {}
+        settings.update(conf)
         function(chosen=ChosenEngine(engine_name, master, settings, quiet), **others)
 
     return with_options(

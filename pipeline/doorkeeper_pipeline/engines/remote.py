@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.engines.contract import RemoteFile
+from doorkeeper_pipeline.engines.session import first_line
 from doorkeeper_pipeline.engines.workers import forget_archives
 from doorkeeper_pipeline.errors import Unreadable
 
@@ -123,8 +124,3 @@ def _files_at(
 def literal(path: str) -> str:
     """Return a path as Spark reads it, which takes it for a pattern: a folder may be access[1]."""
     return _OF_PATTERNS.sub(r"\\\1", path)
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error of Spark's."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.engines.contract import Engine, RemoteFile, Result, Shared, Task
 from doorkeeper_pipeline.engines.remote import list_remote, over_files
-from doorkeeper_pipeline.engines.session import (
-    CONNECT,
-    LOCAL_MASTER,
-    Settings,
-    package_archive,
-    start,
-)
+from doorkeeper_pipeline.engines.session import CONNECT, LOCAL_MASTER, package_archive, start
 from doorkeeper_pipeline.engines.workers import forget_archives
 
 if TYPE_CHECKING:
@@ -40,14 +34,14 @@ class SparkEngine(Engine):
     def __init__(
         self,
         master: str = LOCAL_MASTER,
-        given: Settings | None = None,
+        given: Mapping[str, str] | None = None,
         *,
         send_packages: bool | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Say how Spark is started; to a cluster our packages are sent, unless told otherwise."""
         self.master = master
-        self._given = given or Settings()
+        self._given = given or {}
         self._tell = tell
         self._ends = ExitStack()
         self._sends = not master.startswith("local[") if send_packages is None else send_packages

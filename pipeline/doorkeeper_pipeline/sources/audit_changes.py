@@ -20,7 +20,7 @@ import polars as pl
 from doorkeeper.acls.formats.names import FormatError, binding_of
 from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import row_of
-from doorkeeper_pipeline.errors import Unavailable, Unreadable
+from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading, trail
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
@@ -127,7 +127,7 @@ def _whole_of(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise Unavailable(f"{path}: {error.strerror}") from error
+        raise Unreadable(f"{path}: {error.strerror}") from error
     return text[: text.rfind(b"\n") + 1]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.jobs.maintain import Maintained, MaintainRequest, check_name, maintain
 from doorkeeper_pipeline.jobs.request import Surroundings
@@ -35,7 +35,7 @@ def maintained(
     """Maintain the tables of an output folder."""
     request = MaintainRequest(out=output.out, **options)  # type: ignore[arg-type]
     around = Surroundings(
-        engine=LocalEngine(),
+        engine=Engine(),
         now=lambda: NOON,
         run_id="maintenance",
         version="1",
