@@ -23,7 +23,7 @@ from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.history import history, logs_of
 from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
-from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings, last_options
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.tables import delta
 from synthetic.collecting import collect
@@ -105,10 +105,9 @@ def _now(cluster: Cluster) -> dt.datetime:
 
 def _asked(cluster: Cluster, out: Path) -> GoldInput | None:
     """Return the input of ``propose``; None where the evidence is not enough."""
-    given = last_options(out)
-    asked = history(out, Engine(), given.policy, networks=given.networks)
-    proof = evidence(asked, given.thresholds, _now(cluster), logs_of(out))
-    return None if proof.lacking else replace(asked, proof=proof, thresholds=given.thresholds)
+    asked = history(out, Engine())
+    proof = evidence(asked, asked.thresholds, _now(cluster), logs_of(out))
+    return None if proof.lacking else replace(asked, proof=proof)
 
 
 def _options(cluster: Cluster) -> Iterator[ProposalOptions]:

@@ -83,7 +83,7 @@ def tables_of(world: World, count: int, *, days: int = 7) -> dict[str, pl.LazyFr
                 engine=engine, now=lambda: end, run_id="run", version="1", tell=lambda _: None
             ),
         )
-        asked = history(request.out, engine, world.policy)
+        asked = history(request.out, engine)
         turns = backtest(asked, proposal_of(world.bindings))
         frames = {name: each.collect().lazy() for name, each in frames_in(request.out).items()}
         return frames | {"backtest": turns.lazy()}

@@ -67,13 +67,13 @@ FOLLOW_MAX_S = 86_400
 )
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
-@options.excluded(is_run=True)
+@options.excluded
 @options.findings
 @named_option(
     "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"
 )
-@options.policy(is_run=True)
-@options.evidence(is_run=True)
+@options.policy
+@options.evidence
 @engine_options
 @json_output(json_records.Run)
 @inspects

@@ -12,7 +12,7 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
-from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli import json_records, options
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
@@ -98,11 +98,8 @@ def command(
     from doorkeeper_pipeline.jobs.why import explain
 
     filters = filters_of(rows, **grants)
-    policy, networks, *_ = starting.run_options(
-        out, (), allow_everyone=None, release=None, cluster=cluster
-    )
     with chosen.started() as (shown, engine):
-        asked = history(out, engine, policy, networks=networks, cluster=cluster)
+        asked = history(out, engine, cluster=cluster)
         shown.tell("looking for examples")
         explanations = explain(out, asked, filters, most=most, cluster=cluster)
     if output == "json":

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import BrokenContract
 from doorkeeper_pipeline.jobs.history import history, keep
@@ -31,8 +30,8 @@ def test_commands_read_tables_and_acls(tmp_path: Path) -> None:
         "version: 1\nacls:\n- {resourceType: TOPIC, name: x, principal: 'U:a', operation: READ}\n"
     )
 
-    asked = history(tmp_path, Engine(), Policy())
-    given = history(tmp_path, Engine(), Policy(), [str(tmp_path / "acls.yaml")])
+    asked = history(tmp_path, Engine())
+    given = history(tmp_path, Engine(), [str(tmp_path / "acls.yaml")])
 
     (path,) = asked.decisions
     assert path.startswith(f"{tmp_path}/silver/decisions/day=2026-11-22/0000of0001-")
