@@ -1,8 +1,6 @@
 """The engines of the jobs: ``local`` (Polars, no JVM) and ``spark`` (a laptop or a cluster).
 
 contract  an engine, which runs everything in one process; every job runs on both
-remote    files at addresses that Spark can read
 spark     PySpark: each task is a partition; shared values go with the function
 session   the one SparkSession
-workers   the processes in which Spark runs Python
 """

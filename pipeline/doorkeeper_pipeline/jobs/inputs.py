@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 File = TypeVar("File")
 
 FAILURES_TOLD = 10
+NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
 FILES_A_TASK = 16
 """So many files that are new are looked at by a task."""
 FEW_LINES = 10
@@ -205,8 +206,12 @@ class Inputs:
         }
         whole = sum_results("", list(results.values()))
         self.warnings.update(dict(whole.warnings))
-        if whole.missing:
-            self.warnings["decisions that the audit log reports as dropped"] += whole.missing
+        self.warnings += Counter(
+            {
+                "decisions that the audit log reports as dropped": whole.missing,
+                NORMALISED: whole.normalised,
+            }
+        )
         self._check_quarantine(whole)
         return results
 

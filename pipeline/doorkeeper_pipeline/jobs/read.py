@@ -18,7 +18,6 @@ import polars as pl
 
 from doorkeeper_pipeline.engines.contract import RemoteFile
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
-from doorkeeper_pipeline.evaluation.numbering import Stretch, joined
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
     authorizer_log,
@@ -30,7 +29,7 @@ from doorkeeper_pipeline.sources import (
 )
 from doorkeeper_pipeline.sources.clocks import zone_in_doubt
 from doorkeeper_pipeline.sources.files import identify
-from doorkeeper_pipeline.sources.parsed import Parsed, sum_parts
+from doorkeeper_pipeline.sources.parsed import Counts, Parsed, sum_parts, total
 from doorkeeper_pipeline.sources.possible_principals import unread_in
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
@@ -40,8 +39,6 @@ from doorkeeper_pipeline.tables.manifest import NO_INODE, SourceFile
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import RecordRange
 from doorkeeper_pipeline.topics.lines import RecordLines
-
-NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
 
 SLICE_BYTES = 256 << 20
 """Bytes of a task: large enough that starting it costs nothing, small enough for a worker."""
@@ -67,21 +64,14 @@ class ReadTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadResult:
+class ReadResult(Counts):
     """The counts of a range of a file; ``failure`` says why it could not be read, or nothing.
 
     A failure is a value, so that the other files are read and all failures are told at once.
     """
 
     file_id: str
-    lines: int = 0
     decisions: int = 0
-    ignored: int = 0
-    quarantined: int = 0
-    missing: int = 0
-    lost_days: frozenset[dt.date] = frozenset()
-    stretches: tuple[Stretch, ...] = ()
-    damaged: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
     days: frozenset[str] = frozenset()
@@ -190,14 +180,8 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
         warnings.update(dict(result.warnings))
     return ReadResult(
         file_id=file_id,
-        lines=sum(result.lines for result in results),
+        **total(results),
         decisions=sum(result.decisions for result in results),
-        ignored=sum(result.ignored for result in results),
-        quarantined=sum(result.quarantined for result in results),
-        missing=sum(result.missing for result in results),
-        lost_days=frozenset().union(*(result.lost_days for result in results)),
-        stretches=tuple(joined(stretch for result in results for stretch in result.stretches)),
-        damaged=sum(result.damaged for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
         days=frozenset().union(*(result.days for result in results)),
@@ -299,8 +283,6 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))
     ).sort("minute")
     warnings = contents.check("lines", lines)
-    if parsed.normalised:
-        warnings[NORMALISED] = parsed.normalised
     if not lines.is_empty():
         parts.append(write_part(task.out, "lines", lines, name))
     if not parsed.quarantine.is_empty():
@@ -317,14 +299,8 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
     allowed = lines.filter(pl.col("outcome") == "ALLOWED")
     return ReadResult(
         file_id=task.file_id,
-        lines=parsed.lines,
+        **total([parsed]),
         decisions=int(lines["count"].sum()),
-        ignored=parsed.ignored,
-        quarantined=parsed.quarantined,
-        missing=parsed.missing,
-        lost_days=parsed.lost_days,
-        stretches=parsed.stretches,
-        damaged=parsed.damaged,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         days=frozenset(lines["minute"].dt.strftime("%Y-%m-%d").unique()),

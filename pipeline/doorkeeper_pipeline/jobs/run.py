@@ -137,7 +137,7 @@ class _Run:
         # A set of ACLs that is missing or wrong is found before the logs are read.
         bindings = self._bindings()
         work = self._inputs.compare()
-        if only_news and not work.read and self._digests[_ACLS] == self._made.get(_ACLS, ""):
+        if only_news and not work.read and not self._is_other(bindings):
             return None
         return self._whole(bindings, work)
 
@@ -229,9 +229,9 @@ class _Run:
         }
         tasks = list(silver.changed_spans(self._change, rows, files, unnamed))
         self._around.tell(f"decisions of {len({task.day for task in tasks})} days")
-        for result in self._around.engine.map(build_span, tasks, None):
-            self._copied += result.copied
-            self._change.add(result.parts)
+        for parts, copied in self._around.engine.map(build_span, tasks, self._tables.root):
+            self._copied += copied
+            self._change.add(parts)
 
     def _bindings(self) -> pl.DataFrame:
         """Return the table bindings after the sets that were given, read if they are others."""
@@ -254,6 +254,11 @@ class _Run:
             self._empty_set = True
         self._warnings.update(contents.check("bindings", bindings))
         return bindings
+
+    def _is_other(self, bindings: pl.DataFrame) -> bool:
+        """Return whether bindings differ from those of the last run."""
+        before = self._cluster.own(self._tables.read("bindings"))
+        return not self._cluster.named(bindings).equals(self._cluster.named(before))
 
     def _write_bindings(self, bindings: pl.DataFrame) -> None:
         """Write the bindings of the cluster if they are others, or have another name."""

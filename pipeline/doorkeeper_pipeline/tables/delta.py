@@ -67,6 +67,9 @@ class DataFile:
     partition: tuple[tuple[str, str], ...] = ()
     stats: str = ""
 
+    def place_in(self, root: str) -> str:
+        return f"{root}/{places.folder_of(self.table)}/{self.path}"
+
 
 class Tables:
     """The tables of an output folder, as the last complete change left them."""
@@ -109,7 +112,7 @@ class Tables:
         return contents.read_files(self.root, table, self.files(table), columns)
 
     def place_of(self, part: DataFile) -> str:
-        return f"{self.folder_of(part.table)}/{part.path}"
+        return part.place_in(self.root)
 
     def folder_of(self, table: str) -> str:
         return f"{self.root}/{places.folder_of(table)}"

@@ -291,6 +291,30 @@ def test_all_failures_are_reported_at_once(site: Site) -> None:
         site.run()
 
 
+def test_follow_notices_acls_of_an_audit_log(tmp_path: Path) -> None:
+    """Such a folder has no digest: its ACLs are compared."""
+    site, audit = Site(tmp_path), tmp_path / "audit"
+    site.log("a.log", record("t"))
+    audit.mkdir()
+
+    def change(seq: int) -> None:
+        acl = {
+            "resource_type": "TOPIC", "pattern_type": "LITERAL", "resource_name": f"t{seq}",
+            "principal": "User:a", "host": "*", "operation": "READ", "permission": "ALLOW",
+        }  # fmt: skip
+        event = {"kind": "change", "subject": "acls", "node": 1, "seq": seq, "ts_ns": seq * 10**9}
+        (audit / f"{seq}.jsonl").write_text(json.dumps({**event, "added": [acl]}) + "\n")
+
+    change(1)
+    site.run(acls=(str(audit),), cluster="payments")
+    assert site.run_if_new(acls=(str(audit),), cluster="payments") is None
+
+    change(2)
+
+    assert site.run_if_new(acls=(str(audit),), cluster="payments") is not None
+    assert len(Tables(site.out).read("bindings")) == 2
+
+
 KILLED = """
 import datetime as dt, os, signal, sys
 from pathlib import Path
