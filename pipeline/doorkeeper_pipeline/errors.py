@@ -5,9 +5,7 @@ PipelineError          the job cannot go on
 │   └── Damaged        a compressed file is cut off, or broken, from some place on
 ├── Conflicting        inputs or options do not belong together; nothing was changed
 ├── TooManyUnread      more lines went to quarantine than allowed; nothing was replaced
-├── BrokenContract     rows break a rule of severity error; nothing was replaced
-├── Busy               another process writes the same tables
-└── Missing            Java, or a package of the extra ``spark``, is not there
+└── Busy               another process writes the same tables
 """
 
 from __future__ import annotations
@@ -33,13 +31,5 @@ class TooManyUnread(PipelineError):
     """More lines could not be read than are allowed."""
 
 
-class BrokenContract(PipelineError):
-    """Rows break a rule of severity error."""
-
-
 class Busy(PipelineError):
     """Another process writes the same tables."""
-
-
-class Missing(PipelineError):
-    """A part that the pipeline needs is not installed."""

@@ -33,7 +33,7 @@ class ChosenEngine(NamedTuple):
         """Start the engine, and end it; what it does is told.
 
         Raises:
-            Missing: Java or PySpark is not there.
+            PipelineError: Java or PySpark is not there.
             UsageError: a master, or a setting of Spark, is given for the local engine.
 
         """

@@ -17,6 +17,7 @@ from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.sources.acl_places import utc_time
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import is_topic
 
@@ -36,8 +37,7 @@ DAYS_MAX, BROKERS_MAX = 100_000, 100_000
 def moment(text: str) -> dt.datetime:
     """Return the day or time that a text means, UTC where it has no zone."""
     try:
-        time = dt.datetime.fromisoformat(text)
-        return time.astimezone(dt.UTC) if time.tzinfo else time.replace(tzinfo=dt.UTC)
+        return utc_time(text)
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"found {text!r}; expected: a date or time such as 2026-11-22 or 2026-11-22T07:30+01:00"

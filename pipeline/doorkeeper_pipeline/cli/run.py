@@ -34,7 +34,7 @@ from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Busy, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary
+from doorkeeper_pipeline.jobs.request import MAX_QUARANTINED, RunRequest, RunSummary
 from doorkeeper_pipeline.sources.recognising import SOURCES
 
 FOLLOW_MAX_S = 86_400
@@ -105,13 +105,14 @@ def command(
       doorkeeper-pipeline run --master spark://m:7077 --log /shared/logs --tables /shared/access
       doorkeeper-pipeline run --log data/audit --tables access --follow 10
     """
-    from doorkeeper_pipeline.jobs.request import RunRequest
-
     options.check_inputs(inputs, is_spark=chosen.is_spark)
     options.check_config(inputs, command_config)
+    if max_quarantined is None:
+        # A batch is small, and one of bad lines must not stop what follows it.
+        max_quarantined = MAX_QUARANTINED if follow is None else 100.0
     request = RunRequest(
         inputs=inputs,
-        max_quarantined=_max_quarantined(max_quarantined, follow),
+        max_quarantined=max_quarantined,
         cluster=cluster,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone),
@@ -156,18 +157,6 @@ def _run(
         _follow(request, engine, follow, is_json=is_json)
     elif summary.evidence.contradicts:
         raise SystemExit(CONTRADICTED)
-
-
-def _max_quarantined(percentage: float | None, follow: float | None) -> float:
-    """Return the percentage of lines that may be unreadable.
-
-    A batch is small, and one of bad lines must not stop what follows it.
-    """
-    from doorkeeper_pipeline.jobs.request import MAX_QUARANTINED
-
-    if percentage is not None:
-        return percentage
-    return MAX_QUARANTINED if follow is None else 100.0
 
 
 def _follow(request: RunRequest, engine: Engine, every_s: float, *, is_json: bool) -> None:

@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 EXAMPLES_SHOWN, EXAMPLES_MAX = 3, 10_000
 TEXT_SHOWN = 300
 
-_RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_principal")
-
+_RESOURCES = {
+    "topic": "TOPIC",
+    "group": "GROUP",
+    "transactional_id": "TRANSACTIONAL_ID",
+    "delegation_token": "DELEGATION_TOKEN",
+    "user_principal": "USER",
+}
+"""The types of resources by the options that name some."""
 
 _GRANT_OPTIONS = with_options(
     named_option("--principal", "principals", multiple=True),
     named_option("--operation", "operations", multiple=True),
-    named_option("--topic", multiple=True),
-    named_option("--group", multiple=True),
+    *(named_option(f"--{name.replace('_', '-')}", multiple=True) for name in _RESOURCES),
     named_option("--cluster", "kafka_cluster", is_flag=True),
-    named_option("--transactional-id", multiple=True),
-    named_option("--delegation-token", multiple=True),
-    named_option("--user-principal", multiple=True),
     named_option(
         "--resource-pattern-type",
         "pattern_type",
@@ -144,9 +146,9 @@ def filters_of(
         raise click.UsageError(str(error)) from None
     how = PatternType[pattern_type.upper()]
     patterns = [
-        ResourcePatternFilter(ResourceType[option.upper()], name, how)
-        for option, values in zip(_TYPES, (names[resource] for resource in _RESOURCES), strict=True)
-        for name in values
+        ResourcePatternFilter(ResourceType[resource_type], name, how)
+        for option, resource_type in _RESOURCES.items()
+        for name in names[option]
     ]
     if kafka_cluster:
         patterns.append(ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, how))
@@ -169,9 +171,6 @@ def filters_of(
     return filters
 
 
-_TYPES = ("topic", "group", "transactional_id", "delegation_token", "user")
-
-
 def as_text(explanation: Explanation) -> str:
     """Return an explanation for people: the grant, the verdict, facts and examples."""
     from doorkeeper.acls.formats.csv import row_of
@@ -192,15 +191,9 @@ def _facts(explanation: Explanation) -> Iterator[str]:
     from doorkeeper.acls.formats.csv import row_of
 
     usage = explanation.usage
-    since = usage["known_from"]
-    if since is None:
-        age = "unknown: no listing has a date"
-    else:
-        age = (
-            f"given on {since:%Y-%m-%d}"
-            if explanation.given
-            else f"in a listing of {since:%Y-%m-%d}"
-        )
+    age = "unknown: no listing has a date"
+    if since := usage["known_from"]:
+        age = f"{'given on' if explanation.given else 'in a listing of'} {since:%Y-%m-%d}"
     yield f"age: {age}; days of the history since then: {usage['days_known']:,}"
     yield f"days with decisions: {usage['days_observed']:,}"
     last = f", last {_moment(usage['last_used'])}" if usage["uses"] else ""

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.errors import Missing, PipelineError
+from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,14 +39,14 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
     """Say in a line that Java is missing, instead of Spark's traceback.
 
     Raises:
-        Missing: there is no java in JAVA_HOME or on the path.
+        PipelineError: there is no java in JAVA_HOME or on the path.
 
     """
     home = environment.get("JAVA_HOME")
     if home and (Path(home) / "bin" / "java").exists():
         return
     if shutil.which("java", path=environment.get("PATH")) is None:
-        raise Missing(
+        raise PipelineError(
             "found no java in JAVA_HOME or PATH. Spark requires Java 17 or later; --engine local"
             " does not"
         )
@@ -56,11 +56,11 @@ def check_pyspark() -> None:
     """Say in a line that PySpark is missing.
 
     Raises:
-        Missing: the package is not installed.
+        PipelineError: the package is not installed.
 
     """
     if find_spec("pyspark") is None:
-        raise Missing(
+        raise PipelineError(
             "pyspark is not installed; run pip install 'doorkeeper[spark]', or use --engine local"
         )
 
@@ -99,7 +99,7 @@ def start(master: str, name: str, given: Mapping[str, str]) -> SparkSession:
     ``given`` are the user's settings for this command.
 
     Raises:
-        Missing: Java or PySpark is not there.
+        PipelineError: Java or PySpark is not there.
         PipelineError: the session cannot be made, in one line.
 
     """

@@ -72,7 +72,7 @@ class SparkEngine(Engine):
         """Start Spark where it is needed first: a run with nothing new needs none.
 
         Raises:
-            Missing: Java or PySpark is not there.
+            PipelineError: Java or PySpark is not there.
 
         """
         self._tell(f"starting Spark, master {self.master}")

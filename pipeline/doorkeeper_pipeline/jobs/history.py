@@ -76,7 +76,7 @@ def keep(out: Path | str, tables: Mapping[str, pl.DataFrame], cluster: str = "")
     """Write gold tables of a cluster into an output folder; empty stands for the only one.
 
     Raises:
-        BrokenContract: rows are not as they must be.
+        PipelineError: rows are not as they must be.
         Busy: another process writes there.
 
     """

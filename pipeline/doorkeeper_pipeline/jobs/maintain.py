@@ -12,7 +12,7 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.evaluation import numbering
 from doorkeeper_pipeline.jobs import forgotten, merged, sums
-from doorkeeper_pipeline.jobs.request import Surroundings
+from doorkeeper_pipeline.jobs.request import Maintained, Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import (
@@ -62,24 +62,6 @@ class MaintainRequest:
     vacuum_hours: int = KEPT_HOURS
 
 
-@dataclass(slots=True)
-class Maintained:
-    """What was done: rows that were removed, by table, and files that were deleted.
-
-    ``forgotten`` are the rows that each name had. ``listed`` are names that ACLs of the last
-    listing have, ``merged`` the small files that were merged and what they became, ``waiting``
-    files of earlier versions that stay.
-    """
-
-    before: dt.date | None = None
-    expired: Counter[str] = field(default_factory=Counter)
-    forgotten: dict[str, Counter[str]] = field(default_factory=dict)
-    listed: tuple[str, ...] = ()
-    merged: tuple[int, int] = (0, 0)
-    deleted: int = 0
-    waiting: int = 0
-
-
 def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
     """Remove what is old or to be forgotten, and delete the files that no version needs.
 
@@ -99,22 +81,19 @@ def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
             change.discard()
             raise
         around.tell("deleting unreferenced files")
-        done.deleted, done.waiting = delete_unused(Tables(request.out), request.vacuum_hours)
+        done.deleted_files, done.waiting_files = delete_unused(
+            Tables(request.out), request.vacuum_hours
+        )
         return done
 
 
-def check_name(text: str) -> None:
-    """Check that a text is a principal or an address.
-
-    Raises:
-        ValueError: it is neither.
-
-    """
+def is_name(text: str) -> bool:
+    """Return whether a text is a principal or an address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
-        if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text):
-            raise
+        return re.fullmatch(r"[A-Za-z]\w*:\S.*", text) is not None
+    return True
 
 
 class _Maintenance:
@@ -137,7 +116,7 @@ class _Maintenance:
         files = self._tables.read("files")
         kept_files = self._expire(files)
         self._rewrite()
-        self._done.merged = merged.merge(
+        self._done.merged_files, self._done.written_files = merged.merge(
             self._change, self._around.engine, kept_files, self._started
         )
         self._rewrite_manifest(files, kept_files)

@@ -196,7 +196,6 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
 
 def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
     from doorkeeper_pipeline.topics.consumer import Consumer
-    from doorkeeper_pipeline.topics.lines import RecordLines
 
     with RecordLines() as lines:
         here = replace(task, path=str(lines.path))

@@ -22,7 +22,6 @@ from doorkeeper_pipeline.evaluation.unread import (
 from doorkeeper_pipeline.jobs import causes, seen, silver
 from doorkeeper_pipeline.jobs.belonging import (
     check_logs,
-    check_name,
     choose_cluster,
     expect_cluster,
     known_name,
@@ -146,9 +145,9 @@ class _Run:
         files = self._inputs.rows(work, results)
         if not self._request.different_servers:
             check_logs(files.values())
-        self._cluster = choose_cluster(files.values(), self._request.cluster, self._cluster)
-        if not any(row["clusters"] for row in files.values()):
-            check_name(known_name(self._tables), self._request.cluster)
+        self._cluster = choose_cluster(
+            files.values(), self._request.cluster, self._cluster, known_name(self._tables)
+        )
         self._write_bindings(bindings)
         self._unread_lines = unread_in_files(files.values(), self._cluster.name)
         self._decisions(work, files)

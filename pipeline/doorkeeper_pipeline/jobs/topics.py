@@ -16,7 +16,7 @@ from doorkeeper.client.topics import PartitionOffsets
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
-from doorkeeper_pipeline.tables.manifest import NO_INODE, SourceFile
+from doorkeeper_pipeline.tables.manifest import SourceFile
 from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, parse_topic, range_id
 from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
@@ -51,8 +51,6 @@ def compare_topics(
     """Compare the ranges that were read with the offsets that topics have now."""
     work = TopicWork()
     if places:
-        from doorkeeper_pipeline.topics.consumer import Consumer
-
         addresses = []
         for text in dict.fromkeys(places):
             try:
@@ -152,17 +150,7 @@ class _Topic:
                 f" {'|'.join(SOURCES)}, or --pattern with the log4j layout"
             )
             return
-        file = SourceFile(
-            path=str(record_range),
-            source=source,
-            how="",
-            size=0,
-            mtime_ns=0,
-            inode=NO_INODE,
-            beginning=b"",
-            records=record_range,
-            topic_id=log,
-        )
+        file = SourceFile(path=str(record_range), source=source, records=record_range, topic_id=log)
         self._work.read.append((file_id, file))
 
     def _beginning(self, record_range: RecordRange) -> bytes:

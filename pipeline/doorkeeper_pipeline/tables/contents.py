@@ -13,7 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.columns import CLUSTER, polars_schema, stored_columns
-from doorkeeper_pipeline.errors import BrokenContract, PipelineError, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
 
@@ -40,7 +40,7 @@ def as_frame(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     Rows of a job have no cluster yet.
 
     Raises:
-        BrokenContract: a column is missing, or has another type.
+        PipelineError: a column is missing, or has another type.
 
     """
     schema = schema_of(table)
@@ -48,11 +48,11 @@ def as_frame(table: str, rows: pl.DataFrame) -> pl.DataFrame:
         rows = rows.with_columns(pl.lit("").alias(CLUSTER.name))
     missing = [name for name in schema if name not in rows.columns]
     if missing:
-        raise BrokenContract(f"table {table}: the columns {', '.join(missing)} are missing")
+        raise PipelineError(f"table {table}: the columns {', '.join(missing)} are missing")
     try:
         return rows.select([pl.col(name).cast(kind) for name, kind in schema.items()])
     except pl.exceptions.PolarsError as error:
-        raise BrokenContract(f"table {table}: {str(error).splitlines()[0]}") from error
+        raise PipelineError(f"table {table}: {str(error).splitlines()[0]}") from error
 
 
 def of_job(table: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -64,24 +64,24 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     """Check a frame against nullability, key and rules; return broken warnings with their counts.
 
     Raises:
-        BrokenContract: a null where none is allowed, a key is not unique, or a rule of severity
+        PipelineError: a null where none is allowed, a key is not unique, or a rule of severity
             error is broken; with the count and examples.
 
     """
     for column in TABLES[table].columns:
         if not column.nullable and (count := frame[column.name].null_count()):
-            raise BrokenContract(f"table {table}: {column.name} is null in {count} rows")
+            raise PipelineError(f"table {table}: {column.name} is null in {count} rows")
     declared = TABLES[table]
     key = [*declared.key, *([CLUSTER.name] if declared.by_cluster else [])]
     if key and frame.select(pl.struct(key).is_duplicated().any()).item():
-        raise BrokenContract(f"table {table}: duplicate key ({', '.join(declared.key)})")
+        raise PipelineError(f"table {table}: duplicate key ({', '.join(declared.key)})")
     broken = {}
     for rule in declared.rules:
         wrong = frame.filter(~pl.sql_expr(rule.holds).fill_null(value=False))
         if wrong.is_empty():
             continue
         if rule.severity == "error":
-            raise BrokenContract(
+            raise PipelineError(
                 f"table {table}: {rule.name}: {len(wrong)} rows break {rule.holds!r}, such as "
                 f"{wrong.head(EXAMPLES).to_dicts()}"
             )

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.errors import BrokenContract
+from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.history import history, keep
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables
@@ -45,7 +45,7 @@ def test_invalid_tables_are_not_written(tmp_path: Path) -> None:
     keep(tmp_path, {"backtest": contents.empty("backtest")})
     wrong = pl.DataFrame({"principal": ["a"]})
 
-    with pytest.raises(BrokenContract):
+    with pytest.raises(PipelineError, match="table backtest: the columns"):
         keep(tmp_path, {"denied": contents.empty("denied"), "backtest": wrong})
 
     assert delta.Tables(tmp_path).files("denied") == []
