@@ -28,15 +28,13 @@ class RunOptions(NamedTuple):
     """How the cluster decides, and the evidence that a recommendation needs.
 
     ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4. ``sensitive``: the
-    beginnings of the names of topics that are sensitive. ``excluded``: principals that shares and
-    findings leave out.
+    beginnings of the names of topics that are sensitive.
     """
 
     policy: Policy = Policy()
     networks: bool = False
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
 
     def values(self) -> dict[str, Any]:
         return {
@@ -45,7 +43,6 @@ class RunOptions(NamedTuple):
             "networks": self.networks,
             "thresholds": self.thresholds._asdict(),
             "sensitive": sorted(self.sensitive),
-            "excluded": sorted(self.excluded),
         }
 
 
@@ -75,7 +72,6 @@ def last_options(out: Path | str, cluster: str = "") -> RunOptions:
         # Runs of an earlier release did not keep them.
         Thresholds(**options.get("thresholds", {})),
         tuple(options.get("sensitive", ())),
-        tuple(options.get("excluded", ())),
     )
 
 
@@ -99,8 +95,7 @@ class RunRequest:
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
         sensitive: The beginnings of the names of topics that are sensitive.
-        excluded: Principals that the findings leave out.
-        accepted: Findings that they leave out, by id: accepted until a day.
+        accepted: Findings that the summary leaves out, by id: accepted until a day.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         cluster: The cluster that the gold tables are about: one that the events name, or a name for
             that of logs that name none; empty for the only one, or that of earlier runs.
@@ -123,7 +118,6 @@ class RunRequest:
     max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
     accepted: Mapping[str, dt.date] = field(default_factory=dict)
     networks: bool = False
     cluster: str = ""
@@ -133,9 +127,7 @@ class RunRequest:
 
     def kept(self) -> RunOptions:
         """Return the options that stay with the tables."""
-        return RunOptions(
-            self.policy, self.networks, self.thresholds, self.sensitive, self.excluded
-        )
+        return RunOptions(self.policy, self.networks, self.thresholds, self.sensitive)
 
     def reading(self) -> str:
         """Return the options that change how a file is read, as the table ``files`` has them."""
