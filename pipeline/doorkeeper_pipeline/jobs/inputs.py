@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
     from doorkeeper_pipeline.jobs.topics import TopicWork
+    from doorkeeper_pipeline.sources.files import Identified
     from doorkeeper_pipeline.tables.delta import Change
     from doorkeeper_pipeline.tables.manifest import SourceFile
 
@@ -77,10 +78,10 @@ class Inputs:
             tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
         ]
         how = (self._request.source, self._request.pattern)
-        for identified in self._around.engine.map(identify_all, tasks, how):
-            files += identified.files
-            failures += identified.failures
-        _refuse(failures)
+        results = chain.from_iterable(self._around.engine.map(identify_all, tasks, how))
+        new_files, new_failures = _sorted_out(results)
+        files += new_files
+        _refuse((*failures, *new_failures))
         claimed = frozenset(row["file_id"] for row in known)
         others = [
             row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
@@ -134,19 +135,13 @@ class Inputs:
         """Return the rows of known files at addresses, the other files there, and failures."""
         if not addresses:
             return [], [], []
-        from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy
+        from doorkeeper_pipeline.jobs.read import identify_copy
 
         engine, request = self._around.engine, self._request
         files = {(*file, NO_INODE): file for file in engine.list_remote(addresses)}
         known, new = self._split_known(files)
-        asked = {file.address: RemoteAsk(file, request.source, request.pattern) for file in new}
-        new_files: list[SourceFile] = []
-        failures = []
-        for result in engine.over_files(identify_copy, asked):
-            if isinstance(result, str):
-                failures.append(result)
-            elif result is not None:
-                new_files.append(result)
+        asked = {file.address: (file, request.source, request.pattern) for file in new}
+        new_files, failures = _sorted_out(engine.over_files(identify_copy, asked))
         return known, sorted(new_files, key=lambda file: file.path), failures
 
     def read(self, work: manifest.Work) -> dict[str, ReadResult]:
@@ -268,6 +263,18 @@ class Inputs:
             "numbers": msgspec.json.encode(result.stretches).decode(),
             "run_id": self._around.run_id,
         }
+
+
+def _sorted_out(results: Iterable[Identified]) -> tuple[list[SourceFile], list[str]]:
+    """Return files, and why others could not be identified."""
+    files: list[SourceFile] = []
+    failures: list[str] = []
+    for result in results:
+        if isinstance(result, str):
+            failures.append(result)
+        elif result is not None:
+            files.append(result)
+    return files, failures
 
 
 def _refuse(failures: Iterable[str]) -> None:

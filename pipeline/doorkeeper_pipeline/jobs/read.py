@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import polars as pl
 
@@ -28,7 +28,7 @@ from doorkeeper_pipeline.sources import (
     trail,
 )
 from doorkeeper_pipeline.sources.clocks import zone_in_doubt
-from doorkeeper_pipeline.sources.files import identify
+from doorkeeper_pipeline.sources.files import Identified, identified
 from doorkeeper_pipeline.sources.parsed import Counts, Parsed, sum_parts, total
 from doorkeeper_pipeline.sources.possible_principals import unread_in
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
@@ -130,14 +130,6 @@ def read_piece(_: None, task: ReadTask) -> ReadResult:
     return _write_range(task, task) if task.records is None else _read_topic(task, task.records)
 
 
-class RemoteAsk(NamedTuple):
-    """A file at an address, and how its source and layout are known where it does not tell."""
-
-    file: RemoteFile
-    source: str | None
-    pattern: str
-
-
 def read_copy(task: ReadTask, copy: Path) -> ReadResult:
     """Read the copy of a file at an address: the function of ``Engine.over_files``."""
     return _write_range(task, replace(task, path=str(copy)))
@@ -204,7 +196,7 @@ def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
                 for some in consumer.read(records):
                     lines.add(some)
             lines.complete()
-            result = _write_rows(task, by_offsets(parse(here), lines))
+            result = _write_rows(task, by_offsets(sum_parts(parse_parts(here)), lines))
             return sum_results(task.file_id, [result, _doubts(here)])
         except (PipelineError, OSError) as error:
             failure = str(error).replace(here.path, task.path)
@@ -231,23 +223,15 @@ def by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
     )
 
 
-def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
-    """Return a file at an address with its identity, as ``identify``; a text says why it cannot."""
-    file = asked.file
-    try:
-        identified = identify(copy, asked.source, asked.pattern)
-    except Unreadable as error:
-        return str(error).replace(str(copy), file.address)
-    if identified is None:
-        return None
-    return replace(
-        identified, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE
+def identify_copy(asked: tuple[RemoteFile, str | None, str], copy: Path) -> Identified:
+    """Return a file at an address with its identity, by source and layout."""
+    file, source, pattern = asked
+    found = identified(copy, source, pattern)
+    if isinstance(found, str):
+        return found.replace(str(copy), file.address)
+    return found and replace(
+        found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE
     )
-
-
-def parse(task: ReadTask) -> Parsed:
-    """Parse the range of a file, all at once."""
-    return sum_parts(parse_parts(task))
 
 
 def parse_parts(task: ReadTask) -> Iterator[Parsed]:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -123,15 +122,10 @@ def scan(table: str, files: Sequence[str]) -> pl.LazyFrame:
     )
 
 
-class FileState(NamedTuple):
-    """The bytes of a file that was written, and when, in milliseconds since 1970."""
-
-    size: int
-    modified_ms: int
-
-
-def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_GROUP) -> FileState:
+def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_GROUP) -> int:
     """Write a frame as Parquet: the same rows in the same order give the same bytes.
+
+    Return the size of the file.
 
     Raises:
         PipelineError: it could not; half a file is not left behind.
@@ -148,15 +142,14 @@ def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_
         path.unlink(missing_ok=True)
         cause = _CAUSE.search(str(error))
         raise PipelineError(f"{path.parent}: {cause[1] if cause else error}") from error
-    stat = path.stat()
-    return FileState(stat.st_size, stat.st_mtime_ns // 1_000_000)
+    return path.stat().st_size
 
 
 _CAUSE = re.compile(r"underlying IO error: (.*?)(?: \(os error \d+\))?\Z")
 """The cause within Polars' errors of writing."""
 
 
-def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> FileState:
+def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> int:
     """Write to an object store, with the credentials of the environment, as commits do."""
     import obstore
     from obstore.store import from_url
@@ -166,7 +159,7 @@ def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> FileStat
     data = buffer.getvalue()
     folder, _, name = address.rpartition("/")
     obstore.put(from_url(folder), name, data)
-    return FileState(len(data), now_ms())
+    return len(data)
 
 
 def now_ms() -> int:

@@ -361,14 +361,14 @@ def write_part(
     """
     path = f"{name}-{secrets.token_hex(8)}.parquet"
     location = f"{root}/{places.folder_of(table)}/{path}"
-    written = contents.write(frame, location, rows_a_group)
+    size = contents.write(frame, location, rows_a_group)
     partitioned_by = TABLES[table].partitioned_by
     return DataFile(
         table=table,
         path=path,
-        size=written.size,
+        size=size,
         rows=len(frame),
-        modified_ms=written.modified_ms,
+        modified_ms=contents.now_ms(),
         partition=tuple((column, str(frame[column][0])) for column in partitioned_by),
         stats=_stats_of(table, frame),
     )
