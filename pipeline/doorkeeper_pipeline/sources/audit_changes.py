@@ -23,7 +23,7 @@ from doorkeeper_pipeline.bindings import row_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading, trail
 from doorkeeper_pipeline.sources.files import identify, list_files
-from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
+from doorkeeper_pipeline.sources.json_lines import EPOCH
 from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.tables import contents
 
@@ -114,7 +114,7 @@ def _changes(folder: Path) -> Iterator[Event]:
                 f"{path}: found {SOURCES[file.source]}; a folder of ACLs has a store of Doorkeeper"
                 " or its audit log"
             )
-        for offset, block in whole_lines(path, reading.compression(path), 0, None):
+        for offset, block in reading.whole_lines(path, reading.compression(path), 0, None):
             yield from _changes_in(path, offset, block)
     for path, text in current:
         yield from _changes_in(path, 0, text)

@@ -240,3 +240,14 @@ def cut_blocks(
         raise
     if rest:
         yield rest_at, memoryview(rest)
+
+
+def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks that end where a line ends.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
+    """
+    for at, block in cut_blocks(path, how, start, end, lambda data, _: data.rfind(b"\n") + 1):
+        yield at, bytes(block)
