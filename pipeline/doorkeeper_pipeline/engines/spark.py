@@ -57,15 +57,13 @@ class SparkEngine(Engine):
         master: str = LOCAL_MASTER,
         given: Mapping[str, str] | None = None,
         *,
-        send_packages: bool | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Say how Spark is started; to a cluster our packages are sent, unless told otherwise."""
+        """Say how Spark is started; to a cluster our packages are sent."""
         self.master = master
         self._given = given or {}
         self._tell = tell
         self._ends = ExitStack()
-        self._sends = not master.startswith("local[") if send_packages is None else send_packages
 
     @cached_property
     def session(self) -> SparkSession:
@@ -78,7 +76,7 @@ class SparkEngine(Engine):
         self._tell(f"starting Spark, master {self.master}")
         session = start(self.master, "doorkeeper-pipeline", self._given)
         self._ends.callback(session.stop)
-        if self._sends:
+        if not self.master.startswith("local["):
             folder = self._ends.enter_context(tempfile.TemporaryDirectory(prefix="doorkeeper-"))
             archive = str(package_archive(Path(folder)))
             if self.master.startswith(CONNECT):

@@ -92,9 +92,9 @@ class Tables:
         self.last = self.newest(LAST)
         self.number = _number_of(self.last)
 
-    def files(self, table: str, prefix: str = "") -> list[str]:
+    def files(self, table: str) -> list[str]:
         """Return the files of a table, sorted; none where it was never written."""
-        return [self.place_of(part) for part in self.parts(table, prefix)]
+        return [self.place_of(part) for part in self.parts(table)]
 
     def parts(self, table: str, prefix: str = "") -> list[DataFile]:
         """Return the files of a table whose path begins so, sorted by path."""
