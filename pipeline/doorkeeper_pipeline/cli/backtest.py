@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -41,8 +40,6 @@ ROWS_SHOWN = 50
 @engine_options
 @json_output(json_records.Backtest)
 @click.pass_context
-# A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
-@collection_paused()
 @inspects
 def command(
     context: click.Context,
@@ -71,8 +68,8 @@ def command(
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of
     from doorkeeper_pipeline.sources.acl_sets import read_bindings
 
-    proposed = read_bindings(proposal)
     with chosen.started() as (shown, engine):
+        proposed = read_bindings(proposal)
         shown.tell(f"asking the history about {len(proposed):,} proposed ACLs")
         asked = history(out, engine, acls, cluster)
         proof = evidence(asked, asked.thresholds, starting.now(), logs_of(out))

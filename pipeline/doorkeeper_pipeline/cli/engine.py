@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper_pipeline.cli.options import setting
@@ -37,7 +38,9 @@ class ChosenEngine(NamedTuple):
             UsageError: a master, or a setting of Spark, is given for the local engine.
 
         """
-        with progress("starting", quiet=self.quiet) as shown:
+        # Jobs make very many bindings, none of them in a cycle: collections would take a tenth of
+        # the processor time.
+        with progress("starting", quiet=self.quiet) as shown, collection_paused():
             engine = self._engine(shown.tell)
             try:
                 yield shown, engine

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -53,8 +52,6 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @named_option("--accept-lost-access", is_flag=True)
 @engine_options
 @json_output(json_records.Proposed)
-# A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
-@collection_paused()
 @inspects
 def command(
     *,

@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -120,7 +119,7 @@ def command(
         networks=options.RELEASES[release],
         **given,
     )
-    with chosen.started() as (shown, engine), collection_paused():
+    with chosen.started() as (shown, engine):
         _run(request, engine, shown, follow, is_json=output == "json")
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
@@ -67,8 +66,6 @@ _GRANT_OPTIONS = with_options(
 )
 @json_output(json_records.ExplainedGrants)
 @engine_options
-# A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
-@collection_paused()
 @inspects
 def command(
     *,
