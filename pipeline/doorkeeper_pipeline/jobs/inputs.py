@@ -11,6 +11,15 @@ import msgspec
 
 from doorkeeper_pipeline.errors import TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
+from doorkeeper_pipeline.jobs.read import (
+    SLICE_BYTES,
+    ReadResult,
+    identify_copy,
+    read_copy,
+    read_piece,
+    sum_results,
+    tasks_of,
+)
 from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
 from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
 from doorkeeper_pipeline.tables import manifest, places
@@ -20,9 +29,7 @@ from doorkeeper_pipeline.topics.addresses import is_topic
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
-    from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.sources.files import Identified
     from doorkeeper_pipeline.tables.delta import Change
     from doorkeeper_pipeline.tables.manifest import SourceFile
@@ -135,8 +142,6 @@ class Inputs:
         """Return the rows of known files at addresses, the other files there, and failures."""
         if not addresses:
             return [], [], []
-        from doorkeeper_pipeline.jobs.read import identify_copy
-
         engine, request = self._around.engine, self._request
         files = {(*file, NO_INODE): file for file in engine.list_remote(addresses)}
         known, new = self._split_known(files)
@@ -154,15 +159,6 @@ class Inputs:
         """
         if not work.read:
             return {}
-        # Arrow is imported here, which a run with nothing new does without.
-        from doorkeeper_pipeline.jobs.read import (
-            SLICE_BYTES,
-            read_copy,
-            read_piece,
-            sum_results,
-            tasks_of,
-        )
-
         request = self._request
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):

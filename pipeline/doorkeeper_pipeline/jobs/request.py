@@ -17,7 +17,6 @@ from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Threshol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import Evidence
