@@ -20,7 +20,7 @@ from doorkeeper_pipeline.jobs.read import (
     sum_results,
     tasks_of,
 )
-from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
+from doorkeeper_pipeline.jobs.topics import compare_topics
 from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
 from doorkeeper_pipeline.tables import manifest, places
 from doorkeeper_pipeline.tables.manifest import NO_INODE
@@ -75,7 +75,9 @@ class Inputs:
         known, files, failures = self._compare_remote(
             [address for address in addresses if address not in topics]
         )
-        ranges = self._compare_topics(topics)
+        of_topics = [row for row in self._known if row["topic_id"] is not None]
+        ranges = compare_topics(self._request, topics, of_topics, self._around.tell)
+        self.warnings += ranges.warnings
         failures += ranges.failures
         here = [path for path in self._request.inputs if path not in addresses]
         paths = {state_of(path): path for path in list_files(here)}
@@ -128,13 +130,6 @@ class Inputs:
             else:
                 new.append(file)
         return known, new
-
-    def _compare_topics(self, addresses: list[str]) -> TopicWork:
-        known = [row for row in self._known if row["topic_id"] is not None]
-        work = compare_topics(self._request, addresses, known, self._around.tell)
-        for name, count in work.warnings:
-            self.warnings[name] += count
-        return work
 
     def _compare_remote(
         self, addresses: list[str]

@@ -7,6 +7,7 @@ nothing again. No group is used, and nothing is committed to the cluster.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -38,7 +39,7 @@ class TopicWork:
     read: list[tuple[str, SourceFile]] = field(default_factory=list)
     unchanged: list[dict[str, Any]] = field(default_factory=list)
     gone: list[dict[str, Any]] = field(default_factory=list)
-    warnings: list[tuple[str, int]] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
 
@@ -112,7 +113,7 @@ class _Topic:
                 f"{partition_name}: records deleted by the topic's retention before they were read,"
                 f" offsets {begin} to {offsets.first - 1}"
             )
-            self._work.warnings.append((name, offsets.first - begin))
+            self._work.warnings[name] += offsets.first - begin
             begin = offsets.first
         if begin < offsets.end:
             known = rows[-1]["source"] if rows else None
@@ -131,7 +132,7 @@ class _Topic:
                 self._read(log, row["file_id"], row["partition"], first, end, row["source"])
         if lost:
             name = f"{self._address}: records that no longer exist; kept as read before"
-            self._work.warnings.append((name, lost))
+            self._work.warnings[name] += lost
 
     def _read(
         self, log: str, file_id: str, partition: int, first: int, end: int, known: str | None
