@@ -236,8 +236,5 @@ def as_record(explanation: Explanation) -> dict[str, Any]:
         "covered_by": [row_of(binding) for binding in explanation.covered_by],
         "unread": explanation.unread,
         "nameless_lines": explanation.nameless,
-        "examples": [
-            {"title": examples.title, "rows": list(examples.rows)}
-            for examples in explanation.examples
-        ],
+        "examples": [examples._asdict() for examples in explanation.examples],
     }

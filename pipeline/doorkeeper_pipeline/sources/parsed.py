@@ -50,6 +50,13 @@ DECISIONS = {
     "lines": pl.Int64(),
     TIME_MARK: pl.Int64(),
 }
+SUMS = (
+    pl.col("count", "lines", TIME_MARK).sum(),
+    pl.col("first_ts").min(),
+    pl.col("last_ts").max(),
+)
+"""Several rows of a decision as one."""
+
 QUARANTINE = {
     "byte_offset": pl.Int64(),
     "byte_length": pl.Int64(),
@@ -146,13 +153,4 @@ def sum_parts(parts: Iterable[Parsed]) -> Parsed:
 
 def sum_decisions(decisions: pl.DataFrame) -> pl.DataFrame:
     """Return decisions with equal ones of a minute merged, in no order."""
-    return (
-        decisions.group_by(list(KEY))
-        .agg(
-            pl.col("count").sum(),
-            pl.col("first_ts").min(),
-            pl.col("last_ts").max(),
-            pl.col("lines", TIME_MARK).sum(),
-        )
-        .select(list(DECISIONS))
-    )
+    return decisions.group_by(list(KEY)).agg(SUMS).select(list(DECISIONS))
