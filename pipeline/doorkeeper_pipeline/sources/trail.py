@@ -96,7 +96,7 @@ def _content(event: Event) -> Line:
         outcome=event.outcome,
         api=event.api or "",
         rule=event.rule or "",
-        rule_binding=(event.binding and TEXT.format(*msgspec.structs.astuple(event.binding))) or "",
+        rule_binding=TEXT.format(*msgspec.structs.astuple(event.binding)) if event.binding else "",
         probe=not (event.log_if_denied if denied else event.log_if_allowed),
         count=event.count,
         first_us=event.first_ns // NS_IN_US,
