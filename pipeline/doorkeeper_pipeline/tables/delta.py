@@ -172,11 +172,13 @@ class Change:
             self._added.setdefault(part.table, {})[part.path] = part
 
     def withdraw(self, parts: Iterable[DataFile]) -> None:
-        """Take files back that were added, and delete them; others stay."""
+        """Take files back that were added, and delete them; others stay.
+
+        In an object store they stay too: ``clean`` deletes those that no version names.
+        """
         for part in parts:
-            if self._added.get(part.table, {}).pop(part.path, None) and not places.is_address(
-                self.tables.root
-            ):
+            is_added = self._added.get(part.table, {}).pop(part.path, None) is not None
+            if is_added and not places.is_address(self.tables.root):
                 Path(self.tables.place_of(part)).unlink(missing_ok=True)
 
     def write(self, table: str, frame: pl.DataFrame, name: str) -> None:
@@ -239,11 +241,8 @@ class Change:
 
     def discard(self) -> None:
         """Delete the files that were written for a change that will not be."""
-        if self._begun or places.is_address(self.tables.root):
-            return  # a version may name them; ``clean`` deletes those that none does
-        for parts in self._added.values():
-            for part in parts.values():
-                Path(self.tables.place_of(part)).unlink(missing_ok=True)
+        if not self._begun:  # else a version may name them
+            self.withdraw([part for parts in self._added.values() for part in parts.values()])
 
     def _busy(self) -> Busy:
         return Busy(f"{self.tables.root}: another process has changed the tables; run again")
@@ -265,11 +264,9 @@ class Change:
             return False
         try:
             _write(self.tables.folder_of(table), table, newest, new, gone, number)
-        except DeltaError as error:
+        except (DeltaError, OSError) as error:
             if type(error).__name__ == "CommitFailedError":
                 raise self._busy() from error
-            raise PipelineError(f"{self.tables.root}: {table}: {_first_line(error)}") from error
-        except OSError as error:
             raise PipelineError(f"{self.tables.root}: {table}: {_first_line(error)}") from error
         if not places.is_address(self.tables.root):
             _sync_log(Path(self.tables.folder_of(table)))
