@@ -105,11 +105,11 @@ class TablesPlace(click.Path):
         return super().convert(value, param, ctx)
 
 
-def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
-    """Refuse addresses for the engine that reads none.
+def check_inputs(inputs: tuple[str, ...], config: Path | None, *, is_spark: bool) -> None:
+    """Refuse addresses for the engine that reads none, and properties of a client without a topic.
 
     Raises:
-        UsageError: there is one.
+        UsageError: there are some.
 
     """
     address = next((text for text in inputs if is_address(text) and not is_topic(text)), None)
@@ -118,15 +118,6 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
             f"--log: found {address!r}; the local engine supports local paths and topics"
             " (kafka://HOST:PORT/TOPIC). Mount the storage, or add --engine spark"
         )
-
-
-def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
-    """Refuse properties of a client where there is no topic that needs one.
-
-    Raises:
-        UsageError: there is none.
-
-    """
     if config is not None and not any(map(is_topic, inputs)):
         raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
 

@@ -103,8 +103,7 @@ def command(
       doorkeeper-pipeline run --master spark://m:7077 --log /shared/logs --tables /shared/access
       doorkeeper-pipeline run --log data/audit --tables access --follow 10
     """
-    options.check_inputs(inputs, is_spark=chosen.is_spark)
-    options.check_config(inputs, command_config)
+    options.check_inputs(inputs, command_config, is_spark=chosen.is_spark)
     if max_quarantined is None:
         # A batch is small, and one of bad lines must not stop what follows it.
         max_quarantined = MAX_QUARANTINED if follow is None else 100.0
