@@ -69,7 +69,7 @@ def test_changes_are_printed_without_output_file(out: Path) -> None:
         "of the whole history it newly forbids 0 decisions and newly allows 0",
         (
             "with allow.everyone.if.no.acl.found=true it would open the resources of 1 removed"
-            " ACL to everyone; in that case run with --allow-everyone"
+            " ACL to everyone; then run with --allow-everyone"
         ),
         "RISK: principals may lose access: --min-days 0 is below 35",
         (
