@@ -186,6 +186,8 @@ findings = named_option("--findings", type=click.Path(exists=True, dir_okay=Fals
 """A file of findings that is read."""
 
 
+excluded = named_option("--exclude-principal", "excluded", multiple=True, callback=_principals)
+
 _PERCENT, _POSITIVE = Number(0, 100), Number(0, DAYS_MAX)
 evidence = with_options(
     *(

@@ -79,12 +79,12 @@ def command(
       doorkeeper-pipeline propose --tables access --method least-privilege --principal User:alice
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
-    from doorkeeper_pipeline.jobs.causes import accepted_bindings
+    from doorkeeper_pipeline.jobs.causes import LeftOut
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of
     from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
 
     check_targets(to, changes)
-    accepted = accepted_bindings(starting.accepted_findings(findings, cluster))
+    left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
     selection = ProposalOptions(
         prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
     )
@@ -100,7 +100,7 @@ def command(
             asked = replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
         else:
             asked = replace(asked, proof=proof)
-        selection = replace(selection, accepted=asked.acls.with_ids(accepted))
+        selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         proposal = replace(propose(asked, selection), risks=risks, allowed=proof.observed.allowed)
     keep(out, {"backtest": proposal.backtest}, cluster)
     write_files(proposal, to, changes)

@@ -95,6 +95,8 @@ def command(
         if output == "json":
             show_record({"report": None, "figures": [], "events": written})
         return
+    from doorkeeper_pipeline.jobs.causes import LeftOut
+    from doorkeeper_pipeline.jobs.request import last_options
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.writing import write
 
@@ -103,6 +105,7 @@ def command(
         made=starting.now(),
         version=starting.version(),
         rows_max=rows,
+        left_out=LeftOut(last_options(out, cluster).excluded),
     )
     with progress(f"writing {target}"):
         report = write(out, target, about, cluster=cluster, register=register, data=data)

@@ -66,6 +66,7 @@ FOLLOW_MAX_S = 86_400
 )
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
+@options.excluded
 @options.findings
 @named_option(
     "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"

@@ -27,13 +27,15 @@ class RunOptions(NamedTuple):
     """How the cluster decides, and the evidence that a recommendation needs.
 
     ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4. ``sensitive``: the
-    beginnings of the names of topics that are sensitive.
+    beginnings of the names of topics that are sensitive. ``excluded``: principals that shares and
+    findings leave out.
     """
 
     policy: Policy = Policy()
     networks: bool = False
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
     def values(self) -> dict[str, Any]:
         return {
@@ -42,6 +44,7 @@ class RunOptions(NamedTuple):
             "networks": self.networks,
             "thresholds": self.thresholds._asdict(),
             "sensitive": sorted(self.sensitive),
+            "excluded": sorted(self.excluded),
         }
 
 
@@ -71,6 +74,7 @@ def last_options(out: Path | str, cluster: str = "") -> RunOptions:
         # Runs of an earlier release did not keep them.
         Thresholds(**options.get("thresholds", {})),
         tuple(options.get("sensitive", ())),
+        tuple(options.get("excluded", ())),
     )
 
 
@@ -94,7 +98,8 @@ class RunRequest:
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
         sensitive: The beginnings of the names of topics that are sensitive.
-        accepted: Findings that the summary leaves out, by id: accepted until a day.
+        excluded: Principals that the findings leave out.
+        accepted: Findings that they leave out, by id: accepted until a day.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         cluster: The cluster that the gold tables are about: one that the events name, or a name for
             that of logs that name none; empty for the only one, or that of earlier runs.
@@ -117,6 +122,7 @@ class RunRequest:
     max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     accepted: Mapping[str, dt.date] = field(default_factory=dict)
     networks: bool = False
     cluster: str = ""
@@ -126,7 +132,9 @@ class RunRequest:
 
     def kept(self) -> RunOptions:
         """Return the options that stay with the tables."""
-        return RunOptions(self.policy, self.networks, self.thresholds, self.sensitive)
+        return RunOptions(
+            self.policy, self.networks, self.thresholds, self.sensitive, self.excluded
+        )
 
     def reading(self) -> str:
         """Return the options that change how a file is read, as the table ``files`` has them."""

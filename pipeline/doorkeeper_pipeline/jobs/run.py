@@ -27,7 +27,7 @@ from doorkeeper_pipeline.jobs.belonging import (
     known_name,
 )
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
-from doorkeeper_pipeline.jobs.causes import leave_out
+from doorkeeper_pipeline.jobs.causes import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
 from doorkeeper_pipeline.jobs.forgotten import last_forgotten, restarted
 from doorkeeper_pipeline.jobs.gold_tables import GoldTables
@@ -173,9 +173,8 @@ class _Run:
         self._around.tell("committing the new tables")
         self._change.commit(self._around.checkpoint)
         gone = tuple(sorted(file["path"] for file in work.gone))
-        counted, accepted_lines = leave_out(
-            {**summarized, "findings": findings}, self._request.accepted
-        )
+        left_out = LeftOut(self._request.excluded, self._request.accepted)
+        counted, left_out_lines = leave_out({**summarized, "findings": findings}, left_out)
         groups = groups_of(counted["findings"], self._started)
         return RunSummary(
             run=row,
@@ -183,7 +182,7 @@ class _Run:
             gone=gone,
             evidence=proof,
             findings=tuple(groups),
-            lines=(*lines_of(groups, counted, self._before), *accepted_lines),
+            lines=(*lines_of(groups, counted, self._before), *left_out_lines),
             unread=self._unread(work) if row["quarantined"] else (),
         )
 

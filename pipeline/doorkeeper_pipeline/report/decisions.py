@@ -87,8 +87,9 @@ def standing_of(frames: Frames, about: About, register: Register | None = None) 
     findings, runs = frames.get("findings"), frames.get("runs")
     if findings is None or runs is None:
         return None
-    is_accepted = pl.col("finding_id").is_in(list(about.accepted))
-    rows = findings.collect()
+    left_out = about.left_out
+    is_accepted = pl.col("finding_id").is_in(list(left_out.accepted))
+    rows = findings.filter(~pl.col("principal").is_in(left_out.principals)).collect()
     accepted = len(rows.filter(is_accepted, pl.col("gone").is_null()))
     rows = rows.filter(~is_accepted)
     times = runs.filter(pl.col("command") == "run").select("started").collect()["started"]

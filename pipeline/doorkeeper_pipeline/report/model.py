@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
-from doorkeeper_pipeline.jobs.causes import Accepted
+from doorkeeper_pipeline.jobs.causes import NOTHING, LeftOut
 
 UNKNOWN = "\u2013"
 """The text in place of a number that was not computed."""
@@ -250,7 +250,7 @@ class About:
     made: datetime
     version: str = ""
     rows_max: int = ROWS_MAX
-    accepted: Accepted = field(default_factory=dict)
+    left_out: LeftOut = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,9 @@ def refusals_of(frames: Frames, about: About) -> Section:
     section = partial(Section, id="refused", word="Refused", title="Who was refused what")
     if denied is None:
         return section(missing="Not computed.")
-    real = denied.filter(~pl.col("probe"))
+    excluded = about.left_out.principals
+    every = denied.filter(~pl.col("probe"))
+    real = every.filter(~pl.col("principal").is_in(excluded))
     total = count_of(real)
     order: Order = [
         pl.col("count") * -1,
@@ -54,7 +56,7 @@ def refusals_of(frames: Frames, about: About) -> Section:
     ]
     rows = first_of(real, order, about.rows_max)
     return section(
-        lead=_lead(real, total, rows),
+        lead=(*_lead(real, total, rows), *_left_out(every, excluded)),
         tables=(
             _causes(real, frames, about),
             Table(
@@ -109,7 +111,7 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
         .with_columns(of_cause=pl.col("count").sum().over("rank"))
     )
     order: Order = ["rank", pl.col("count") * -1, "cause", "deny", "who"]
-    opens, accepted = _effects(frames), about.accepted
+    opens, accepted = _effects(frames), about.left_out.accepted
     return Table(
         id="refusal-causes",
         title="Causes of refusals",
@@ -165,6 +167,15 @@ def _lead(real: pl.LazyFrame, total: int, rows: list[Row]) -> tuple[str, ...]:
             f" {percent(rows[0]['count'], refused)}."
         )
     return (lead,)
+
+
+def _left_out(every: pl.LazyFrame, excluded: tuple[str, ...]) -> tuple[str, ...]:
+    """Say which principals are left out, and with how many refusals."""
+    return tuple(
+        f"Left out, as asked: {name}, with"
+        f" {amount(_sum(every.filter(pl.col('principal') == name)), 'refusal')}."
+        for name in excluded
+    )
 
 
 def _sum(frame: pl.LazyFrame) -> int:

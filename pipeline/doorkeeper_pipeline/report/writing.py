@@ -73,7 +73,7 @@ def write(
         before = findings.Register({}) if register is None else findings.read(register)
         today = about.made.date()
         accepted = findings.accepted(before, today, cluster_of(frames))
-        about = replace(about, accepted=accepted)
+        about = replace(about, left_out=about.left_out._replace(accepted=accepted))
         report = report_of(shown, about, before if register else None)
         replace_file(target, (part.encode() for part in html_parts(report)))
         if register is not None:

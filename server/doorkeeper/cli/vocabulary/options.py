@@ -49,6 +49,12 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--deny-principal": Meaning(QUESTION, "TYPE:NAME", "The principal to deny."),
     "--allow-host": Meaning(QUESTION, "HOST", "The host to allow."),
     "--deny-host": Meaning(QUESTION, "HOST", "The host to deny."),
+    "--exclude-principal": Meaning(
+        QUESTION,
+        "TYPE:NAME",
+        "Exclude this principal from percentages and findings, for example a tool that is always"
+        " denied. The output shows how many decisions are excluded; they stay in the tables.",
+    ),
     "--author": Meaning(QUESTION, "TYPE:NAME", "The principal that made the change."),
     "--operation": Meaning(QUESTION, "OPERATION", "The operation: Read, Write, Describe, ..."),
     "--host": Meaning(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.jobs.causes import SOURCES
 from doorkeeper_pipeline.jobs.findings import GROUPS_MAX, groups_of, lines_of
+from doorkeeper_pipeline.jobs.request import last_options
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
 from testkit.report_tables import table_of
@@ -116,6 +117,22 @@ def test_anonymous_clients_come_first(tmp_path: Path) -> None:
         "    User:svc: 4, DESCRIBE on TOPIC t-a, DESCRIBE on TOPIC t-b, DESCRIBE on TOPIC t-c,"
         " and 1 more"
     )
+
+
+def test_excluded_principals_are_not_counted(tmp_path: Path) -> None:
+    lines = [refusal("svc", "Read", "Topic:LITERAL:t")] * 3
+    lines += [refusal("other", "Read", "Topic:LITERAL:t")]
+
+    found = Site(tmp_path, lines).findings(excluded=("User:svc", "User:nobody"))
+
+    assert found[0] == "refused: 1"
+    assert not any(line.startswith("unused") for line in found)
+    assert found[-2:] == [
+        "left out, as asked, of User:nobody: nothing, for it has no finding",
+        "left out, as asked, of User:svc: 3 refusals, 1 ACL",
+    ]
+    assert last_options(tmp_path / "out").excluded == ("User:nobody", "User:svc")
+    assert delta.Tables(tmp_path / "out").read("denied")["count"].sum() == 4
 
 
 def test_accepted_findings_are_omitted(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_something_is_new(site: Site, happens: Callable[[Site], None]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"sensitive": ("x",)}, {"zone": "Asia/Tokyo"}, {"rebuild": True}, {"version": "2"}],
+    [{"excluded": ("User:x",)}, {"zone": "Asia/Tokyo"}, {"rebuild": True}, {"version": "2"}],
 )
 def test_another_request(site: Site, options: dict[str, object]) -> None:
     """Other options, or another release, may come to other tables."""

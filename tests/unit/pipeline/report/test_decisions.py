@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
+from doorkeeper_pipeline.jobs.causes import LeftOut
 from doorkeeper_pipeline.report.findings import Finding, Register
 from doorkeeper_pipeline.report.model import UNKNOWN, About, Report, Section, Statement
 from doorkeeper_pipeline.report.writing import report_of
@@ -117,13 +118,14 @@ def test_owners_and_acceptances_are_shown() -> None:
     day = dt.date(2026, 11, 1)
     said = Finding(kind="k", text="t", first_seen=day, owner="team", accepted_until=day)
     register = Register({"over": said, "agreed": structs.replace(said, accepted_until=LAST.date())})
-    accepted = dict.fromkeys(("agreed", "resolved"), LAST.date())
+    left_out = LeftOut(("User:tool",), dict.fromkeys(("agreed", "resolved"), LAST.date()))
 
     page = report(
         finding("over"),
         finding("agreed"),
         finding("resolved", gone=BEFORE),
-        about=dataclasses.replace(ABOUT, accepted=accepted),
+        finding("tool", principal="User:tool"),
+        about=dataclasses.replace(ABOUT, left_out=left_out),
         register=register,
     )
 

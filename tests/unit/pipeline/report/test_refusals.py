@@ -10,6 +10,7 @@ import polars as pl
 
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.evaluation.literals import bindings_of
+from doorkeeper_pipeline.jobs.causes import LeftOut
 from doorkeeper_pipeline.report.model import About, Commands, Names, Share, Tag
 from doorkeeper_pipeline.report.refusals import refusals_of
 from testkit.report_tables import table_of
@@ -84,15 +85,16 @@ def test_tables_of_an_earlier_release() -> None:
     assert [row[-1] for row in hot_spots.rows] == [None]
 
 
-def test_accepted_denials() -> None:
+def test_excluded_and_accepted_denials() -> None:
     lacking = {"cause": "MISSING_GRANT", "advice": "decide."}
     denied = [
         {"principal": "User:a", "count": 10, **lacking},
+        {"principal": "User:b", "count": 30, **lacking},
         {"principal": "User:b", "count": 5, "probe": True, **lacking},
         {"principal": "User:c", "count": 1, **lacking},
     ]
     accepted = {"refused:MISSING_GRANT:User:c": date(2027, 1, 31)}
-    about = replace(ABOUT, accepted=accepted)
+    about = replace(ABOUT, left_out=LeftOut(("User:b",), accepted))
 
     section = refusals_of({"denied": table_of("denied", denied)}, about)
 
@@ -104,6 +106,7 @@ def test_accepted_denials() -> None:
     assert [row[1] for row in hot_spots.rows] == ["User:a", "User:c"]
     assert section.lead == (
         "11 refusals come down to 2 combinations of principal, operation and resource.",
+        "Left out, as asked: User:b, with 30 refusals.",
     )
 
 
