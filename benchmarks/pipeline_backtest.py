@@ -39,7 +39,7 @@ import polars as pl
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.formats import records
 from doorkeeper.acls.model import AclOperation, PatternType, ResourceType
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.literals import frame_of
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.engines.contract import Engine
 
 POLICY = Policy(super_users=frozenset({SUPER_USER}))
 FILES = 24
@@ -357,7 +356,7 @@ WAYS: dict[str, Callable[[Path], Way]] = {
         folder, PREFIXES.format(starts_with="startswith", any="max")
     ),
     "spark index": lambda folder: by_index(folder, _spark()),
-    "local index": lambda folder: by_index(folder, LocalEngine()),
+    "local index": lambda folder: by_index(folder, Engine()),
     "duckdb prefixes": by_duckdb,
 }
 

@@ -218,12 +218,12 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
     """Return the method that is ours, on an engine."""
 
     def job(logs: Path, out: Path) -> float:
-        from doorkeeper_pipeline.engines.local import LocalEngine
+        from doorkeeper_pipeline.engines.contract import Engine
         from doorkeeper_pipeline.engines.spark import SparkEngine
         from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
         from doorkeeper_pipeline.jobs.run import run
 
-        with closing(SparkEngine() if engine_name == "spark" else LocalEngine()) as engine:
+        with closing(SparkEngine() if engine_name == "spark" else Engine()) as engine:
             if isinstance(engine, SparkEngine):
                 engine.session.range(1).count()  # its start is not measured
             begin_s = time.perf_counter()

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import usage
@@ -35,7 +35,6 @@ from testkit.acl_tables import bindings_table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper_pipeline.engines.contract import Engine
     from synthetic.traffic import World
 
 PARTS = (1, 3, 10)
@@ -56,7 +55,7 @@ def main() -> None:
         files = written(world, PARTS[-1] * part, Path(folder))
         print(f"{len(world.bindings):,} ACLs; parts of {part:,} events; us an event")
         print(f"{'':18}" + "".join(f"{parts * part:>13,}" for parts in PARTS) + "   ten of one")
-        measure("local", LocalEngine, world, files, part)
+        measure("local", Engine, world, files, part)
         if not given.quick:
             engine = spark()
             if engine is not None:

@@ -2,13 +2,10 @@
 
 PipelineError          the job cannot go on
 ├── Unreadable         an input is not in the expected format
-│   ├── Damaged        a compressed file is cut off, or broken, from some place on
-│   └── Unavailable    it is there, and cannot be opened as things are: no permission, a lost disk
+│   └── Damaged        a compressed file is cut off, or broken, from some place on
 ├── Conflicting        inputs or options do not belong together; nothing was changed
 ├── TooManyUnread      more lines went to quarantine than allowed; nothing was replaced
-├── BrokenContract     rows break a rule of severity error; nothing was replaced
-├── Busy               another process writes the same tables
-└── Missing            Java, or a package of the extra ``spark``, is not there
+└── Busy               another process writes the same tables
 """
 
 from __future__ import annotations
@@ -26,10 +23,6 @@ class Damaged(Unreadable):
     """A compressed file is cut off, or broken; everything before that place was read."""
 
 
-class Unavailable(Unreadable):
-    """An input is there and cannot be opened now: its content is unknown."""
-
-
 class Conflicting(PipelineError):
     """Inputs or options do not belong together; the text names both, and the remedy."""
 
@@ -38,13 +31,5 @@ class TooManyUnread(PipelineError):
     """More lines could not be read than are allowed."""
 
 
-class BrokenContract(PipelineError):
-    """Rows break a rule of severity error."""
-
-
 class Busy(PipelineError):
     """Another process writes the same tables."""
-
-
-class Missing(PipelineError):
-    """A part that the pipeline needs is not installed."""

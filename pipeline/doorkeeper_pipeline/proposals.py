@@ -121,9 +121,7 @@ def _opening_of(proposal: Proposal) -> list[str]:
     if not count:
         return []
     acls = f"{count:,} removed {'ACL' if count == 1 else 'ACLs'}"
-    opened = (
-        f"it would open the resources of {acls} to everyone; in that case give --allow-everyone"
-    )
+    opened = f"it would open the resources of {acls} to everyone; then run with --allow-everyone"
     return [f"with allow.everyone.if.no.acl.found=true {opened}"]
 
 

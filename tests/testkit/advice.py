@@ -17,13 +17,13 @@ import polars as pl
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.cli.propose import KINDS
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.history import history, logs_of
 from doorkeeper_pipeline.jobs.propose import ProposalOptions, propose
-from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings, last_options
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.tables import delta
 from synthetic.collecting import collect
@@ -90,7 +90,7 @@ def _run(cluster: Cluster, collected: Collected, out: Path) -> None:
         networks=True,
     )
     around = Surroundings(
-        engine=LocalEngine(),
+        engine=Engine(),
         now=lambda: _now(cluster),
         run_id="run",
         version="1",
@@ -105,10 +105,9 @@ def _now(cluster: Cluster) -> dt.datetime:
 
 def _asked(cluster: Cluster, out: Path) -> GoldInput | None:
     """Return the input of ``propose``; None where the evidence is not enough."""
-    given = last_options(out)
-    asked = history(out, LocalEngine(), given.policy, networks=given.networks)
-    proof = evidence(asked, given.thresholds, _now(cluster), logs_of(out))
-    return None if proof.lacking else replace(asked, proof=proof, thresholds=given.thresholds)
+    asked = history(out, Engine())
+    proof = evidence(asked, asked.thresholds, _now(cluster), logs_of(out))
+    return None if proof.lacking else replace(asked, proof=proof)
 
 
 def _options(cluster: Cluster) -> Iterator[ProposalOptions]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.tables.contents import schema_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Question
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.engines.contract import Engine
 
 BEGIN = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 
@@ -89,7 +88,7 @@ def asked_of(
         pl.DataFrame([row], schema=schema_of("decisions")).write_parquet(path)
         files.append(str(path))
     return GoldInput(
-        engine=engine or LocalEngine(),
+        engine=engine or Engine(),
         decisions=tuple(files),
         bindings=bindings_table(bindings if known else ()),
         policy=policy,

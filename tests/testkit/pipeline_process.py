@@ -14,7 +14,7 @@ from contextlib import closing
 from itertools import count
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.jobs.maintain import MaintainRequest, maintain
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
@@ -26,7 +26,6 @@ from testkit.pipeline_runs import NOON
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper_pipeline.engines.contract import Engine
     from testkit.spark_releases import Release
 
 CORES = 2
@@ -96,5 +95,5 @@ def run_job(request: RunRequest | MaintainRequest, engine: Engine, run_id: str) 
 
 if __name__ == "__main__":
     local = sys.argv[1] == "local"
-    with closing(LocalEngine() if local else SparkEngine(f"local[{CORES}]")) as chosen:
+    with closing(Engine() if local else SparkEngine(f"local[{CORES}]")) as chosen:
         serve(chosen)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
 from doorkeeper_pipeline.jobs.run import run, run_if_new
 from doorkeeper_pipeline.schemas import TABLES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from doorkeeper_pipeline.engines.contract import Engine
 
 OF_THE_RUN = {"first_seen", "known_from"}
 """Columns that say when a run was: that found a finding, or was given the ACLs."""
@@ -98,13 +97,13 @@ class Output:
     ) -> RunSummary:
         """Run with the usual inputs, unless others are given."""
         around = self._around(
-            engine=engine or LocalEngine(), version=version, tell=tell, checkpoint=checkpoint
+            engine=engine or Engine(), version=version, tell=tell, checkpoint=checkpoint
         )
         return run(self._request(*inputs, **options), around)
 
     def run_if_new(self, *inputs: str, **options: Any) -> RunSummary | None:
         """Run if there is something new."""
-        around = self._around(engine=LocalEngine(), version="1", tell=lambda _: None)
+        around = self._around(engine=Engine(), version="1", tell=lambda _: None)
         return run_if_new(self._request(*inputs, **options), around)
 
     def _request(self, *inputs: str, **options: Any) -> RunRequest:

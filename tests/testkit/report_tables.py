@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper_pipeline.columns import polars_schema
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.history import history
@@ -75,7 +75,7 @@ def tables_of(world: World, count: int, *, days: int = 7) -> dict[str, pl.LazyFr
             max_quarantined=100,
             thresholds=DEFAULT_THRESHOLDS._replace(days=0),
         )
-        engine = LocalEngine()
+        engine = Engine()
         end = BEGIN + timedelta(days=days)
         run(
             request,
@@ -83,7 +83,7 @@ def tables_of(world: World, count: int, *, days: int = 7) -> dict[str, pl.LazyFr
                 engine=engine, now=lambda: end, run_id="run", version="1", tell=lambda _: None
             ),
         )
-        asked = history(request.out, engine, world.policy)
+        asked = history(request.out, engine)
         turns = backtest(asked, proposal_of(world.bindings))
         frames = {name: each.collect().lazy() for name, each in frames_in(request.out).items()}
         return frames | {"backtest": turns.lazy()}

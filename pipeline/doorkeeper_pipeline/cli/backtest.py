@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -38,12 +37,9 @@ ROWS_SHOWN = 50
 )
 @named_option("--acls", multiple=True)
 @named_option("--limit", "rows", type=click.IntRange(0), default=ROWS_SHOWN, show_default=True)
-@options.policy(is_run=False)
 @engine_options
 @json_output(json_records.Backtest)
 @click.pass_context
-# A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
-@collection_paused()
 @inspects
 def command(
     context: click.Context,
@@ -53,9 +49,6 @@ def command(
     proposal: Path,
     acls: tuple[str, ...],
     rows: int,
-    super_users: tuple[str, ...],
-    allow_everyone: bool | None,
-    release: str | None,
     chosen: ChosenEngine,
     output: str,
 ) -> None:
@@ -75,14 +68,11 @@ def command(
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of
     from doorkeeper_pipeline.sources.acl_sets import read_bindings
 
-    proposed = read_bindings(proposal)
-    policy, networks, thresholds, *_ = starting.run_options(
-        out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
-    )
     with chosen.started() as (shown, engine):
+        proposed = read_bindings(proposal)
         shown.tell(f"asking the history about {len(proposed):,} proposed ACLs")
-        asked = history(out, engine, policy, acls, networks=networks, cluster=cluster)
-        proof = evidence(asked, thresholds, starting.now(), logs_of(out))
+        asked = history(out, engine, acls, cluster)
+        proof = evidence(asked, asked.thresholds, starting.now(), logs_of(out))
         frame = backtest(asked, proposed)
     turned = frame.to_dicts()
     risks = (

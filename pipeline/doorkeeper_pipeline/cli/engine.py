@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
+from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper.cli.vocabulary.progress import Progress, progress
 from doorkeeper_pipeline.cli.options import setting
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
+from doorkeeper_pipeline.engines.session import LOCAL_MASTER
 
 
 class ChosenEngine(NamedTuple):
@@ -21,7 +22,7 @@ class ChosenEngine(NamedTuple):
 
     name: str | None
     master: str | None
-    settings: Settings
+    settings: dict[str, str]
     quiet: bool
 
     @property
@@ -33,11 +34,13 @@ class ChosenEngine(NamedTuple):
         """Start the engine, and end it; what it does is told.
 
         Raises:
-            Missing: Java or PySpark is not there.
+            PipelineError: Java or PySpark is not there.
             UsageError: a master, or a setting of Spark, is given for the local engine.
 
         """
-        with progress("starting", quiet=self.quiet) as shown:
+        # Jobs make very many bindings, none of them in a cycle: collections would take a tenth of
+        # the processor time.
+        with progress("starting", quiet=self.quiet) as shown, collection_paused():
             engine = self._engine(shown.tell)
             try:
                 yield shown, engine
@@ -51,11 +54,9 @@ class ChosenEngine(NamedTuple):
             from doorkeeper_pipeline.engines.spark import SparkEngine
 
             return SparkEngine(self.master or LOCAL_MASTER, self.settings, tell=tell)
-        if self.settings.as_conf():
+        if self.settings:
             raise click.UsageError("--conf and --packages require --engine spark")
-        from doorkeeper_pipeline.engines.local import LocalEngine
-
-        return LocalEngine()
+        return Engine()
 
 
 def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +72,8 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
         quiet: bool,
         **others: Any,
     ) -> None:
-        settings = Settings(conf=conf, packages=packages)
+        settings = {"spark.jars.packages": ",".join(packages)} if packages else {}
+        settings.update(conf)
         function(chosen=ChosenEngine(engine_name, master, settings, quiet), **others)
 
     return with_options(

@@ -142,21 +142,5 @@ class Report(TypedDict):
     events: Events | None
 
 
-class Maintained(TypedDict):
-    """What maintain removed: rows by table, and files.
-
-    expired are rows before the day before; waiting files of earlier versions stay for now.
-    """
-
-    before: str | None
-    expired: dict[str, int]
-    forgotten: dict[str, dict[str, int]]
-    listed: list[str]
-    merged_files: int
-    written_files: int
-    deleted_files: int
-    waiting_files: int
-
-
 def show_record(record: Mapping[str, Any]) -> None:
     show(json.dumps(record, default=str, indent=2))

@@ -10,16 +10,15 @@ import click
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
+from doorkeeper_pipeline.jobs.request import Maintained
 from doorkeeper_pipeline.tables.places import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from doorkeeper_pipeline.jobs.maintain import Maintained
 
 VACUUM_HOURS = 168
 VACUUM_HOURS_MIN = 24
@@ -29,16 +28,14 @@ VACUUM_HOURS_MIN = 24
 def _names(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    from doorkeeper_pipeline.jobs.maintain import check_name
+    from doorkeeper_pipeline.jobs.maintain import is_name
 
     for value in map(options.utf8, values):
-        try:
-            check_name(value)
-        except ValueError:
+        if not is_name(value):
             raise click.BadParameter(
                 f"found {value!r}; expected: a principal such as User:alice, or an address such"
                 " as 10.0.0.7"
-            ) from None
+            )
     return tuple(dict.fromkeys(values))
 
 
@@ -55,7 +52,7 @@ def _names(
     show_default=True,
 )
 @engine_options
-@json_output(json_records.Maintained)
+@json_output(Maintained)
 def command(
     *,
     out: Path | str,
@@ -89,22 +86,9 @@ def command(
             starting.surroundings(engine, shown.tell),
         )
     if output == "json":
-        show_record(record_of(done))
+        show_record(vars(done))
     else:
         show(as_text(done, vacuum_hours))
-
-
-def record_of(done: Maintained) -> json_records.Maintained:
-    return {
-        "before": None if done.before is None else str(done.before),
-        "expired": dict(done.expired),
-        "forgotten": {name: dict(counts) for name, counts in done.forgotten.items()},
-        "listed": list(done.listed),
-        "merged_files": done.merged[0],
-        "written_files": done.merged[1],
-        "deleted_files": done.deleted,
-        "waiting_files": done.waiting,
-    }
 
 
 def as_text(done: Maintained, vacuum_hours: int) -> str:
@@ -117,13 +101,15 @@ def as_text(done: Maintained, vacuum_hours: int) -> str:
         f"warning: ACLs name {printable(name)}; it reappears with their next listing"
         for name in done.listed
     ]
-    if done.merged[0]:
-        lines.append(f"{done.merged[0]:,} small files of lines merged into {done.merged[1]:,}")
-    lines.append(f"{done.deleted:,} unused files deleted")
-    if done.waiting:
+    if done.merged_files:
         lines.append(
-            f"{done.waiting:,} files of earlier versions still contain the removed rows; maintain"
-            f" deletes them {vacuum_hours} hours after they were replaced (--vacuum-hours)"
+            f"{done.merged_files:,} small files of lines merged into {done.written_files:,}"
+        )
+    lines.append(f"{done.deleted_files:,} unused files deleted")
+    if done.waiting_files:
+        lines.append(
+            f"{done.waiting_files:,} files of earlier versions still contain the removed rows;"
+            f" maintain deletes them {vacuum_hours} hours after they were replaced (--vacuum-hours)"
         )
     if any(done.expired.values()) or done.forgotten:
         lines.append("the next run rebuilds the summaries")

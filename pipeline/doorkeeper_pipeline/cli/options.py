@@ -7,17 +7,17 @@ import math
 import os
 import re
 import zoneinfo
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from doorkeeper.acls.super_users import remark_on
 from doorkeeper.base.encodings import is_unicode
-from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_options
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.sources.acl_places import utc_time
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import is_topic
 
@@ -31,17 +31,13 @@ they would be advised to go.
 STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
 """The schemes of object stores that may hold tables."""
 
-LAST = "as in the last run"
-"""The default of options that a run keeps with its tables."""
-
 DAYS_MAX, BROKERS_MAX = 100_000, 100_000
 
 
 def moment(text: str) -> dt.datetime:
     """Return the day or time that a text means, UTC where it has no zone."""
     try:
-        time = dt.datetime.fromisoformat(text)
-        return time.astimezone(dt.UTC) if time.tzinfo else time.replace(tzinfo=dt.UTC)
+        return utc_time(text)
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"found {text!r}; expected: a date or time such as 2026-11-22 or 2026-11-22T07:30+01:00"
@@ -109,11 +105,11 @@ class TablesPlace(click.Path):
         return super().convert(value, param, ctx)
 
 
-def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
-    """Refuse addresses for the engine that reads none.
+def check_inputs(inputs: tuple[str, ...], config: Path | None, *, is_spark: bool) -> None:
+    """Refuse addresses for the engine that reads none, and properties of a client without a topic.
 
     Raises:
-        UsageError: there is one.
+        UsageError: there are some.
 
     """
     address = next((text for text in inputs if is_address(text) and not is_topic(text)), None)
@@ -122,15 +118,6 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
             f"--log: found {address!r}; the local engine supports local paths and topics"
             " (kafka://HOST:PORT/TOPIC). Mount the storage, or add --engine spark"
         )
-
-
-def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
-    """Refuse properties of a client where there is no topic that needs one.
-
-    Raises:
-        UsageError: there is none.
-
-    """
     if config is not None and not any(map(is_topic, inputs)):
         raise click.UsageError("--command-config requires a topic: --log kafka://HOST:PORT/TOPIC")
 
@@ -199,57 +186,34 @@ findings = named_option("--findings", type=click.Path(exists=True, dir_okay=Fals
 """A file of findings that is read."""
 
 
-def excluded(*, is_run: bool) -> Callable[[Decorated], Decorated]:
-    """Add --exclude-principal; without it those of the last run count, but for a run."""
-    return named_option(
-        "--exclude-principal",
-        "excluded",
-        multiple=True,
-        callback=_principals,
-        default_text=None if is_run else LAST,
-    )
+excluded = named_option("--exclude-principal", "excluded", multiple=True, callback=_principals)
 
-
-def evidence(*, is_run: bool) -> Callable[[Decorated], Decorated]:
-    """Add the fields of ``Thresholds``; without them those of the last run, but for a run."""
-    percent, positive = Number(0, 100), Number(0, DAYS_MAX)
-    return with_options(
-        *(
-            named_option(
-                name,
-                field,
-                type=kind,
-                default=getattr(DEFAULT_THRESHOLDS, field) if is_run else None,
-                show_default=is_run,
-                default_text=None if is_run else LAST,
-            )
-            for name, field, kind in (
-                ("--min-days", "days", positive),
-                ("--min-start-days", "start_days", positive),
-                ("--min-agreement", "agreement", percent),
-                ("--min-coverage", "coverage", percent),
-                ("--brokers", "brokers", click.IntRange(0, BROKERS_MAX)),
-            )
+_PERCENT, _POSITIVE = Number(0, 100), Number(0, DAYS_MAX)
+evidence = with_options(
+    *(
+        named_option(
+            name, field, type=kind, default=getattr(DEFAULT_THRESHOLDS, field), show_default=True
+        )
+        for name, field, kind in (
+            ("--min-days", "days", _POSITIVE),
+            ("--min-start-days", "start_days", _POSITIVE),
+            ("--min-agreement", "agreement", _PERCENT),
+            ("--min-coverage", "coverage", _PERCENT),
+            ("--brokers", "brokers", click.IntRange(0, BROKERS_MAX)),
         )
     )
+)
+"""The fields of ``Thresholds``."""
 
-
-def policy(*, is_run: bool) -> Callable[[Decorated], Decorated]:
-    """Add how the cluster decides; without it that of the last run counts, but for a run."""
-    last = None if is_run else LAST
-    return with_options(
-        named_option(
-            "--super-user", "super_users", multiple=True, callback=_principals, default_text=last
-        ),
-        named_option(
-            "--allow-everyone", is_flag=True, default=False if is_run else None, default_text=last
-        ),
-        named_option(
-            "--kafka",
-            "release",
-            type=click.Choice(list(RELEASES)),
-            default=next(iter(RELEASES)) if is_run else None,
-            show_default=is_run,
-            default_text=last,
-        ),
-    )
+policy = with_options(
+    named_option("--super-user", "super_users", multiple=True, callback=_principals),
+    named_option("--allow-everyone", is_flag=True),
+    named_option(
+        "--kafka",
+        "release",
+        type=click.Choice(list(RELEASES)),
+        default=next(iter(RELEASES)),
+        show_default=True,
+    ),
+)
+"""How the cluster decides; the tables keep it."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -50,13 +49,9 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @named_option("--allow-wider", is_flag=True)
 @named_option("--acls", multiple=True)
 @options.findings
-@options.policy(is_run=False)
-@options.evidence(is_run=False)
 @named_option("--accept-lost-access", is_flag=True)
 @engine_options
 @json_output(json_records.Proposed)
-# A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
-@collection_paused()
 @inspects
 def command(
     *,
@@ -70,13 +65,9 @@ def command(
     allow_wider: bool,
     acls: tuple[str, ...],
     findings: Path | None,
-    super_users: tuple[str, ...],
-    allow_everyone: bool | None,
     accept_lost_access: bool,
-    release: str | None,
     chosen: ChosenEngine,
     output: str,
-    **limits: Any,
 ) -> None:
     """Propose ACLs that allow only what is used, checked against the whole history.
 
@@ -97,26 +88,18 @@ def command(
     selection = ProposalOptions(
         prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
     )
-    policy, networks, thresholds, *_ = starting.run_options(
-        out,
-        super_users,
-        allow_everyone=allow_everyone,
-        release=release,
-        limits=limits,
-        cluster=cluster,
-    )
     with chosen.started() as (shown, engine):
-        asked = history(out, engine, policy, acls, networks=networks, cluster=cluster)
+        asked = history(out, engine, acls, cluster)
         shown.tell("comparing recorded outcomes with the ACLs")
-        proof = evidence(asked, thresholds, starting.now(), logs_of(out))
+        proof = evidence(asked, asked.thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         shown.tell("looking for what was used, and what is redundant")
-        risks = (*proof.causes, *proof.lacking, *thresholds.lowered())
+        risks = (*proof.causes, *proof.lacking, *asked.thresholds.lowered())
         if accept_lost_access:
             risks += tuple(describe_uncounted(asked.unread))
             asked = replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
         else:
-            asked = replace(asked, proof=proof, thresholds=thresholds)
+            asked = replace(asked, proof=proof)
         selection = replace(selection, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         proposal = replace(propose(asked, selection), risks=risks, allowed=proof.observed.allowed)
     keep(out, {"backtest": proposal.backtest}, cluster)
@@ -233,7 +216,7 @@ def refusal_of(proof: Evidence) -> str:
     lines = [f"not enough evidence: {proof.summary()}"]
     lines += [f"  {reason}" for reason in (*proof.lacking, *proof.causes)]
     lines.append(
-        "nothing was written; collect more logs, lower the limits, or add --accept-lost-access"
+        "nothing was written; collect more logs, run with lower limits, or add --accept-lost-access"
     )
     return "\n".join(lines)
 

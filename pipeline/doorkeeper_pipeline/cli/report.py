@@ -53,7 +53,6 @@ ROWS_MAX = 20_000
     " (accepted_until today or later).",
     type=click.Path(dir_okay=False, path_type=Path),
 )
-@options.excluded(is_run=False)
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
 @json_output(json_records.Report)
 @inspects
@@ -67,7 +66,6 @@ def command(
     title: str,
     rows: int,
     register: Path | None,
-    excluded: tuple[str, ...],
     data: Path | None,
     output: str,
 ) -> None:
@@ -107,7 +105,7 @@ def command(
         made=starting.now(),
         version=starting.version(),
         rows_max=rows,
-        left_out=LeftOut(excluded or last_options(out, cluster).excluded),
+        left_out=LeftOut(last_options(out, cluster).excluded),
     )
     with progress(f"writing {target}"):
         report = write(out, target, about, cluster=cluster, register=register, data=data)

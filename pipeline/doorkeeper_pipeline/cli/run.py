@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -34,7 +33,7 @@ from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Busy, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
-from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary
+from doorkeeper_pipeline.jobs.request import MAX_QUARANTINED, RunRequest, RunSummary
 from doorkeeper_pipeline.sources.recognising import SOURCES
 
 FOLLOW_MAX_S = 86_400
@@ -67,13 +66,13 @@ FOLLOW_MAX_S = 86_400
 )
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
-@options.excluded(is_run=True)
+@options.excluded
 @options.findings
 @named_option(
     "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"
 )
-@options.policy(is_run=True)
-@options.evidence(is_run=True)
+@options.policy
+@options.evidence
 @engine_options
 @json_output(json_records.Run)
 @inspects
@@ -105,13 +104,13 @@ def command(
       doorkeeper-pipeline run --master spark://m:7077 --log /shared/logs --tables /shared/access
       doorkeeper-pipeline run --log data/audit --tables access --follow 10
     """
-    from doorkeeper_pipeline.jobs.request import RunRequest
-
-    options.check_inputs(inputs, is_spark=chosen.is_spark)
-    options.check_config(inputs, command_config)
+    options.check_inputs(inputs, command_config, is_spark=chosen.is_spark)
+    if max_quarantined is None:
+        # A batch is small, and one of bad lines must not stop what follows it.
+        max_quarantined = MAX_QUARANTINED if follow is None else 100.0
     request = RunRequest(
         inputs=inputs,
-        max_quarantined=_max_quarantined(max_quarantined, follow),
+        max_quarantined=max_quarantined,
         cluster=cluster,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone),
@@ -120,7 +119,7 @@ def command(
         networks=options.RELEASES[release],
         **given,
     )
-    with chosen.started() as (shown, engine), collection_paused():
+    with chosen.started() as (shown, engine):
         _run(request, engine, shown, follow, is_json=output == "json")
 
 
@@ -156,18 +155,6 @@ def _run(
         _follow(request, engine, follow, is_json=is_json)
     elif summary.evidence.contradicts:
         raise SystemExit(CONTRADICTED)
-
-
-def _max_quarantined(percentage: float | None, follow: float | None) -> float:
-    """Return the percentage of lines that may be unreadable.
-
-    A batch is small, and one of bad lines must not stop what follows it.
-    """
-    from doorkeeper_pipeline.jobs.request import MAX_QUARANTINED
-
-    if percentage is not None:
-        return percentage
-    return MAX_QUARANTINED if follow is None else 100.0
 
 
 def _follow(request: RunRequest, engine: Engine, every_s: float, *, is_json: bool) -> None:

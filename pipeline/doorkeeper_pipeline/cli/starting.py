@@ -1,43 +1,15 @@
-"""The policy, and the inputs of a job."""
+"""The surroundings of a job, and findings that are accepted."""
 
 from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from doorkeeper.acls.decision import Policy
-from doorkeeper_pipeline.cli import options
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.jobs.request import RunOptions, Surroundings, last_options
-
-
-def run_options(
-    out: Path | str,
-    super_users: tuple[str, ...],
-    *,
-    allow_everyone: bool | None,
-    release: str | None,
-    limits: Mapping[str, Any] = {},
-    cluster: str = "",
-) -> RunOptions:
-    """Return the options of the last run into a folder, and in place of them those that are given.
-
-    ``limits`` are the values of ``options.evidence``.
-    """
-    last = last_options(out, cluster)
-    everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
-    given_limits = {name: limit for name, limit in limits.items() if limit is not None}
-    return RunOptions(
-        Policy(
-            super_users=frozenset(super_users) or last.policy.super_users, allow_everyone=everyone
-        ),
-        last.networks if release is None else options.RELEASES[release],
-        last.thresholds._replace(**given_limits),
-    )
+from doorkeeper_pipeline.jobs.request import Surroundings
 
 
 def accepted_findings(findings: Path | None, cluster: str) -> dict[str, dt.date]:

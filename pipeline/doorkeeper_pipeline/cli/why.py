@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
-from doorkeeper_pipeline.cli import json_records, options, starting
+from doorkeeper_pipeline.cli import json_records, options
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
@@ -27,18 +26,20 @@ if TYPE_CHECKING:
 EXAMPLES_SHOWN, EXAMPLES_MAX = 3, 10_000
 TEXT_SHOWN = 300
 
-_RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_principal")
-
+_RESOURCES = {
+    "topic": "TOPIC",
+    "group": "GROUP",
+    "transactional_id": "TRANSACTIONAL_ID",
+    "delegation_token": "DELEGATION_TOKEN",
+    "user_principal": "USER",
+}
+"""The types of resources by the options that name some."""
 
 _GRANT_OPTIONS = with_options(
     named_option("--principal", "principals", multiple=True),
     named_option("--operation", "operations", multiple=True),
-    named_option("--topic", multiple=True),
-    named_option("--group", multiple=True),
+    *(named_option(f"--{name.replace('_', '-')}", multiple=True) for name in _RESOURCES),
     named_option("--cluster", "kafka_cluster", is_flag=True),
-    named_option("--transactional-id", multiple=True),
-    named_option("--delegation-token", multiple=True),
-    named_option("--user-principal", multiple=True),
     named_option(
         "--resource-pattern-type",
         "pattern_type",
@@ -65,8 +66,6 @@ _GRANT_OPTIONS = with_options(
 )
 @json_output(json_records.ExplainedGrants)
 @engine_options
-# A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
-@collection_paused()
 @inspects
 def command(
     *,
@@ -98,11 +97,8 @@ def command(
     from doorkeeper_pipeline.jobs.why import explain
 
     filters = filters_of(rows, **grants)
-    policy, networks, *_ = starting.run_options(
-        out, (), allow_everyone=None, release=None, cluster=cluster
-    )
     with chosen.started() as (shown, engine):
-        asked = history(out, engine, policy, networks=networks, cluster=cluster)
+        asked = history(out, engine, cluster=cluster)
         shown.tell("looking for examples")
         explanations = explain(out, asked, filters, most=most, cluster=cluster)
     if output == "json":
@@ -147,9 +143,9 @@ def filters_of(
         raise click.UsageError(str(error)) from None
     how = PatternType[pattern_type.upper()]
     patterns = [
-        ResourcePatternFilter(ResourceType[option.upper()], name, how)
-        for option, values in zip(_TYPES, (names[resource] for resource in _RESOURCES), strict=True)
-        for name in values
+        ResourcePatternFilter(ResourceType[resource_type], name, how)
+        for option, resource_type in _RESOURCES.items()
+        for name in names[option]
     ]
     if kafka_cluster:
         patterns.append(ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, how))
@@ -172,9 +168,6 @@ def filters_of(
     return filters
 
 
-_TYPES = ("topic", "group", "transactional_id", "delegation_token", "user")
-
-
 def as_text(explanation: Explanation) -> str:
     """Return an explanation for people: the grant, the verdict, facts and examples."""
     from doorkeeper.acls.formats.csv import row_of
@@ -195,15 +188,9 @@ def _facts(explanation: Explanation) -> Iterator[str]:
     from doorkeeper.acls.formats.csv import row_of
 
     usage = explanation.usage
-    since = usage["known_from"]
-    if since is None:
-        age = "unknown: no listing has a date"
-    else:
-        age = (
-            f"given on {since:%Y-%m-%d}"
-            if explanation.given
-            else f"in a listing of {since:%Y-%m-%d}"
-        )
+    age = "unknown: no listing has a date"
+    if since := usage["known_from"]:
+        age = f"{'given on' if explanation.given else 'in a listing of'} {since:%Y-%m-%d}"
     yield f"age: {age}; days of the history since then: {usage['days_known']:,}"
     yield f"days with decisions: {usage['days_observed']:,}"
     last = f", last {_moment(usage['last_used'])}" if usage["uses"] else ""
@@ -249,8 +236,5 @@ def as_record(explanation: Explanation) -> dict[str, Any]:
         "covered_by": [row_of(binding) for binding in explanation.covered_by],
         "unread": explanation.unread,
         "nameless_lines": explanation.nameless,
-        "examples": [
-            {"title": examples.title, "rows": list(examples.rows)}
-            for examples in explanation.examples
-        ],
+        "examples": [examples._asdict() for examples in explanation.examples],
     }

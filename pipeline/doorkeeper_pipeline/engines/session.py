@@ -13,13 +13,12 @@ import shlex
 import shutil
 import sys
 import zipfile
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.errors import Missing, PipelineError
+from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,14 +39,14 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
     """Say in a line that Java is missing, instead of Spark's traceback.
 
     Raises:
-        Missing: there is no java in JAVA_HOME or on the path.
+        PipelineError: there is no java in JAVA_HOME or on the path.
 
     """
     home = environment.get("JAVA_HOME")
     if home and (Path(home) / "bin" / "java").exists():
         return
     if shutil.which("java", path=environment.get("PATH")) is None:
-        raise Missing(
+        raise PipelineError(
             "found no java in JAVA_HOME or PATH. Spark requires Java 17 or later; --engine local"
             " does not"
         )
@@ -57,26 +56,13 @@ def check_pyspark() -> None:
     """Say in a line that PySpark is missing.
 
     Raises:
-        Missing: the package is not installed.
+        PipelineError: the package is not installed.
 
     """
     if find_spec("pyspark") is None:
-        raise Missing(
+        raise PipelineError(
             "pyspark is not installed; run pip install 'doorkeeper[spark]', or use --engine local"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The settings of a command: pairs of ``--conf``, and coordinates of ``--packages``."""
-
-    conf: tuple[tuple[str, str], ...] = ()
-    packages: tuple[str, ...] = ()
-
-    def as_conf(self) -> dict[str, str]:
-        """Return all of them as Spark's settings."""
-        packages = {"spark.jars.packages": ",".join(self.packages)} if self.packages else {}
-        return {**packages, **dict(self.conf)}
 
 
 def users_settings(environment: Mapping[str, str] = os.environ) -> set[str]:
@@ -107,11 +93,13 @@ def settings(master: str, environment: Mapping[str, str] = os.environ) -> dict[s
     return {name: value for name, value in ours.items() if name not in users}
 
 
-def start(master: str, name: str, given: Settings) -> SparkSession:
+def start(master: str, name: str, given: Mapping[str, str]) -> SparkSession:
     """Start Spark, or take the session that runs already; ``sc://`` is the address of another's.
 
+    ``given`` are the user's settings for this command.
+
     Raises:
-        Missing: Java or PySpark is not there.
+        PipelineError: Java or PySpark is not there.
         PipelineError: the session cannot be made, in one line.
 
     """
@@ -129,14 +117,19 @@ def start(master: str, name: str, given: Settings) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     builder = builder.remote(master) if is_remote else builder.master(master)
     ours = {} if is_remote else settings(master)
-    for key, value in {**ours, **given.as_conf()}.items():
+    for key, value in {**ours, **given}.items():
         builder = builder.config(key, value)
     try:
         session = builder.getOrCreate()
     except Exception as error:
-        first = str(error).strip().splitlines() or [type(error).__name__]
-        raise PipelineError(f"Spark failed to start with master {master}: {first[0]}") from error
+        first = first_line(error)
+        raise PipelineError(f"Spark failed to start with master {master}: {first}") from error
     return session
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error of Spark's."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def package_archive(folder: Path) -> Path:

@@ -104,8 +104,12 @@ def expect_cluster(files: Iterable[File], requested: str, known: str) -> Cluster
     return Cluster(name, (), only if ids else name)
 
 
-def choose_cluster(files: Iterable[File], requested: str, expected: Cluster) -> Cluster:
+def choose_cluster(
+    files: Iterable[File], requested: str, expected: Cluster, known: str = ""
+) -> Cluster:
     """Return the cluster that is asked about: the given one, or the only one that there is.
+
+    ``known`` is the name that the last run had.
 
     Raises:
         Conflicting: there are several, and none of them is given, or a file does not name its own;
@@ -119,6 +123,11 @@ def choose_cluster(files: Iterable[File], requested: str, expected: Cluster) -> 
             unnamed = file["path"]
         for cluster in file["clusters"] or ():
             paths.setdefault(cluster, file["path"])
+    if not paths and known and requested and known != requested:
+        raise Conflicting(
+            f"--cluster-name: found {requested!r}, but these tables belong to cluster {known!r};"
+            " use separate --tables for each cluster"
+        )
     if not paths:
         return expected
     named = [f"{cluster} (in {paths[cluster]})" for cluster in sorted(paths)]
@@ -142,20 +151,6 @@ def choose_cluster(files: Iterable[File], requested: str, expected: Cluster) -> 
     return expected._replace(name=requested, ids=tuple(sorted(paths)))
 
 
-def check_name(known: str, requested: str) -> None:
-    """Check that logs that do not name their cluster are of the one that earlier runs named.
-
-    Raises:
-        Conflicting: the tables are about another cluster.
-
-    """
-    if known and requested and known != requested:
-        raise Conflicting(
-            f"--cluster-name: found {requested!r}, but these tables belong to cluster {known!r};"
-            " use separate --tables for each cluster"
-        )
-
-
 def cluster_in(tables: Tables, requested: str) -> Cluster:
     """Return the cluster that is asked about after runs: the given one, or the only one.
 
@@ -165,10 +160,7 @@ def cluster_in(tables: Tables, requested: str) -> Cluster:
     """
     files = tables.read("files").to_dicts()
     known = known_name(tables)
-    cluster = choose_cluster(files, requested, expect_cluster(files, requested, known))
-    if not any(file["clusters"] for file in files):
-        check_name(known, requested)
-    return cluster
+    return choose_cluster(files, requested, expect_cluster(files, requested, known), known)
 
 
 def known_name(tables: Tables) -> str:

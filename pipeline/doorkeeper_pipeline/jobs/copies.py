@@ -14,17 +14,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from doorkeeper_pipeline.sources.parsed import KEY, TIME_MARK
+from doorkeeper_pipeline.sources.parsed import DECISIONS, KEY, SUMS, TIME_MARK, sum_decisions
 
 _RANGE = r"^([0-9a-f]{16})-\d+-\d+$"
 """The id of a range of a topic, which begins with that of the topic."""
 
-_SUMS = (
-    pl.col("count", "lines", TIME_MARK).sum(),
-    pl.col("first_ts").min(),
-    pl.col("last_ts").max(),
-)
-_SUMMED = ("count", "lines", TIME_MARK, "first_ts", "last_ts")
 _ORDER = ("principal", *(name for name in KEY if name != "principal"))
 """Most questions are about a principal: so files are read in part."""
 
@@ -52,14 +46,14 @@ def sum_files(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         once = [_once(rows) for _, rows in hours]
         lines = pl.concat(rows for rows, _ in once)
         copied = sum(count for _, count in once)
-    return lines.group_by(list(KEY)).agg(*_SUMS).sort(_ORDER), copied
+    return sum_decisions(lines).sort(_ORDER), copied
 
 
 def _once(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of an hour without those that are copies, and the number of the latter."""
     copied = 0
     if origins := origins_of(lines):
-        by_file = lines.group_by("file_id", *KEY).agg(*_SUMS)
+        by_file = lines.group_by("file_id", *KEY).agg(SUMS)
         of_origin = pl.col("file_id").replace(origins).alias("origin")
         once = (
             by_file.with_columns(of_origin)
@@ -67,17 +61,15 @@ def _once(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
             .unique(["origin", *KEY], keep="first", maintain_order=True)
         )
         copied = int(by_file["count"].sum()) - int(once["count"].sum())
-        lines = once.select("file_id", *KEY, *_SUMMED)
-    else:
-        lines = lines.select("file_id", *KEY, *_SUMMED)
-    return lines, copied
+        lines = once
+    return lines.select("file_id", *DECISIONS), copied
 
 
 def origins_of(lines: pl.DataFrame) -> dict[str, str]:
     """Return for each file that shares a minute with others the first file of its origin."""
     if lines["file_id"].n_unique() < 2:
         return {}
-    minutes = lines.group_by("file_id", "minute").agg(pl.len().alias("rows"), *_SUMS)
+    minutes = lines.group_by("file_id", "minute").agg(pl.len().alias("rows"), *SUMS)
     shared = (
         minutes.sort("file_id")
         .group_by(_SIGNATURE, maintain_order=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 
-from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import PipelineError
@@ -18,6 +17,7 @@ from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
 from doorkeeper_pipeline.jobs.forgotten import last_forgotten, restarted
 from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.request import last_options
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Change, Tables
@@ -27,16 +27,13 @@ from doorkeeper_pipeline.tables.locking import lock
 def history(
     out: Path | str,
     engine: Engine,
-    policy: Policy,
     acls: Sequence[str] = (),
-    *,
-    networks: bool = True,
     cluster: str = "",
 ) -> GoldInput:
     """Return the input of gold jobs, from the tables of an output folder.
 
-    ``acls`` stand in place of the table bindings where they are given. ``cluster`` is empty for the
-    only one.
+    Policy and limits are those of the last run. ``acls`` stand in place of the table bindings where
+    they are given. ``cluster`` is empty for the only one.
 
     Raises:
         Conflicting: there are several clusters, and none of them is given.
@@ -44,6 +41,7 @@ def history(
 
     """
     tables = Tables(out)
+    options = last_options(out, cluster)
     chosen = cluster_in(tables, cluster)
     decisions = list(map(tables.place_of, chosen.files_of(tables.parts("decisions"))))
     if not decisions:
@@ -62,8 +60,9 @@ def history(
         known_days=days if tables.parts("days") else None,
         bindings=restarted(bindings, runs),
         forgotten=last_forgotten(runs),
-        policy=policy,
-        networks=networks,
+        policy=options.policy,
+        networks=options.networks,
+        thresholds=options.thresholds,
         unread=unread_in_files(files, chosen.name),
     )
 
@@ -77,7 +76,7 @@ def keep(out: Path | str, tables: Mapping[str, pl.DataFrame], cluster: str = "")
     """Write gold tables of a cluster into an output folder; empty stands for the only one.
 
     Raises:
-        BrokenContract: rows are not as they must be.
+        PipelineError: rows are not as they must be.
         Busy: another process writes there.
 
     """

@@ -11,7 +11,16 @@ import msgspec
 
 from doorkeeper_pipeline.errors import TooManyUnread, Unreadable
 from doorkeeper_pipeline.jobs import merged
-from doorkeeper_pipeline.jobs.topics import TopicWork, compare_topics
+from doorkeeper_pipeline.jobs.read import (
+    SLICE_BYTES,
+    ReadResult,
+    identify_copy,
+    read_copy,
+    read_piece,
+    sum_results,
+    tasks_of,
+)
+from doorkeeper_pipeline.jobs.topics import compare_topics
 from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
 from doorkeeper_pipeline.tables import manifest, places
 from doorkeeper_pipeline.tables.manifest import NO_INODE
@@ -20,15 +29,15 @@ from doorkeeper_pipeline.topics.addresses import is_topic
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
-    from doorkeeper_pipeline.jobs.topics import TopicWork
+    from doorkeeper_pipeline.sources.files import Identified
     from doorkeeper_pipeline.tables.delta import Change
     from doorkeeper_pipeline.tables.manifest import SourceFile
 
 File = TypeVar("File")
 
 FAILURES_TOLD = 10
+NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
 FILES_A_TASK = 16
 """So many files that are new are looked at by a task."""
 FEW_LINES = 10
@@ -66,7 +75,9 @@ class Inputs:
         known, files, failures = self._compare_remote(
             [address for address in addresses if address not in topics]
         )
-        ranges = self._compare_topics(topics)
+        of_topics = [row for row in self._known if row["topic_id"] is not None]
+        ranges = compare_topics(self._request, topics, of_topics, self._around.tell)
+        self.warnings += ranges.warnings
         failures += ranges.failures
         here = [path for path in self._request.inputs if path not in addresses]
         paths = {state_of(path): path for path in list_files(here)}
@@ -76,10 +87,10 @@ class Inputs:
             tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
         ]
         how = (self._request.source, self._request.pattern)
-        for identified in self._around.engine.map(identify_all, tasks, how):
-            files += identified.files
-            failures += identified.failures
-        _refuse(failures)
+        results = chain.from_iterable(self._around.engine.map(identify_all, tasks, how))
+        new_files, new_failures = _sorted_out(results)
+        files += new_files
+        _refuse((*failures, *new_failures))
         claimed = frozenset(row["file_id"] for row in known)
         others = [
             row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
@@ -120,32 +131,17 @@ class Inputs:
                 new.append(file)
         return known, new
 
-    def _compare_topics(self, addresses: list[str]) -> TopicWork:
-        known = [row for row in self._known if row["topic_id"] is not None]
-        work = compare_topics(self._request, addresses, known, self._around.tell)
-        for name, count in work.warnings:
-            self.warnings[name] += count
-        return work
-
     def _compare_remote(
         self, addresses: list[str]
     ) -> tuple[list[dict[str, Any]], list[SourceFile], list[str]]:
         """Return the rows of known files at addresses, the other files there, and failures."""
         if not addresses:
             return [], [], []
-        from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy
-
         engine, request = self._around.engine, self._request
         files = {(*file, NO_INODE): file for file in engine.list_remote(addresses)}
         known, new = self._split_known(files)
-        asked = {file.address: RemoteAsk(file, request.source, request.pattern) for file in new}
-        new_files: list[SourceFile] = []
-        failures = []
-        for result in engine.over_files(identify_copy, asked):
-            if isinstance(result, str):
-                failures.append(result)
-            elif result is not None:
-                new_files.append(result)
+        asked = {file.address: (file, request.source, request.pattern) for file in new}
+        new_files, failures = _sorted_out(engine.over_files(identify_copy, asked))
         return known, sorted(new_files, key=lambda file: file.path), failures
 
     def read(self, work: manifest.Work) -> dict[str, ReadResult]:
@@ -158,15 +154,6 @@ class Inputs:
         """
         if not work.read:
             return {}
-        # Arrow is imported here, which a run with nothing new does without.
-        from doorkeeper_pipeline.jobs.read import (
-            SLICE_BYTES,
-            read_copy,
-            read_piece,
-            sum_results,
-            tasks_of,
-        )
-
         request = self._request
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):
@@ -205,8 +192,12 @@ class Inputs:
         }
         whole = sum_results("", list(results.values()))
         self.warnings.update(dict(whole.warnings))
-        if whole.missing:
-            self.warnings["decisions that the audit log reports as dropped"] += whole.missing
+        self.warnings += Counter(
+            {
+                "decisions that the audit log reports as dropped": whole.missing,
+                NORMALISED: whole.normalised,
+            }
+        )
         self._check_quarantine(whole)
         return results
 
@@ -263,6 +254,18 @@ class Inputs:
             "numbers": msgspec.json.encode(result.stretches).decode(),
             "run_id": self._around.run_id,
         }
+
+
+def _sorted_out(results: Iterable[Identified]) -> tuple[list[SourceFile], list[str]]:
+    """Return files, and why others could not be identified."""
+    files: list[SourceFile] = []
+    failures: list[str] = []
+    for result in results:
+        if isinstance(result, str):
+            failures.append(result)
+        elif result is not None:
+            files.append(result)
+    return files, failures
 
 
 def _refuse(failures: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.evaluation import numbering
 from doorkeeper_pipeline.jobs import forgotten, merged, sums
-from doorkeeper_pipeline.jobs.request import Surroundings
+from doorkeeper_pipeline.jobs.request import Maintained, Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import (
@@ -62,44 +62,6 @@ class MaintainRequest:
     vacuum_hours: int = KEPT_HOURS
 
 
-@dataclass(slots=True)
-class Maintained:
-    """What was done: rows that were removed, by table, and files that were deleted.
-
-    ``forgotten`` are the rows that each name had. ``listed`` are names that ACLs of the last
-    listing have, ``merged`` the small files that were merged and what they became, ``waiting``
-    files of earlier versions that stay.
-    """
-
-    before: dt.date | None = None
-    expired: Counter[str] = field(default_factory=Counter)
-    forgotten: dict[str, Counter[str]] = field(default_factory=dict)
-    listed: tuple[str, ...] = ()
-    merged: tuple[int, int] = (0, 0)
-    deleted: int = 0
-    waiting: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RewriteTask:
-    """A file of a table, and what its rows must not have: old times, and names."""
-
-    root: str
-    part: DataFile
-    since: dt.datetime | None
-    forget: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RewriteResult:
-    """The file in place of another one, if rows are left, and the rows that each name had."""
-
-    before: DataFile
-    after: DataFile | None
-    expired: int
-    counts: tuple[int, ...]
-
-
 def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
     """Remove what is old or to be forgotten, and delete the files that no version needs.
 
@@ -119,22 +81,19 @@ def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
             change.discard()
             raise
         around.tell("deleting unreferenced files")
-        done.deleted, done.waiting = delete_unused(Tables(request.out), request.vacuum_hours)
+        done.deleted_files, done.waiting_files = delete_unused(
+            Tables(request.out), request.vacuum_hours
+        )
         return done
 
 
-def check_name(text: str) -> None:
-    """Check that a text is a principal or an address.
-
-    Raises:
-        ValueError: it is neither.
-
-    """
+def is_name(text: str) -> bool:
+    """Return whether a text is a principal or an address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
-        if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text):
-            raise
+        return re.fullmatch(r"[A-Za-z]\w*:\S.*", text) is not None
+    return True
 
 
 class _Maintenance:
@@ -157,7 +116,7 @@ class _Maintenance:
         files = self._tables.read("files")
         kept_files = self._expire(files)
         self._rewrite()
-        self._done.merged = merged.merge(
+        self._done.merged_files, self._done.written_files = merged.merge(
             self._change, self._around.engine, kept_files, self._started
         )
         self._rewrite_manifest(files, kept_files)
@@ -192,8 +151,7 @@ class _Maintenance:
         for part in old:
             self._change.remove(part.table, part.path)
             self._done.expired[part.table] += part.rows
-        if any(part.table == "decisions" for part in old):
-            sums.drop(self._change, [part.path for part in old if part.table == "decisions"])
+        sums.drop(self._change, [part.path for part in old if part.table == "decisions"])
         bindings = self._tables.read("bindings")
         remaining = bindings.filter(
             pl.col("valid_to").is_null() | (pl.col("valid_to") >= self._since)
@@ -245,27 +203,20 @@ class _Maintenance:
         if self._since is not None:
             parts = [pair for pair in parts if pair[0].table != "lines"]
             parts += [(part, self._since) for part in self._straddling()]
-        tasks = [
-            RewriteTask(
-                root=self._tables.root,
-                part=part,
-                since=since,
-                forget=self._request.forget,
-            )
-            for part, since in parts
-        ]
-        self._around.tell(f"searching {len(tasks)} files")
+        self._around.tell(f"searching {len(parts)} files")
         changed = []
-        for result in self._around.engine.map(rewrite, tasks, None):
-            self._count(result.before.table, result)
-            if result.after == result.before:
+        shared = self._tables.root, self._request.forget
+        results = self._around.engine.map(rewrite, parts, shared)
+        for (before, _), (after, expired, counts) in zip(parts, results, strict=True):
+            self._done.expired[before.table] += expired
+            self._count(before.table, counts)
+            if after == before:
                 continue
-            self._change.remove(result.before.table, result.before.path)
-            self._change.add([] if result.after is None else [result.after])
-            if result.before.table == "decisions":
-                changed.append(result.before.path)
-        if changed:
-            sums.drop(self._change, changed)
+            self._change.remove(before.table, before.path)
+            self._change.add([] if after is None else [after])
+            if before.table == "decisions":
+                changed.append(before.path)
+        sums.drop(self._change, changed)
 
     def _straddling(self) -> Iterable[DataFile]:
         """Return the files of lines that may have old rows next to others, and the others too."""
@@ -290,9 +241,8 @@ class _Maintenance:
             ),
         ]
 
-    def _count(self, table: str, result: RewriteResult) -> None:
-        self._done.expired[table] += result.expired
-        for name, count in zip(self._request.forget, result.counts, strict=True):
+    def _count(self, table: str, counts: Iterable[int]) -> None:
+        for name, count in zip(self._request.forget, counts, strict=True):
             if count:
                 self._done.forgotten[name][table] += count
 
@@ -302,8 +252,7 @@ class _Maintenance:
             (LAST, self._tables.read(LAST), self._kept_runs()),
         ):
             without, counts = _forget(table, after, self._request.forget)
-            for name, count in zip(self._request.forget, counts, strict=True):
-                self._done.forgotten[name] += Counter({table: count} if count else {})
+            self._count(table, counts)
             if not without.equals(before):
                 self._change.replace(table, without)
 
@@ -337,23 +286,25 @@ class _Maintenance:
         self._change.replace(LAST, pl.concat([runs, pl.DataFrame([row], schema=schema)]))
 
 
-def rewrite(_: None, task: RewriteTask) -> RewriteResult:
-    """Write a file without rows that are old or to be forgotten; the function of the tasks."""
-    table = task.part.table
-    location = f"{task.root}/{places.folder_of(table)}/{task.part.path}"
-    rows = contents.read_files(task.root, table, [location])
-    young = rows if task.since is None else rows.filter(pl.col("minute") >= task.since)
-    remaining, counts = _forget(table, young, task.forget)
-    after: DataFile | None = task.part
+def rewrite(
+    shared: tuple[str, tuple[str, ...]], task: tuple[DataFile, dt.datetime | None]
+) -> tuple[DataFile | None, int, list[int]]:
+    """Write a file without rows that are older than a time or have a name; function of the tasks.
+
+    The folder and the names are shared. Return the file in its place, if rows are left, the number
+    of old rows, and of those that had each name.
+    """
+    (root, names), (part, since) = shared, task
+    rows = contents.read_files(root, part.table, [part.place_in(root)])
+    young = rows if since is None else rows.filter(pl.col("minute") >= since)
+    remaining, counts = _forget(part.table, young, names)
+    after: DataFile | None = part
     if not remaining.equals(rows):
-        name = task.part.path.rpartition("-")[0]
-        is_whole = TABLES[table].by_cluster  # such a table is one file, which may be empty
-        after = (
-            write_part(task.root, table, remaining, name) if len(remaining) or is_whole else None
-        )
-    return RewriteResult(
-        before=task.part, after=after, expired=len(rows) - len(young), counts=tuple(counts)
-    )
+        name = part.path.rpartition("-")[0]
+        is_whole = TABLES[part.table].by_cluster  # such a table is one file, which may be empty
+        keeps = len(remaining) or is_whole
+        after = write_part(root, part.table, remaining, name) if keeps else None
+    return after, len(rows) - len(young), counts
 
 
 def _forget(

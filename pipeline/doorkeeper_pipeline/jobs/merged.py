@@ -8,8 +8,7 @@ files is read again, it is written without the lines of that.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -29,14 +28,8 @@ QUIET = dt.timedelta(days=2)
 """An input file whose last decision is younger may grow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeTask:
-    """Files that become one, and the beginning of its path."""
-
-    root: str
-    parts: tuple[DataFile, ...]
-    places: tuple[str, ...]
-    name: str
+MergeTask = tuple[Sequence[DataFile], str]
+"""Files that become one, and the beginning of its path."""
 
 
 def of_days(change: Change, days: Collection[str]) -> list[DataFile]:
@@ -68,16 +61,18 @@ def take_out(change: Change, rows: Iterable[Mapping[str, Any]]) -> None:
 def merge(change: Change, engine: Engine, files: pl.DataFrame, now: dt.datetime) -> tuple[int, int]:
     """Merge files of lines; return how many there were of those, and how many there are."""
     tasks = list(_tasks(change, files.filter(pl.col("last_ts") < now - QUIET)))
-    for part in (part for task in tasks for part in task.parts):
+    old = [part for parts, _ in tasks for part in parts]
+    for part in old:
         change.remove(TABLE, part.path)
-    change.add(engine.map(merge_files, tasks, None))
-    return sum(len(task.parts) for task in tasks), len(tasks)
+    change.add(engine.map(merge_files, tasks, change.tables.root))
+    return len(old), len(tasks)
 
 
-def merge_files(_: None, task: MergeTask) -> DataFile:
+def merge_files(root: str, task: MergeTask) -> DataFile:
     """Write files as one; the function of the tasks."""
-    lines = contents.read_files(task.root, TABLE, task.places)
-    return write_part(task.root, TABLE, lines.sort("minute", "file_id"), task.name)
+    parts, name = task
+    lines = contents.read_files(root, TABLE, [part.place_in(root) for part in parts])
+    return write_part(root, TABLE, lines.sort("minute", "file_id"), name)
 
 
 def _tasks(change: Change, files: pl.DataFrame) -> Iterator[MergeTask]:
@@ -93,18 +88,13 @@ def _tasks(change: Change, files: pl.DataFrame) -> Iterator[MergeTask]:
             if not stored.issuperset(part.path for part in parts):
                 continue  # written by this change
             if group and sum(part.rows for part in (*group, *parts)) > ROWS_MAX:
-                yield from _task(change, group, days)
+                yield from _task(group, days)
                 group, days = [], set()
             group += parts
             days |= set(row["days"]) if parts else set()
-        yield from _task(change, group, days)
+        yield from _task(group, days)
 
 
-def _task(change: Change, group: list[DataFile], days: set[str]) -> Iterator[MergeTask]:
+def _task(group: list[DataFile], days: set[str]) -> Iterator[MergeTask]:
     if len(group) >= FEWEST:
-        yield MergeTask(
-            root=change.tables.root,
-            parts=tuple(group),
-            places=tuple(map(change.tables.place_of, group)),
-            name=places.of_merged(min(days), max(days)),
-        )
+        yield group, places.of_merged(min(days), max(days))

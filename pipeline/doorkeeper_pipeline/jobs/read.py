@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import polars as pl
 
 from doorkeeper_pipeline.engines.contract import RemoteFile
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
-from doorkeeper_pipeline.evaluation.numbering import Stretch, joined
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
     authorizer_log,
@@ -29,8 +28,8 @@ from doorkeeper_pipeline.sources import (
     trail,
 )
 from doorkeeper_pipeline.sources.clocks import zone_in_doubt
-from doorkeeper_pipeline.sources.files import identify
-from doorkeeper_pipeline.sources.parsed import Parsed, sum_parts
+from doorkeeper_pipeline.sources.files import Identified, identified
+from doorkeeper_pipeline.sources.parsed import Counts, Parsed, sum_parts, total
 from doorkeeper_pipeline.sources.possible_principals import unread_in
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
@@ -40,8 +39,6 @@ from doorkeeper_pipeline.tables.manifest import NO_INODE, SourceFile
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.topics.addresses import RecordRange
 from doorkeeper_pipeline.topics.lines import RecordLines
-
-NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
 
 SLICE_BYTES = 256 << 20
 """Bytes of a task: large enough that starting it costs nothing, small enough for a worker."""
@@ -67,21 +64,14 @@ class ReadTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadResult:
+class ReadResult(Counts):
     """The counts of a range of a file; ``failure`` says why it could not be read, or nothing.
 
     A failure is a value, so that the other files are read and all failures are told at once.
     """
 
     file_id: str
-    lines: int = 0
     decisions: int = 0
-    ignored: int = 0
-    quarantined: int = 0
-    missing: int = 0
-    lost_days: frozenset[dt.date] = frozenset()
-    stretches: tuple[Stretch, ...] = ()
-    damaged: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
     days: frozenset[str] = frozenset()
@@ -140,14 +130,6 @@ def read_piece(_: None, task: ReadTask) -> ReadResult:
     return _write_range(task, task) if task.records is None else _read_topic(task, task.records)
 
 
-class RemoteAsk(NamedTuple):
-    """A file at an address, and how its source and layout are known where it does not tell."""
-
-    file: RemoteFile
-    source: str | None
-    pattern: str
-
-
 def read_copy(task: ReadTask, copy: Path) -> ReadResult:
     """Read the copy of a file at an address: the function of ``Engine.over_files``."""
     return _write_range(task, replace(task, path=str(copy)))
@@ -190,14 +172,8 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
         warnings.update(dict(result.warnings))
     return ReadResult(
         file_id=file_id,
-        lines=sum(result.lines for result in results),
+        **total(results),
         decisions=sum(result.decisions for result in results),
-        ignored=sum(result.ignored for result in results),
-        quarantined=sum(result.quarantined for result in results),
-        missing=sum(result.missing for result in results),
-        lost_days=frozenset().union(*(result.lost_days for result in results)),
-        stretches=tuple(joined(stretch for result in results for stretch in result.stretches)),
-        damaged=sum(result.damaged for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
         days=frozenset().union(*(result.days for result in results)),
@@ -212,7 +188,6 @@ def sum_results(file_id: str, results: Sequence[ReadResult], failure: str = "") 
 
 def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
     from doorkeeper_pipeline.topics.consumer import Consumer
-    from doorkeeper_pipeline.topics.lines import RecordLines
 
     with RecordLines() as lines:
         here = replace(task, path=str(lines.path))
@@ -221,7 +196,7 @@ def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
                 for some in consumer.read(records):
                     lines.add(some)
             lines.complete()
-            result = _write_rows(task, by_offsets(parse(here), lines))
+            result = _write_rows(task, by_offsets(sum_parts(parse_parts(here)), lines))
             return sum_results(task.file_id, [result, _doubts(here)])
         except (PipelineError, OSError) as error:
             failure = str(error).replace(here.path, task.path)
@@ -248,23 +223,15 @@ def by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
     )
 
 
-def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
-    """Return a file at an address with its identity, as ``identify``; a text says why it cannot."""
-    file = asked.file
-    try:
-        identified = identify(copy, asked.source, asked.pattern)
-    except Unreadable as error:
-        return str(error).replace(str(copy), file.address)
-    if identified is None:
-        return None
-    return replace(
-        identified, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE
+def identify_copy(asked: tuple[RemoteFile, str | None, str], copy: Path) -> Identified:
+    """Return a file at an address with its identity, by source and layout."""
+    file, source, pattern = asked
+    found = identified(copy, source, pattern)
+    if isinstance(found, str):
+        return found.replace(str(copy), file.address)
+    return found and replace(
+        found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=NO_INODE
     )
-
-
-def parse(task: ReadTask) -> Parsed:
-    """Parse the range of a file, all at once."""
-    return sum_parts(parse_parts(task))
 
 
 def parse_parts(task: ReadTask) -> Iterator[Parsed]:
@@ -299,8 +266,6 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))
     ).sort("minute")
     warnings = contents.check("lines", lines)
-    if parsed.normalised:
-        warnings[NORMALISED] = parsed.normalised
     if not lines.is_empty():
         parts.append(write_part(task.out, "lines", lines, name))
     if not parsed.quarantine.is_empty():
@@ -317,14 +282,8 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
     allowed = lines.filter(pl.col("outcome") == "ALLOWED")
     return ReadResult(
         file_id=task.file_id,
-        lines=parsed.lines,
+        **total([parsed]),
         decisions=int(lines["count"].sum()),
-        ignored=parsed.ignored,
-        quarantined=parsed.quarantined,
-        missing=parsed.missing,
-        lost_days=parsed.lost_days,
-        stretches=parsed.stretches,
-        damaged=parsed.damaged,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         days=frozenset(lines["minute"].dt.strftime("%Y-%m-%d").unique()),

@@ -5,7 +5,9 @@ A run that finds nothing new needs no more than this, so that neither Polars nor
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +16,7 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import Evidence
@@ -171,6 +171,24 @@ class RunSummary:
     findings: tuple[Group, ...] = ()
     lines: tuple[str, ...] = ()
     unread: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass
+class Maintained:
+    """What maintain removed: rows by table, and files.
+
+    expired are rows before the day before, forgotten those that each name had. ACLs of the last
+    listing name the listed ones. Waiting files of earlier versions stay for now.
+    """
+
+    before: dt.date | None = None
+    expired: dict[str, int] = field(default_factory=Counter)
+    forgotten: dict[str, dict[str, int]] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
+    merged_files: int = 0
+    written_files: int = 0
+    deleted_files: int = 0
+    waiting_files: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

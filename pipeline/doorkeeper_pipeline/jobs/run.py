@@ -22,7 +22,6 @@ from doorkeeper_pipeline.evaluation.unread import (
 from doorkeeper_pipeline.jobs import causes, seen, silver
 from doorkeeper_pipeline.jobs.belonging import (
     check_logs,
-    check_name,
     choose_cluster,
     expect_cluster,
     known_name,
@@ -137,7 +136,7 @@ class _Run:
         # A set of ACLs that is missing or wrong is found before the logs are read.
         bindings = self._bindings()
         work = self._inputs.compare()
-        if only_news and not work.read and self._digests[_ACLS] == self._made.get(_ACLS, ""):
+        if only_news and not work.read and not self._is_other(bindings):
             return None
         return self._whole(bindings, work)
 
@@ -146,9 +145,9 @@ class _Run:
         files = self._inputs.rows(work, results)
         if not self._request.different_servers:
             check_logs(files.values())
-        self._cluster = choose_cluster(files.values(), self._request.cluster, self._cluster)
-        if not any(row["clusters"] for row in files.values()):
-            check_name(known_name(self._tables), self._request.cluster)
+        self._cluster = choose_cluster(
+            files.values(), self._request.cluster, self._cluster, known_name(self._tables)
+        )
         self._write_bindings(bindings)
         self._unread_lines = unread_in_files(files.values(), self._cluster.name)
         self._decisions(work, files)
@@ -229,9 +228,9 @@ class _Run:
         }
         tasks = list(silver.changed_spans(self._change, rows, files, unnamed))
         self._around.tell(f"decisions of {len({task.day for task in tasks})} days")
-        for result in self._around.engine.map(build_span, tasks, None):
-            self._copied += result.copied
-            self._change.add(result.parts)
+        for parts, copied in self._around.engine.map(build_span, tasks, self._tables.root):
+            self._copied += copied
+            self._change.add(parts)
 
     def _bindings(self) -> pl.DataFrame:
         """Return the table bindings after the sets that were given, read if they are others."""
@@ -254,6 +253,11 @@ class _Run:
             self._empty_set = True
         self._warnings.update(contents.check("bindings", bindings))
         return bindings
+
+    def _is_other(self, bindings: pl.DataFrame) -> bool:
+        """Return whether bindings differ from those of the last run."""
+        before = self._cluster.own(self._tables.read("bindings"))
+        return not self._cluster.named(bindings).equals(self._cluster.named(before))
 
     def _write_bindings(self, bindings: pl.DataFrame) -> None:
         """Write the bindings of the cluster if they are others, or have another name."""

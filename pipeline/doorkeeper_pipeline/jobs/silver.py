@@ -49,25 +49,13 @@ class Times(NamedTuple):
 class SpanTask:
     """A span of a day: the ``number``-th of ``spans``.
 
-    ``parts`` are the bronze files that may have rows of it, ``out`` is the output folder.
+    ``parts`` are the bronze files that may have rows of it.
     """
 
     day: str
     number: int
     spans: int
     parts: tuple[str, ...]
-    out: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanResult:
-    """The files of a span of a day: for each cluster one of decisions and one of distinct ones.
-
-    ``copied`` are decisions that other files have too: they count once.
-    """
-
-    parts: tuple[DataFile, ...] = ()
-    copied: int = 0
 
 
 def changed_spans(
@@ -95,13 +83,7 @@ def changed_spans(
                 continue
             change.remove("decisions", places.of_span(day, number, spans))
             parts = [part for file in of_days[day] if file.times.meet(span) for part in file.parts]
-            yield SpanTask(
-                day=day,
-                number=number,
-                spans=spans,
-                parts=tuple(parts),
-                out=change.tables.root,
-            )
+            yield SpanTask(day=day, number=number, spans=spans, parts=tuple(parts))
 
 
 def _files_of_days(
@@ -131,10 +113,14 @@ def _files_of_days(
     return of_days
 
 
-def build_span(_: None, task: SpanTask) -> SpanResult:
-    """Write the decisions of a span of a day; the function of the tasks."""
+def build_span(out: str, task: SpanTask) -> tuple[list[DataFile], int]:
+    """Write the decisions of a span of a day; the function of the tasks.
+
+    Return its files, for each cluster one of decisions and one of distinct ones, and the number of
+    decisions that other files have too: they count once.
+    """
     if not task.parts:
-        return SpanResult()
+        return [], 0
     begin, end = _span(task.day, task.number, task.spans)
     lines = (
         contents.scan("lines", task.parts)
@@ -143,15 +129,15 @@ def build_span(_: None, task: SpanTask) -> SpanResult:
     )
     rows, copied = sum_files(lines)
     if rows.is_empty():
-        return SpanResult()
+        return [], 0
     decisions = contents.as_frame("decisions", rows)
     contents.check("decisions", decisions)
     parts: list[DataFile] = []
     for (cluster,), frame in sorted(decisions.partition_by("cluster", as_dict=True).items()):
         name = places.of_span(task.day, task.number, task.spans, str(cluster))
-        part = write_part(task.out, "decisions", frame, name)
-        parts += (part, write_distinct(task.out, frame.lazy(), part.path))
-    return SpanResult(parts=tuple(parts), copied=copied)
+        part = write_part(out, "decisions", frame, name)
+        parts += (part, write_distinct(out, frame.lazy(), part.path))
+    return parts, copied
 
 
 class _DayFile(NamedTuple):

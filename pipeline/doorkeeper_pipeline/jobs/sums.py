@@ -99,8 +99,7 @@ def write_distinct(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
 
 def sum_file(out: str, file: DataFile) -> DataFile:
     """Write the distinct decisions of a file of decisions: the function of the tasks."""
-    location = f"{out}/{places.folder_of(file.table)}/{file.path}"
-    return write_distinct(out, contents.scan("decisions", [location]), file.path)
+    return write_distinct(out, contents.scan("decisions", [file.place_in(out)]), file.path)
 
 
 def news_of(out: str, task: NewsTask) -> News:
@@ -166,7 +165,7 @@ def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
 def drop(change: Change, paths: Iterable[str]) -> None:
     """Remove the sums that cover files of decisions at some paths; the next run makes them anew."""
     names = set(map(_name_of, paths))
-    for part in change.parts(TABLE):
+    for part in change.parts(TABLE) if names else ():
         if not part.path.startswith(_DAYS) or _before_random(part.path) in names:
             change.remove(TABLE, part.path)
 

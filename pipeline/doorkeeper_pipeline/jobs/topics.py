@@ -7,6 +7,7 @@ nothing again. No group is used, and nothing is committed to the cluster.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,7 +17,7 @@ from doorkeeper.client.topics import PartitionOffsets
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.request import RunRequest
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
-from doorkeeper_pipeline.tables.manifest import NO_INODE, SourceFile
+from doorkeeper_pipeline.tables.manifest import SourceFile
 from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, parse_topic, range_id
 from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
@@ -38,7 +39,7 @@ class TopicWork:
     read: list[tuple[str, SourceFile]] = field(default_factory=list)
     unchanged: list[dict[str, Any]] = field(default_factory=list)
     gone: list[dict[str, Any]] = field(default_factory=list)
-    warnings: list[tuple[str, int]] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
 
@@ -51,8 +52,6 @@ def compare_topics(
     """Compare the ranges that were read with the offsets that topics have now."""
     work = TopicWork()
     if places:
-        from doorkeeper_pipeline.topics.consumer import Consumer
-
         addresses = []
         for text in dict.fromkeys(places):
             try:
@@ -114,7 +113,7 @@ class _Topic:
                 f"{partition_name}: records deleted by the topic's retention before they were read,"
                 f" offsets {begin} to {offsets.first - 1}"
             )
-            self._work.warnings.append((name, offsets.first - begin))
+            self._work.warnings[name] += offsets.first - begin
             begin = offsets.first
         if begin < offsets.end:
             known = rows[-1]["source"] if rows else None
@@ -133,7 +132,7 @@ class _Topic:
                 self._read(log, row["file_id"], row["partition"], first, end, row["source"])
         if lost:
             name = f"{self._address}: records that no longer exist; kept as read before"
-            self._work.warnings.append((name, lost))
+            self._work.warnings[name] += lost
 
     def _read(
         self, log: str, file_id: str, partition: int, first: int, end: int, known: str | None
@@ -152,17 +151,7 @@ class _Topic:
                 f" {'|'.join(SOURCES)}, or --pattern with the log4j layout"
             )
             return
-        file = SourceFile(
-            path=str(record_range),
-            source=source,
-            how="",
-            size=0,
-            mtime_ns=0,
-            inode=NO_INODE,
-            beginning=b"",
-            records=record_range,
-            topic_id=log,
-        )
+        file = SourceFile(path=str(record_range), source=source, records=record_range, topic_id=log)
         self._work.read.append((file_id, file))
 
     def _beginning(self, record_range: RecordRange) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from doorkeeper.acls.formats.csv import FORMULA
-from doorkeeper_pipeline.errors import Missing, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.report import findings
 from doorkeeper_pipeline.report.basis import basis_of, last_run
@@ -57,14 +57,14 @@ def write(
 
     Raises:
         Conflicting: the tables are about several clusters, and none of them is given.
-        Missing: there are no decisions in the folder.
+        PipelineError: there are no decisions in the folder.
         Unreadable: a table is damaged.
         OSError: the file cannot be written.
 
     """
     frames = frames_in(tables, cluster)
     if "decisions" not in frames and "runs" not in frames:
-        raise Missing(
+        raise PipelineError(
             f"{tables}: no tables here; doorkeeper-pipeline run --tables {tables} makes them"
         )
     try:

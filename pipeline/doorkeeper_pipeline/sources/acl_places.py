@@ -19,10 +19,20 @@ def dated(listing: str) -> tuple[str, dt.datetime | None]:
     if not path or Path(listing).exists():
         return listing, None
     try:
-        at = dt.datetime.fromisoformat(text)
-        return path, at.astimezone(dt.UTC) if at.tzinfo else at.replace(tzinfo=dt.UTC)
+        return path, utc_time(text)
     except (ValueError, OverflowError):
         return listing, None
+
+
+def utc_time(text: str) -> dt.datetime:
+    """Return a day or a time in UTC, which is that of a text without a zone.
+
+    Raises:
+        ValueError, OverflowError: it is neither.
+
+    """
+    time = dt.datetime.fromisoformat(text)
+    return time.astimezone(dt.UTC) if time.tzinfo else time.replace(tzinfo=dt.UTC)
 
 
 def times_of(places: Sequence[str], now: dt.datetime) -> list[dt.datetime]:

@@ -6,7 +6,6 @@ to run they get some, see ``jobs.succession``.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -54,14 +53,9 @@ def _read_file(path: Path) -> tuple[Format, list[AclBinding]]:
         raise Unreadable(f"{path}: {error}") from error
 
 
-def table_of(
-    bindings: Iterable[AclBinding], source: str, at: dt.datetime | None = None
-) -> pl.DataFrame:
-    """Return bindings as rows of the table, each once, in order."""
-    rows = [
-        {**row_of(binding), "valid_from": at, "known_from": at, "source": source}
-        for binding in sorted(set(bindings))
-    ]
+def table_of(bindings: Iterable[AclBinding], source: str) -> pl.DataFrame:
+    """Return bindings as rows of the table, each once, in order; their times are not known."""
+    rows = [{**row_of(binding), "source": source} for binding in sorted(set(bindings))]
     return pl.DataFrame(rows, schema=contents.schema_of("bindings"), orient="row")
 
 

@@ -20,10 +20,10 @@ import polars as pl
 from doorkeeper.acls.formats.names import FormatError, binding_of
 from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import row_of
-from doorkeeper_pipeline.errors import Unavailable, Unreadable
+from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading, trail
 from doorkeeper_pipeline.sources.files import identify, list_files
-from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
+from doorkeeper_pipeline.sources.json_lines import EPOCH
 from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.tables import contents
 
@@ -114,7 +114,7 @@ def _changes(folder: Path) -> Iterator[Event]:
                 f"{path}: found {SOURCES[file.source]}; a folder of ACLs has a store of Doorkeeper"
                 " or its audit log"
             )
-        for offset, block in whole_lines(path, reading.compression(path), 0, None):
+        for offset, block in reading.whole_lines(path, reading.compression(path), 0, None):
             yield from _changes_in(path, offset, block)
     for path, text in current:
         yield from _changes_in(path, 0, text)
@@ -127,7 +127,7 @@ def _whole_of(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise Unavailable(f"{path}: {error.strerror}") from error
+        raise Unreadable(f"{path}: {error.strerror}") from error
     return text[: text.rfind(b"\n") + 1]
 
 

@@ -36,7 +36,8 @@ from doorkeeper.acls.formats.authorizer_message import (
     Record,
     read_record,
 )
-from doorkeeper.acls.model import AclOperation
+from doorkeeper.acls.formats.commands import kafkas_word
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources.envelopes import PLAIN
 from doorkeeper_pipeline.sources.parsed import (
@@ -90,14 +91,7 @@ _CUTS = {
 }
 _FIELDS = {name: pl.Boolean() if name == "probe" else pl.String() for name in Message._fields}
 MATCHING = "MatchingAcl"
-_TYPES = {
-    "Topic": "TOPIC",
-    "Group": "GROUP",
-    "Cluster": "CLUSTER",
-    "TransactionalId": "TRANSACTIONAL_ID",
-    "DelegationToken": "DELEGATION_TOKEN",
-    "User": "USER",
-}
+_TYPES = {kafkas_word(member): member.name for member in ResourceType if member > ResourceType.ANY}
 _PLAIN = (
     rf"^(?P<level>[A-Z]+) Principal = (?P<principal>{logged_principals.PLAIN}(?:[^ ]| [^i])+)"
     r" is (?P<outcome>Allowed|Denied)"
@@ -512,16 +506,9 @@ def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
     """Return time and message of a piece; why it is bad; None when it says no decision."""
     match read_record(text):
         case Record(time, message):
-            return (time, message) if _is_utf8(piece) else INVALID_UTF8
+            is_utf8 = text.encode() == piece.rstrip(b"\r\n")
+            return (time, message) if is_utf8 else INVALID_UTF8
         case Bad(reason):
             return reason
         case _:
             return None
-
-
-def _is_utf8(piece: bytes) -> bool:
-    try:
-        piece.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

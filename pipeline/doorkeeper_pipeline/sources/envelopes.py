@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from doorkeeper.acls.formats.names import mismatch
+from doorkeeper_pipeline.sources.reading import INVALID_UTF8, readable
 
 PREFIX_MAX = 400
 """Characters before a record, at most."""
@@ -251,3 +252,86 @@ def _values(container: object, path: str) -> list[tuple[dict[str, Any], str | di
 def _place(content: dict[str, Any]) -> str:
     record_id = (content.get("topic"), content.get("partition"), content.get("offset"))
     return "" if None in record_id else "{}-{}@{}".format(*record_id)
+
+
+Text = tuple[int, str]
+Rejected = tuple[int, int, str, str]
+"""The offset of a text, its bytes, why it is none, and the text."""
+
+
+class Unwrapping:
+    """The texts of the lines of a range, lines that are none, and how many are left out.
+
+    Those that came again are left out, by the places of records in a topic. Of several texts in a
+    line each has an offset of its own. A line may be cut into parts, which may be in two blocks.
+    """
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+        self._seen: set[str] = set()
+        self._begin, self._part, self._prefix = 0, "", ""
+        self._texts: list[Text] = []
+        self._bad: list[Rejected] = []
+        self._ignored = 0
+
+    def take(self) -> tuple[list[Text], list[Rejected], int]:
+        """Return what was added since the last call."""
+        taken = self._texts, self._bad, self._ignored
+        self._texts, self._bad, self._ignored = [], [], 0
+        return taken
+
+    def end_line(self) -> None:
+        """Reject a part of a line whose rest did not come."""
+        if self._part:
+            self._reject(self._begin, self._part, "the rest of the line is missing")
+        self._part = ""
+
+    def add_line(self, offset: int, line: bytes) -> None:
+        text = line.decode("utf-8", "surrogateescape").removesuffix("\r")
+        try:
+            contents = unwrap(self._envelope, text)
+        except ValueError as error:
+            self.end_line()
+            self._reject(offset, text, str(error))
+            return
+        self._ignored += not contents
+        for number, unwrapped in enumerate(contents):
+            self._begin = self._begin if self._part else offset + number
+            self._part += unwrapped.content
+            if not unwrapped.partial:
+                if unwrapped.identity in self._seen:
+                    self._ignored += 1
+                else:
+                    self._add_content(self._begin, self._part)
+                self._seen.update([unwrapped.identity] if unwrapped.identity else ())
+                self._part = ""
+
+    def _add_content(self, offset: int, content: str) -> None:
+        try:
+            text = content.encode("utf-8", "surrogateescape").decode().removesuffix("\r")
+        except UnicodeError:
+            self._reject(offset, content, INVALID_UTF8)
+            return
+        begin = self._envelope.begin
+        parts = without_prefix(begin, text) if begin else ("", text)
+        if parts is None:
+            rest = continuation(self._prefix, text)
+            if rest is None:
+                self._reject(
+                    offset, text, "not a record, and its prefix differs from the previous one"
+                )
+                return
+            parts = self._prefix, rest
+        self._prefix, text = parts
+        self._texts.append((offset, text))
+
+    def _reject(self, offset: int, text: str, reason: str) -> None:
+        # A collector that cuts texts may leave half of a surrogate pair.
+        raw = _HALF_PAIR.sub("\ufffd", text).encode("utf-8", "surrogateescape")
+        if raw.strip():
+            self._bad.append((offset, len(raw), reason, readable(raw)))
+        else:
+            self._ignored += 1
+
+
+_HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")

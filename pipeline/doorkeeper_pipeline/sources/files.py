@@ -11,7 +11,6 @@ import glob
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from doorkeeper.base.encodings import is_unicode
 from doorkeeper_pipeline.errors import Unreadable
@@ -85,24 +84,21 @@ def _each_once(paths: Iterable[Path]) -> list[Path]:
     return [path for path in ordered if path in unique]
 
 
-class Identified(NamedTuple):
-    """Files with their identities, and why others have none."""
-
-    files: tuple[SourceFile, ...]
-    failures: tuple[str, ...]
+Identified = SourceFile | str | None
+"""A file with its identity, or why it has none, or nothing for an empty one."""
 
 
-def identify_all(how: tuple[str | None, str], paths: tuple[Path, ...]) -> Identified:
+def identify_all(how: tuple[str | None, str], paths: tuple[Path, ...]) -> list[Identified]:
     """Return files with their identities, by source and layout: the function of the tasks."""
-    files, failures = [], []
-    for path in paths:
-        try:
-            file = identify(path, *how)
-        except Unreadable as error:
-            failures.append(str(error))
-        else:
-            files += [] if file is None else [file]
-    return Identified(tuple(files), tuple(failures))
+    return [identified(path, *how) for path in paths]
+
+
+def identified(path: Path, source: str | None, pattern: str) -> Identified:
+    """Return the same as ``identify``, or why it cannot."""
+    try:
+        return identify(path, source, pattern)
+    except Unreadable as error:
+        return str(error)
 
 
 def state_of(path: Path) -> tuple[str, int, int, int]:

@@ -15,7 +15,7 @@ import polars as pl
 
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.evaluation.numbering import Numbered, days_between, stretches_of
-from doorkeeper_pipeline.sources.envelopes import PLAIN, Envelope, unwrap, without_prefix
+from doorkeeper_pipeline.sources.envelopes import PLAIN, Envelope, Rejected, Unwrapping
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     TIME_MARK,
@@ -28,7 +28,7 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
     sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import cut_blocks, part_bytes, readable
+from doorkeeper_pipeline.sources.reading import part_bytes, readable, whole_lines
 from doorkeeper_pipeline.sources.recognising import form_of_file
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -99,111 +99,92 @@ def parse_parts(
     A decision of two parts is in both. An event that comes again is found in any of them.
     """
     envelope = form_of_file(path, how, source).envelope
-    reading = _Reading(source, adapter, envelope, set(), [])
+    reading = _Reading(source, adapter, envelope)
     pieces: list[Parsed] = []
     size = part_bytes(how)
     at = begun = start
     try:
         for offset, block in whole_lines(path, how, start, end):
-            pieces.append(_parse(offset, block, reading))
+            pieces.append(reading.parse(offset, block))
             at = offset + len(block)
             if at - begun >= size:
                 yield sum_parts(pieces)
                 pieces, begun = [], at
     except Damaged as error:
         pieces.append(breakage(at, error))
+    rest = reading.end()
+    pieces += [rest] if rest.lines else []
     if pieces:
         yield sum_parts(pieces)
 
 
-def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks that end where a line ends.
+class _Reading:
+    """Reads the events of a file, in whatever envelope, and knows those that it has seen."""
 
-    Raises:
-        Damaged: the file is broken after the last block.
+    def __init__(self, source: str, adapter: Callable[[bytes], Line], envelope: Envelope) -> None:
+        self._source = source
+        self._adapter = adapter
+        self._unwrapping = None if envelope == PLAIN else Unwrapping(envelope)
+        self._seen: set[str] = set()
 
-    """
-    for at, block in cut_blocks(path, how, start, end, lambda data, _: data.rfind(b"\n") + 1):
-        yield at, bytes(block)
+    def parse(self, offset: int, block: bytes) -> Parsed:
+        """Return the events of whole lines."""
+        lines = []
+        for line in block.split(b"\n"):
+            lines += [(offset, line)] if line.strip() else []
+            offset += len(line) + 1
+        if self._unwrapping is None:
+            return self._parse(lines, [], 0)
+        for at, line in lines:
+            self._unwrapping.add_line(at, line)
+        return self._unwrapped()
 
+    def end(self) -> Parsed:
+        """Return what is left of a line that was cut into parts."""
+        if self._unwrapping is None:
+            return Parsed()
+        self._unwrapping.end_line()
+        return self._unwrapped()
 
-class _Reading(NamedTuple):
-    """The source of a file, its adapter and envelope, the records seen in it, and new numbers."""
+    def _unwrapped(self) -> Parsed:
+        assert self._unwrapping is not None
+        texts, bad, ignored = self._unwrapping.take()
+        return self._parse([(at, text.encode()) for at, text in texts], bad, ignored)
 
-    source: str
-    adapter: Callable[[bytes], Line]
-    envelope: Envelope
-    seen: set[str]
-    numbers: list[Numbered]
-
-    def contents(self, line: bytes) -> list[Line]:
-        """Return the decisions of the events of a line, which is one in most envelopes.
-
-        Raises:
-            ValueError: it cannot be read.
-
-        """
-        if self.envelope == PLAIN:
-            return [self._content(line, "")]
-        contents = unwrap(self.envelope, line.decode("utf-8"))
-        return [
-            self._content(self._event(unwrapped.content), unwrapped.identity)
-            for unwrapped in contents
-        ]
-
-    def _event(self, text: str) -> bytes:
-        parts = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
-        return (parts[1] if parts else text).encode()
-
-    def _content(self, event: bytes, record_id: str) -> Line:
-        """Return the decisions of an event; none for one that was delivered before."""
-        content = self.adapter(event)
-        if content.number is not None:
-            self.numbers.append(content.number)
-        # The sender may repeat an event, which then has another place in the topic.
-        identity = content.identity or record_id
-        if identity in self.seen:
-            return Line()
-        if identity:
-            self.seen.add(identity)
-        return content
-
-
-def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
-    rows: list[Decided] = []
-    bad = []
-    ignored = missing = lines = 0
-    lost_days: set[dt.date] = set()
-    for line in block.split(b"\n"):
-        if line.strip():
-            lines += 1
+    def _parse(self, texts: list[tuple[int, bytes]], bad: list[Rejected], ignored: int) -> Parsed:
+        """Return the events that texts are; the others were rejected, or left out."""
+        lines = len(texts) + len(bad) + ignored
+        rows: list[Decided] = []
+        numbers: list[Numbered] = []
+        missing = 0
+        lost_days: set[dt.date] = set()
+        for at, text in texts:
             try:
-                contents = reading.contents(line)
+                content = self._adapter(text)
             except (ValueError, RecursionError) as error:
                 reason = " ".join(str(error).split())[:300]
-                bad.append((offset, len(line), reason, readable(line)))
-                contents = []
-            else:
-                lines += len(contents) - 1
-            for content in contents:
-                if content.missing is not None:
-                    missing += content.missing.count
-                    lost_days.update(days_between(*content.missing[1:]))
-                ignored += not content.decided
-                rows += content.decided
-        offset += len(line) + 1
-    stretches = tuple(stretches_of(reading.numbers))
-    reading.numbers.clear()
-    return Parsed(
-        decisions=_frame(rows, reading.source),
-        quarantine=quarantine_frame(bad),
-        lines=lines,
-        ignored=ignored,
-        quarantined=len(bad),
-        missing=missing,
-        lost_days=frozenset(lost_days),
-        stretches=stretches,
-    )
+                bad.append((at, len(text), reason, readable(text)))
+                continue
+            numbers += [content.number] if content.number else []
+            # The sender may repeat an event, which then has another place in the topic.
+            if content.identity in self._seen:
+                content = Line()
+            self._seen.update([content.identity] if content.identity else ())
+            if content.missing is not None:
+                missing += content.missing.count
+                lost_days.update(days_between(*content.missing[1:]))
+            ignored += not content.decided
+            rows += content.decided
+        return Parsed(
+            decisions=_frame(rows, self._source),
+            quarantine=quarantine_frame(bad),
+            lines=lines,
+            ignored=ignored,
+            quarantined=len(bad),
+            missing=missing,
+            lost_days=frozenset(lost_days),
+            stretches=tuple(stretches_of(numbers)),
+        )
 
 
 def check_row(row: Decided) -> Decided:

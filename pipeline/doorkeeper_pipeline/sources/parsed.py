@@ -7,12 +7,13 @@ has byte_offset, byte_length, reason and text; offsets count in the uncompressed
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
-from doorkeeper_pipeline.evaluation.numbering import Stretch
+from doorkeeper_pipeline.evaluation.numbering import Stretch, joined
 from doorkeeper_pipeline.sources.possible_principals import excerpt
 
 UTC_TIME = pl.Datetime("us", "UTC")
@@ -49,6 +50,13 @@ DECISIONS = {
     "lines": pl.Int64(),
     TIME_MARK: pl.Int64(),
 }
+SUMS = (
+    pl.col("count", "lines", TIME_MARK).sum(),
+    pl.col("first_ts").min(),
+    pl.col("last_ts").max(),
+)
+"""Several rows of a decision as one."""
+
 QUARANTINE = {
     "byte_offset": pl.Int64(),
     "byte_length": pl.Int64(),
@@ -76,12 +84,10 @@ def quarantine_frame(rows: Iterable[tuple[int, int, str, str]]) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
-    """The content of a piece of a source.
+class Counts:
+    """What a piece of a source has.
 
     Attributes:
-        decisions: The decisions, equal ones of a minute merged.
-        quarantine: The unreadable parts.
         lines: How many lines, or events, the piece has.
         ignored: How many of them are known and say no decision.
         quarantined: How many of them are in quarantine, where a piece may have several.
@@ -93,8 +99,6 @@ class Parsed:
 
     """
 
-    decisions: pl.DataFrame = field(default_factory=no_decisions)
-    quarantine: pl.DataFrame = field(default_factory=lambda: quarantine_frame(()))
     lines: int = 0
     ignored: int = 0
     quarantined: int = 0
@@ -103,6 +107,24 @@ class Parsed:
     lost_days: frozenset[dt.date] = frozenset()
     stretches: tuple[Stretch, ...] = ()
     damaged: int = 0
+
+
+def total(pieces: Collection[Counts]) -> dict[str, Any]:
+    """Return the counts of several pieces together, by their names."""
+    numbers = ("lines", "ignored", "quarantined", "normalised", "missing", "damaged")
+    return {
+        **{name: sum(getattr(piece, name) for piece in pieces) for name in numbers},
+        "lost_days": frozenset().union(*(piece.lost_days for piece in pieces)),
+        "stretches": tuple(joined(stretch for piece in pieces for stretch in piece.stretches)),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed(Counts):
+    """The content of a piece: decisions, equal ones of a minute merged, and unreadable parts."""
+
+    decisions: pl.DataFrame = field(default_factory=no_decisions)
+    quarantine: pl.DataFrame = field(default_factory=lambda: quarantine_frame(()))
 
 
 def breakage(offset: int, error: Exception) -> Parsed:
@@ -116,14 +138,7 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
     return Parsed(
         decisions=pl.concat([no_decisions(), *(piece.decisions for piece in all_pieces)]),
         quarantine=pl.concat([quarantine_frame(()), *(piece.quarantine for piece in all_pieces)]),
-        lines=sum(piece.lines for piece in all_pieces),
-        ignored=sum(piece.ignored for piece in all_pieces),
-        quarantined=sum(piece.quarantined for piece in all_pieces),
-        normalised=sum(piece.normalised for piece in all_pieces),
-        missing=sum(piece.missing for piece in all_pieces),
-        lost_days=frozenset().union(*(piece.lost_days for piece in all_pieces)),
-        stretches=tuple(stretch for piece in all_pieces for stretch in piece.stretches),
-        damaged=sum(piece.damaged for piece in all_pieces),
+        **total(all_pieces),
     )
 
 
@@ -138,13 +153,4 @@ def sum_parts(parts: Iterable[Parsed]) -> Parsed:
 
 def sum_decisions(decisions: pl.DataFrame) -> pl.DataFrame:
     """Return decisions with equal ones of a minute merged, in no order."""
-    return (
-        decisions.group_by(list(KEY))
-        .agg(
-            pl.col("count").sum(),
-            pl.col("first_ts").min(),
-            pl.col("last_ts").max(),
-            pl.col("lines", TIME_MARK).sum(),
-        )
-        .select(list(DECISIONS))
-    )
+    return decisions.group_by(list(KEY)).agg(SUMS).select(list(DECISIONS))

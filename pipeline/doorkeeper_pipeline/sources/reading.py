@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from doorkeeper_pipeline.errors import Damaged, Unavailable, Unreadable
+from doorkeeper_pipeline.errors import Damaged, Unreadable
 
 BLOCK_BYTES = 32 << 20
 """Bytes that are parsed at once: columnar work needs some ten times as many."""
@@ -69,16 +69,13 @@ def opened_raw(path: Path) -> Iterator[IO[bytes]]:
     """Open a file as it is.
 
     Raises:
-        Unavailable: it cannot be opened; says why.
-        Unreadable: it is not there.
+        Unreadable: it cannot be opened; says why.
 
     """
     try:
         file = path.open("rb")
-    except FileNotFoundError as error:
-        raise Unreadable(f"{path}: {error.strerror}") from error
     except OSError as error:
-        raise Unavailable(f"{path}: {error.strerror}") from error
+        raise Unreadable(f"{path}: {error.strerror}") from error
     with file:
         yield file
 
@@ -243,3 +240,14 @@ def cut_blocks(
         raise
     if rest:
         yield rest_at, memoryview(rest)
+
+
+def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks that end where a line ends.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
+    """
+    for at, block in cut_blocks(path, how, start, end, lambda data, _: data.rfind(b"\n") + 1):
+        yield at, bytes(block)

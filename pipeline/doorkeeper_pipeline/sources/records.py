@@ -7,7 +7,6 @@ that fits its rule.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +15,11 @@ import polars as pl
 
 from doorkeeper.acls.formats.authorizer_message import DECISION
 from doorkeeper_pipeline.errors import Damaged
-from doorkeeper_pipeline.sources import envelopes, layouts
-from doorkeeper_pipeline.sources.envelopes import Envelope
-from doorkeeper_pipeline.sources.json_lines import whole_lines
+from doorkeeper_pipeline.sources import layouts
+from doorkeeper_pipeline.sources.envelopes import Rejected, Text, Unwrapping
 from doorkeeper_pipeline.sources.layouts import Layout
 from doorkeeper_pipeline.sources.parsed import Parsed, breakage, join_pieces, quarantine_frame
-from doorkeeper_pipeline.sources.reading import INVALID_UTF8, readable
+from doorkeeper_pipeline.sources.reading import whole_lines
 from doorkeeper_pipeline.sources.recognising import Form
 from doorkeeper_pipeline.sources.times import utc_texts
 
@@ -49,7 +47,7 @@ def records(
 ) -> Iterator[Records]:
     """Yield the records of a range, block by block."""
     layout = form.layout or layouts.compile_pattern(layouts.KAFKA)
-    unwrapping = _Unwrapping(form.envelope)
+    unwrapping = Unwrapping(form.envelope)
     at = start
     broken: Parsed | None = None
     try:
@@ -66,7 +64,7 @@ def records(
     yield rest if broken is None else rest._replace(others=join_pieces([rest.others, broken]))
 
 
-def _records_of(taken: tuple[list[_Text], list[_Rejected], int], layout: Layout) -> Records:
+def _records_of(taken: tuple[list[Text], list[Rejected], int], layout: Layout) -> Records:
     lines, bad, left_out = taken
     rows = _json_rows(lines) if layout.is_json else _text_rows(lines, layout)
     expected = (
@@ -103,86 +101,6 @@ def _records_of(taken: tuple[list[_Text], list[_Rejected], int], layout: Layout)
     return Records(ours, others, is_utc=is_utc)
 
 
-_Text = tuple[int, str]
-_Rejected = tuple[int, int, str, str]
-
-
-class _Unwrapping:
-    """The texts of the lines of a range, lines that are none, and how many are left out.
-
-    Those that came again are left out, by the places of records in a topic. Of several texts in a
-    line each has an offset of its own. A line may be cut into parts, which may be in two blocks.
-    """
-
-    def __init__(self, envelope: Envelope) -> None:
-        self._envelope = envelope
-        self._seen: set[str] = set()
-        self._begin, self._part, self._prefix = 0, "", ""
-        self._texts: list[_Text] = []
-        self._bad: list[_Rejected] = []
-        self._ignored = 0
-
-    def take(self) -> tuple[list[_Text], list[_Rejected], int]:
-        """Return what was added since the last call."""
-        taken = self._texts, self._bad, self._ignored
-        self._texts, self._bad, self._ignored = [], [], 0
-        return taken
-
-    def end_line(self) -> None:
-        """Reject a part of a line whose rest did not come."""
-        if self._part:
-            self._reject(self._begin, self._part, "the rest of the line is missing")
-        self._part = ""
-
-    def add_line(self, offset: int, line: bytes) -> None:
-        text = line.decode("utf-8", "surrogateescape").removesuffix("\r")
-        try:
-            contents = envelopes.unwrap(self._envelope, text)
-        except ValueError as error:
-            self.end_line()
-            self._reject(offset, text, str(error))
-            return
-        self._ignored += not contents
-        for number, unwrapped in enumerate(contents):
-            self._begin = self._begin if self._part else offset + number
-            self._part += unwrapped.content
-            if not unwrapped.partial:
-                if unwrapped.identity in self._seen:
-                    self._ignored += 1
-                else:
-                    self._add_content(self._begin, self._part)
-                self._seen.update([unwrapped.identity] if unwrapped.identity else ())
-                self._part = ""
-
-    def _add_content(self, offset: int, content: str) -> None:
-        try:
-            text = content.encode("utf-8", "surrogateescape").decode().removesuffix("\r")
-        except UnicodeError:
-            self._reject(offset, content, INVALID_UTF8)
-            return
-        begin = self._envelope.begin
-        parts = envelopes.without_prefix(begin, text) if begin else ("", text)
-        if parts is None:
-            rest = envelopes.continuation(self._prefix, text)
-            if rest is None:
-                self._reject(
-                    offset, text, "not a record, and its prefix differs from the previous one"
-                )
-                return
-            parts = self._prefix, rest
-        self._prefix, text = parts
-        self._texts.append((offset, text))
-
-    def _reject(self, offset: int, text: str, reason: str) -> None:
-        # A collector that cuts texts may leave half of a surrogate pair.
-        raw = _HALF_PAIR.sub("\ufffd", text).encode("utf-8", "surrogateescape")
-        if raw.strip():
-            self._bad.append((offset, len(raw), reason, readable(raw)))
-        else:
-            self._ignored += 1
-
-
-_HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _LEVEL = pl.col("level").str.to_uppercase().replace("T", "TRACE")
 """The level as Kafka has it: layouts may shorten it, and print it in lower case."""
 

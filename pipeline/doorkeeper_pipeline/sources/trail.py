@@ -96,14 +96,10 @@ def _content(event: Event) -> Line:
         outcome=event.outcome,
         api=event.api or "",
         rule=event.rule or "",
-        rule_binding="" if event.binding is None else _text(event.binding),
+        rule_binding=TEXT.format(*msgspec.structs.astuple(event.binding)) if event.binding else "",
         probe=not (event.log_if_denied if denied else event.log_if_allowed),
         count=event.count,
         first_us=event.first_ns // NS_IN_US,
         last_us=event.last_ns // NS_IN_US,
     )
     return Line([json_lines.check_row(decided)])
-
-
-def _text(binding: Binding) -> str:
-    return TEXT.format(*msgspec.structs.astuple(binding))

@@ -8,12 +8,11 @@ import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
 from doorkeeper_pipeline.columns import CLUSTER, polars_schema, stored_columns
-from doorkeeper_pipeline.errors import BrokenContract, PipelineError, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
 
@@ -40,7 +39,7 @@ def as_frame(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     Rows of a job have no cluster yet.
 
     Raises:
-        BrokenContract: a column is missing, or has another type.
+        PipelineError: a column is missing, or has another type.
 
     """
     schema = schema_of(table)
@@ -48,11 +47,11 @@ def as_frame(table: str, rows: pl.DataFrame) -> pl.DataFrame:
         rows = rows.with_columns(pl.lit("").alias(CLUSTER.name))
     missing = [name for name in schema if name not in rows.columns]
     if missing:
-        raise BrokenContract(f"table {table}: the columns {', '.join(missing)} are missing")
+        raise PipelineError(f"table {table}: the columns {', '.join(missing)} are missing")
     try:
         return rows.select([pl.col(name).cast(kind) for name, kind in schema.items()])
     except pl.exceptions.PolarsError as error:
-        raise BrokenContract(f"table {table}: {str(error).splitlines()[0]}") from error
+        raise PipelineError(f"table {table}: {str(error).splitlines()[0]}") from error
 
 
 def of_job(table: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -64,24 +63,24 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     """Check a frame against nullability, key and rules; return broken warnings with their counts.
 
     Raises:
-        BrokenContract: a null where none is allowed, a key is not unique, or a rule of severity
+        PipelineError: a null where none is allowed, a key is not unique, or a rule of severity
             error is broken; with the count and examples.
 
     """
     for column in TABLES[table].columns:
         if not column.nullable and (count := frame[column.name].null_count()):
-            raise BrokenContract(f"table {table}: {column.name} is null in {count} rows")
+            raise PipelineError(f"table {table}: {column.name} is null in {count} rows")
     declared = TABLES[table]
     key = [*declared.key, *([CLUSTER.name] if declared.by_cluster else [])]
     if key and frame.select(pl.struct(key).is_duplicated().any()).item():
-        raise BrokenContract(f"table {table}: duplicate key ({', '.join(declared.key)})")
+        raise PipelineError(f"table {table}: duplicate key ({', '.join(declared.key)})")
     broken = {}
     for rule in declared.rules:
         wrong = frame.filter(~pl.sql_expr(rule.holds).fill_null(value=False))
         if wrong.is_empty():
             continue
         if rule.severity == "error":
-            raise BrokenContract(
+            raise PipelineError(
                 f"table {table}: {rule.name}: {len(wrong)} rows break {rule.holds!r}, such as "
                 f"{wrong.head(EXAMPLES).to_dicts()}"
             )
@@ -123,15 +122,10 @@ def scan(table: str, files: Sequence[str]) -> pl.LazyFrame:
     )
 
 
-class FileState(NamedTuple):
-    """The bytes of a file that was written, and when, in milliseconds since 1970."""
-
-    size: int
-    modified_ms: int
-
-
-def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_GROUP) -> FileState:
+def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_GROUP) -> int:
     """Write a frame as Parquet: the same rows in the same order give the same bytes.
+
+    Return the size of the file.
 
     Raises:
         PipelineError: it could not; half a file is not left behind.
@@ -148,15 +142,14 @@ def write(frame: pl.DataFrame, location: str | Path, rows_a_group: int = ROWS_A_
         path.unlink(missing_ok=True)
         cause = _CAUSE.search(str(error))
         raise PipelineError(f"{path.parent}: {cause[1] if cause else error}") from error
-    stat = path.stat()
-    return FileState(stat.st_size, stat.st_mtime_ns // 1_000_000)
+    return path.stat().st_size
 
 
 _CAUSE = re.compile(r"underlying IO error: (.*?)(?: \(os error \d+\))?\Z")
 """The cause within Polars' errors of writing."""
 
 
-def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> FileState:
+def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> int:
     """Write to an object store, with the credentials of the environment, as commits do."""
     import obstore
     from obstore.store import from_url
@@ -166,7 +159,7 @@ def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> FileStat
     data = buffer.getvalue()
     folder, _, name = address.rpartition("/")
     obstore.put(from_url(folder), name, data)
-    return FileState(len(data), now_ms())
+    return len(data)
 
 
 def now_ms() -> int:

@@ -67,6 +67,9 @@ class DataFile:
     partition: tuple[tuple[str, str], ...] = ()
     stats: str = ""
 
+    def place_in(self, root: str) -> str:
+        return f"{root}/{places.folder_of(self.table)}/{self.path}"
+
 
 class Tables:
     """The tables of an output folder, as the last complete change left them."""
@@ -89,9 +92,9 @@ class Tables:
         self.last = self.newest(LAST)
         self.number = _number_of(self.last)
 
-    def files(self, table: str, prefix: str = "") -> list[str]:
+    def files(self, table: str) -> list[str]:
         """Return the files of a table, sorted; none where it was never written."""
-        return [self.place_of(part) for part in self.parts(table, prefix)]
+        return [self.place_of(part) for part in self.parts(table)]
 
     def parts(self, table: str, prefix: str = "") -> list[DataFile]:
         """Return the files of a table whose path begins so, sorted by path."""
@@ -109,7 +112,7 @@ class Tables:
         return contents.read_files(self.root, table, self.files(table), columns)
 
     def place_of(self, part: DataFile) -> str:
-        return f"{self.folder_of(part.table)}/{part.path}"
+        return part.place_in(self.root)
 
     def folder_of(self, table: str) -> str:
         return f"{self.root}/{places.folder_of(table)}"
@@ -169,11 +172,13 @@ class Change:
             self._added.setdefault(part.table, {})[part.path] = part
 
     def withdraw(self, parts: Iterable[DataFile]) -> None:
-        """Take files back that were added, and delete them; others stay."""
+        """Take files back that were added, and delete them; others stay.
+
+        In an object store they stay too: ``clean`` deletes those that no version names.
+        """
         for part in parts:
-            if self._added.get(part.table, {}).pop(part.path, None) and not places.is_address(
-                self.tables.root
-            ):
+            is_added = self._added.get(part.table, {}).pop(part.path, None) is not None
+            if is_added and not places.is_address(self.tables.root):
                 Path(self.tables.place_of(part)).unlink(missing_ok=True)
 
     def write(self, table: str, frame: pl.DataFrame, name: str) -> None:
@@ -236,11 +241,8 @@ class Change:
 
     def discard(self) -> None:
         """Delete the files that were written for a change that will not be."""
-        if self._begun or places.is_address(self.tables.root):
-            return  # a version may name them; ``clean`` deletes those that none does
-        for parts in self._added.values():
-            for part in parts.values():
-                Path(self.tables.place_of(part)).unlink(missing_ok=True)
+        if not self._begun:  # else a version may name them
+            self.withdraw([part for parts in self._added.values() for part in parts.values()])
 
     def _busy(self) -> Busy:
         return Busy(f"{self.tables.root}: another process has changed the tables; run again")
@@ -262,11 +264,9 @@ class Change:
             return False
         try:
             _write(self.tables.folder_of(table), table, newest, new, gone, number)
-        except DeltaError as error:
+        except (DeltaError, OSError) as error:
             if type(error).__name__ == "CommitFailedError":
                 raise self._busy() from error
-            raise PipelineError(f"{self.tables.root}: {table}: {_first_line(error)}") from error
-        except OSError as error:
             raise PipelineError(f"{self.tables.root}: {table}: {_first_line(error)}") from error
         if not places.is_address(self.tables.root):
             _sync_log(Path(self.tables.folder_of(table)))
@@ -358,14 +358,14 @@ def write_part(
     """
     path = f"{name}-{secrets.token_hex(8)}.parquet"
     location = f"{root}/{places.folder_of(table)}/{path}"
-    written = contents.write(frame, location, rows_a_group)
+    size = contents.write(frame, location, rows_a_group)
     partitioned_by = TABLES[table].partitioned_by
     return DataFile(
         table=table,
         path=path,
-        size=written.size,
+        size=size,
         rows=len(frame),
-        modified_ms=written.modified_ms,
+        modified_ms=contents.now_ms(),
         partition=tuple((column, str(frame[column][0])) for column in partitioned_by),
         stats=_stats_of(table, frame),
     )

@@ -15,6 +15,9 @@ from typing import Any
 
 from doorkeeper_pipeline.topics.addresses import RecordRange
 
+NO_INODE = 0
+"""The number of a file at an address, and of a range of a topic."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
@@ -35,11 +38,11 @@ class SourceFile:
 
     path: str
     source: str
-    how: str
-    size: int
-    mtime_ns: int
-    inode: int
-    beginning: bytes
+    how: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    inode: int = NO_INODE
+    beginning: bytes = b""
     records: RecordRange | None = None
     topic_id: str = ""
 
@@ -47,9 +50,6 @@ class SourceFile:
         """Return the digest of the beginning, or of its first bytes."""
         return hashlib.sha256(self.beginning[:size]).hexdigest()
 
-
-NO_INODE = 0
-"""The number of a file at an address, and of a range of a topic."""
 
 ID_LENGTH = 16
 ID_BYTES = 128

@@ -16,7 +16,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.topics import PartitionOffsets, TopicReader
-from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.topics.addresses import RecordRange, TopicAddress, log_id
 from doorkeeper_pipeline.topics.batches import Record, read_records
 
@@ -133,4 +133,4 @@ def _translate_errors(source: str) -> Iterator[None]:
         meaning = next((text for code, text in _MEANINGS.items() if code == error.code), None)
         raise Unreadable(f"{source}: {meaning or error}") from error
     except ClientError as error:
-        raise Unavailable(f"{source}: {error}") from error
+        raise Unreadable(f"{source}: {error}") from error

@@ -8,7 +8,6 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper_pipeline.cli.propose import KINDS
 from doorkeeper_pipeline.engines.contract import Engine
-from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
@@ -71,7 +70,7 @@ def test_backtest(world: World, files: tuple[str, ...], spark: Engine) -> None:
     everything = allow(world.names.principals[0], AclOperation.ALL, topic("*"))
     proposed = [*proposal_of(world.bindings), everything]
 
-    local = backtest(asked(world, files, LocalEngine()), proposed)
+    local = backtest(asked(world, files, Engine()), proposed)
     distributed = backtest(asked(world, files, spark), proposed)
 
     assert distributed.equals(local)
@@ -93,7 +92,7 @@ def test_proposals(world: World, files: tuple[str, ...], spark: Engine) -> None:
     def made(engine: Engine) -> Proposal:
         return propose(asked(world, files, engine), options)
 
-    local, distributed = made(LocalEngine()), made(spark)
+    local, distributed = made(Engine()), made(spark)
 
     assert (distributed.bindings, distributed.removed) == (local.bindings, local.removed)
     assert local.removed

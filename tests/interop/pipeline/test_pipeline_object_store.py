@@ -69,7 +69,7 @@ def ran(logs: Path | str, place: str, *options: str) -> subprocess.CompletedProc
 
 KILLED = """
 import datetime as dt, os, signal, sys
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.jobs.run import run
 
@@ -81,7 +81,7 @@ def checkpoint(reached):
 
 now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 around = Surroundings(
-    engine=LocalEngine(), now=lambda: now, run_id="killed", version="1", tell=lambda _: None,
+    engine=Engine(), now=lambda: now, run_id="killed", version="1", tell=lambda _: None,
     checkpoint=checkpoint,
 )
 run(RunRequest(out=out, inputs=(logs,)), around)

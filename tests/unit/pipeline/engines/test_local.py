@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Unreadable
 
 
 def test_remote_addresses_require_spark() -> None:
-    assert LocalEngine().list_remote([]) == []
+    assert Engine().list_remote([]) == []
     with pytest.raises(Unreadable, match=r"s3a://b/x: .* add --engine spark"):
-        LocalEngine().list_remote(["s3a://b/x"])
+        Engine().list_remote(["s3a://b/x"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.engines import session
-from doorkeeper_pipeline.errors import Missing
+from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def test_missing_java_is_reported(tmp_path: Path) -> None:
     """Without Java there is one line that says what to do; JAVA_HOME or the path has it."""
-    with pytest.raises(Missing, match="--engine local"):
+    with pytest.raises(PipelineError, match="--engine local"):
         session.check_java({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
 
     java = tmp_path / "bin" / "java"

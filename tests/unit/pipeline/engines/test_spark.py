@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.jobs.run import run
@@ -21,7 +21,6 @@ from doorkeeper_pipeline.tables.delta import Tables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.engines.spark import SparkEngine
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
@@ -77,7 +76,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_run_without_changes_keeps_gold_tables(
     spark: SparkEngine, logs: Path, tmp_path: Path
 ) -> None:
-    ran(LocalEngine(), logs, tmp_path)
+    ran(Engine(), logs, tmp_path)
     before = {name: delta.Tables(tmp_path).files(name) for name in TABLES if name not in MANIFEST}
 
     ran(spark, logs, tmp_path, "again")
@@ -87,7 +86,7 @@ def test_run_without_changes_keeps_gold_tables(
 
 def test_engines_produce_equal_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "spark[1] {a,b}*?"
-    here = ran(LocalEngine(), logs, tmp_path / "local")
+    here = ran(Engine(), logs, tmp_path / "local")
     there = ran(spark, logs, out)
 
     assert len(here) > 5
@@ -105,9 +104,7 @@ def test_incremental_runs_of_both_engines_are_equal(
     site = tmp_path / "logs"
     site.mkdir()
     text = (logs / "kafka-authorizer.log").read_text()
-    for number, engines in enumerate(
-        ((LocalEngine(), spark), (spark, LocalEngine()), (LocalEngine(), spark))
-    ):
+    for number, engines in enumerate(((Engine(), spark), (spark, Engine()), (Engine(), spark))):
         # An hour that is new, and the last time hours that were there.
         day = f"2026-11-2{3 + number}" if number < 2 else "2026-11-22"
         (site / f"{number}.log").write_text(text.replace("2026-11-21", day))
@@ -126,7 +123,7 @@ def test_remote_files_are_read(spark: SparkEngine, logs: Path, tmp_path: Path) -
     (there / "kafka.log.1.gz").write_bytes(gzip.compress(text[:half]))
     (there / "kafka.log").write_bytes(text[half:])
     (there / "empty.log").touch()
-    here = ran(LocalEngine(), there, tmp_path / "local")
+    here = ran(Engine(), there, tmp_path / "local")
 
     address = f"file:{tmp_path}/a b"
     assert ran(spark, address, tmp_path / "spark") == here

@@ -8,7 +8,7 @@ import zipfile
 from typing import TYPE_CHECKING
 from zipimport import zipimporter
 
-from doorkeeper_pipeline.engines.workers import forget_archives
+from doorkeeper_pipeline.engines.spark import forget_archives
 
 if TYPE_CHECKING:
     from pathlib import Path

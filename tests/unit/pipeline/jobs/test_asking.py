@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.jobs import observed
 from doorkeeper_pipeline.jobs.asking import DISTINCT, Question
@@ -35,7 +35,7 @@ def history(folder: Path, *files: Iterable[Decided]) -> GoldInput:
     for place, rows in zip(places, files, strict=True):
         _frame(list(rows), "trail").write_parquet(place)
     return GoldInput(
-        engine=LocalEngine(),
+        engine=Engine(),
         decisions=tuple(map(str, places)),
         bindings=contents.empty("bindings"),
         policy=Policy(),
@@ -71,7 +71,7 @@ def test_totals_by_columns(tmp_path: Path) -> None:
 def test_questions_share_one_pass(tmp_path: Path) -> None:
     passes: list[int] = []
 
-    class Counting(LocalEngine):
+    class Counting(Engine):
         def map(self, function: Any, tasks: Any, shared: Any) -> Any:
             passes.append(len(shared[0]))
             return super().map(function, tasks, shared)

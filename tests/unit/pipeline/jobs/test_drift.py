@@ -8,7 +8,7 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.formats.names import binding_of
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.changed import drift
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources.acl_sets import table_of
@@ -38,7 +38,7 @@ def test_additions_and_removals_in_the_window() -> None:
     def told(since: int | None) -> pl.DataFrame:
         window = None if since is None else at(since)
         asked = GoldInput(
-            engine=LocalEngine(), decisions=(), bindings=rows, policy=Policy(), since=window
+            engine=Engine(), decisions=(), bindings=rows, policy=Policy(), since=window
         )
         return drift(asked)["drift"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.gold import BASIS_JOBS, GOLD_JOBS, GoldInput
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents
@@ -13,7 +13,7 @@ from doorkeeper_pipeline.tables import contents
 
 def test_empty_history_gives_empty_tables() -> None:
     asked = GoldInput(
-        engine=LocalEngine(),
+        engine=Engine(),
         decisions=(),
         bindings=contents.empty("bindings"),
         policy=Policy(),

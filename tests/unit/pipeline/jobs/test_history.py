@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from doorkeeper.acls.decision import Policy
-from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import BrokenContract
+from doorkeeper_pipeline.engines.contract import Engine
+from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.history import history, keep
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables
@@ -31,8 +30,8 @@ def test_commands_read_tables_and_acls(tmp_path: Path) -> None:
         "version: 1\nacls:\n- {resourceType: TOPIC, name: x, principal: 'U:a', operation: READ}\n"
     )
 
-    asked = history(tmp_path, LocalEngine(), Policy())
-    given = history(tmp_path, LocalEngine(), Policy(), [str(tmp_path / "acls.yaml")])
+    asked = history(tmp_path, Engine())
+    given = history(tmp_path, Engine(), [str(tmp_path / "acls.yaml")])
 
     (path,) = asked.decisions
     assert path.startswith(f"{tmp_path}/silver/decisions/day=2026-11-22/0000of0001-")
@@ -46,7 +45,7 @@ def test_invalid_tables_are_not_written(tmp_path: Path) -> None:
     keep(tmp_path, {"backtest": contents.empty("backtest")})
     wrong = pl.DataFrame({"principal": ["a"]})
 
-    with pytest.raises(BrokenContract):
+    with pytest.raises(PipelineError, match="table backtest: the columns"):
         keep(tmp_path, {"denied": contents.empty("denied"), "backtest": wrong})
 
     assert delta.Tables(tmp_path).files("denied") == []

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.changed import new_access
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
@@ -38,7 +38,7 @@ def test_first_seen_in_the_window(tmp_path: Path) -> None:
     table = tmp_path / "decisions.parquet"
     _frame(rows, "trail").write_parquet(table)
     asked = GoldInput(
-        engine=LocalEngine(),
+        engine=Engine(),
         decisions=(str(table),),
         bindings=contents.empty("bindings").to_arrow(),
         policy=Policy(),

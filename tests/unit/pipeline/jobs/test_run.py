@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
@@ -216,7 +216,7 @@ def test_spark_is_not_started_without_work(site: Site) -> None:
     assert versions(site.out) == before
 
 
-class Idle(LocalEngine):
+class Idle(Engine):
     """An engine that is asked for nothing."""
 
     def map(self, function: Any, tasks: Any, shared: Any) -> Any:
@@ -291,10 +291,34 @@ def test_all_failures_are_reported_at_once(site: Site) -> None:
         site.run()
 
 
+def test_follow_notices_acls_of_an_audit_log(tmp_path: Path) -> None:
+    """Such a folder has no digest: its ACLs are compared."""
+    site, audit = Site(tmp_path), tmp_path / "audit"
+    site.log("a.log", record("t"))
+    audit.mkdir()
+
+    def change(seq: int) -> None:
+        acl = {
+            "resource_type": "TOPIC", "pattern_type": "LITERAL", "resource_name": f"t{seq}",
+            "principal": "User:a", "host": "*", "operation": "READ", "permission": "ALLOW",
+        }  # fmt: skip
+        event = {"kind": "change", "subject": "acls", "node": 1, "seq": seq, "ts_ns": seq * 10**9}
+        (audit / f"{seq}.jsonl").write_text(json.dumps({**event, "added": [acl]}) + "\n")
+
+    change(1)
+    site.run(acls=(str(audit),), cluster="payments")
+    assert site.run_if_new(acls=(str(audit),), cluster="payments") is None
+
+    change(2)
+
+    assert site.run_if_new(acls=(str(audit),), cluster="payments") is not None
+    assert len(Tables(site.out).read("bindings")) == 2
+
+
 KILLED = """
 import datetime as dt, os, signal, sys
 from pathlib import Path
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
 from doorkeeper_pipeline.jobs.run import run
 
@@ -306,7 +330,7 @@ def checkpoint(reached):
 
 now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 around = Surroundings(
-    engine=LocalEngine(), now=lambda: now, run_id="killed", version="1", tell=lambda _: None,
+    engine=Engine(), now=lambda: now, run_id="killed", version="1", tell=lambda _: None,
     checkpoint=checkpoint,
 )
 run(RunRequest(out=Path(out), inputs=(logs,)), around)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper_pipeline.jobs.silver import SpanTask
+    from doorkeeper_pipeline.tables.delta import DataFile
 
 MINUTE_US = 60_000_000
 DAY_US = 1440 * MINUTE_US
@@ -55,10 +56,15 @@ class Day:
         rows = [self.files[name] for name in files]
         return list(changed_spans(self._change, rows, self.files, ()))
 
+    def build(self, task: SpanTask) -> list[DataFile]:
+        """Carry out a task."""
+        parts, _ = build_span(self._out, task)
+        return parts
+
     def built(self, tasks: list[SpanTask]) -> list[str]:
         """Carry out tasks, commit, and return the names of all files of decisions."""
         for task in tasks:
-            self._change.add(build_span(None, task).parts)
+            self._change.add(self.build(task))
         self._change.commit()
         self._change = Change(Tables(self._out))
         return [part.path for part in self._change.parts("decisions")]
@@ -82,7 +88,7 @@ def test_rows_of_all_files_of_a_day(day: Day, tmp_path: Path) -> None:
     }
 
     task, _ = day.tasks(files)
-    part, sums = build_span(None, task).parts
+    part, sums = day.build(task)
 
     assert part.rows == 2
     assert part.path.startswith("day=1970-01-02/0000of0001-")
@@ -106,7 +112,7 @@ def test_large_day_is_split(
 
     assert {task.spans for task in tasks} == {spans}
     if spans < 100:  # The others take a second each.
-        found = [part for task in tasks for part in build_span(None, task).parts]
+        found = [part for task in tasks for part in day.build(task)]
         assert sum(part.rows for part in found if part.table == "decisions") == len(rows)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.asking import DISTINCT, distinct
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNNAMED = Cluster("")
 
 
-class History(LocalEngine):
+class History(Engine):
     """A folder with decisions by day, and the tasks that each change asked for."""
 
     def __init__(self, out: Path) -> None:

@@ -158,9 +158,8 @@ def test_unread_line_of_one_principal(tmp_path: Path) -> None:
 
 def proposed(month: Month, *options: str) -> str:
     """Return what propose prints after a run."""
-    limits = ["--min-days", "0", "--min-coverage", "0", "--min-agreement", "0"]
     usual = ["--tables", str(month.out), "--method", "unused", "--engine", "local", "--quiet"]
-    result = CliRunner().invoke(pipeline, ["propose", *usual, *limits, *options])
+    result = CliRunner().invoke(pipeline, ["propose", *usual, *options])
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -243,7 +242,9 @@ def test_truncated_files_hold_back_advice_in_any_run(tmp_path: Path) -> None:
     usual = ["--tables", str(tmp_path / "out"), "--engine", "local", "--quiet"]
     refused = CliRunner().invoke(pipeline, ["propose", *usual])
     assert "on 2 of 4 days" in str(refused.exception)
-    lowered = CliRunner().invoke(pipeline, ["propose", *usual, "--min-coverage", "0"])
+    lowered_limits = limits._replace(coverage=0)
+    month.run(acls=(str(tmp_path / "acls.csv"),), thresholds=lowered_limits)
+    lowered = CliRunner().invoke(pipeline, ["propose", *usual])
     assert "2 truncated compressed files" in lowered.output
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper_pipeline.errors import Missing, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.writing import SHOWN, frames_in, write
 from doorkeeper_pipeline.tables import delta
@@ -65,7 +65,7 @@ def test_report_without_acls_has_no_grants(tmp_path: Path) -> None:
 
 
 def test_folder_without_tables_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(Missing, match=r"no tables here; doorkeeper-pipeline run --tables"):
+    with pytest.raises(PipelineError, match=r"no tables here; doorkeeper-pipeline run --tables"):
         write(tmp_path, tmp_path / "report.html", ABOUT)
 
     assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ import pytest
 
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources.files import identify, identify_all, list_files, state_of
+from doorkeeper_pipeline.tables.manifest import SourceFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,8 +121,11 @@ def test_one_failed_file_does_not_hide_others(tmp_path: Path) -> None:
 
     found = identify_all((None, ""), (bad, good, empty))
 
-    assert [file.path for file in found.files] == [str(good)]
-    assert [failure.partition(":")[0] for failure in found.failures] == [str(bad)]
+    failure, file, nothing = found
+    assert isinstance(failure, str)
+    assert failure.startswith(f"{bad}: ")
+    assert isinstance(file, SourceFile)
+    assert (file.path, nothing) == (str(good), None)
 
 
 def test_file_state_changes(tmp_path: Path) -> None:

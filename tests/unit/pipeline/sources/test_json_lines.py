@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.evaluation.numbering import DAY_US, Numbered, Stretch
-from doorkeeper_pipeline.sources import json_lines, ocsf, reading
+from doorkeeper_pipeline.sources import json_lines, ocsf, reading, trail
 from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
 from doorkeeper_pipeline.sources.parsed import sum_parts
 
@@ -56,6 +56,19 @@ def test_nested_lines_are_quarantined(tmp_path: Path) -> None:
     found = sum_parts(json_lines.parse_parts(path, "", ocsf.SOURCE, ocsf.line))
 
     assert len(found.quarantine) == 1
+
+
+def test_event_in_parts_is_whole(tmp_path: Path) -> None:
+    """A container runtime cuts long lines; an event that cannot be read leaves others alone."""
+    event = '{"kind":"dropped","seq":1,"node":1,"ts_ns":1793959200000000000,"count":3}'
+    begin = "2026-11-22T07:10:00.1Z stdout"
+    path = tmp_path / "file"
+    path.write_text(f"{begin} P {event[:20]}\n{begin} F {event[20:]}\n{begin} F x\n{begin} P y\n")
+
+    found = sum_parts(json_lines.parse_parts(path, "", trail.SOURCE, trail.line))
+
+    assert (found.lines, found.missing, found.quarantined) == (3, 3, 2)
+    assert found.quarantine["text"].to_list() == ["x", "y"]
 
 
 def test_range_has_its_own_lines(tmp_path: Path) -> None:
