@@ -111,34 +111,20 @@ class Snapshot:
         self, resource_type: ResourceType, name: str, principal: str, host: str
     ) -> int:
         """Return all that covers the resource for one principal at one address, as one mask."""
-        # Even if ACLs name networks, most clients are in none of them: the plain look-up by text is
-        # enough for these.
-        networks = self._matching
-        if networks is not None and len(networks.matching(host)) > _WITHOUT_NETWORK:
-            return self._mask_in_networks(networks, resource_type, name, principal, host)
         principals = self.types[resource_type].principals
         own = principals.get(principal)
         everyones = principals.get(WILDCARD_PRINCIPAL)
-        mask = 0 if own is None else _mask_in(own, name, host)
+        networks = self._matching
         # A union is enough: ALLOW and DENY have bits of their own, and the caller tests DENY first.
+        if networks is not None and len(networks.matching(host)) > _WITHOUT_NETWORK:
+            mask = 0 if own is None else _mask_in_networks(networks, own, name, host)
+            if everyones is not None:
+                mask |= _mask_in_networks(networks, everyones, name, host)
+            return mask
+        # Even if ACLs name networks, most clients are in none of them: the plain look-up by text is
+        # enough for these.
+        mask = 0 if own is None else _mask_in(own, name, host)
         return mask if everyones is None else mask | _mask_in(everyones, name, host)
-
-    def _mask_in_networks(
-        self,
-        networks: Networks,
-        resource_type: ResourceType,
-        name: str,
-        principal: str,
-        host: str,
-    ) -> int:
-        """Return the mask for a client that is in some network."""
-        principals = self.types[resource_type].principals
-        mask = 0
-        for who in (principal, WILDCARD_PRINCIPAL):
-            cells = principals.get(who)
-            if cells is not None:
-                mask |= _mask_in_networks(networks, cells, name, host)
-        return mask
 
     def hosts_matching(self, host: str) -> Collection[str]:
         """Return the hosts of ACLs that a client at this address matches, ``*`` among them."""
