@@ -9,12 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from doorkeeper.acls.hosts import is_somewhere
+from doorkeeper.acls.hosts import range_of
 from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.networks import (
     IPV4_BITS,
     IPV6_BITS,
-    Address,
     Network,
     address_of,
     address_text,
@@ -22,7 +21,7 @@ from doorkeeper.acls.networks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from doorkeeper.acls.network_index import Networks
 
@@ -50,13 +49,8 @@ def contains(outer: str, inner: str, *, networks: bool) -> bool:
     if outer in (WILDCARD, inner):
         return True
     network = network_of(outer) if networks else None
-    if network is None:
-        return False
-    other = network_of(inner)
-    if other is not None:
-        return network.contains(other)
-    address = address_of(inner) if is_somewhere(inner) else None
-    return address is not None and network.holds(address)
+    within = None if network is None else range_of(inner)
+    return network is not None and within is not None and network.contains(within)
 
 
 def narrower(one: str, other: str, *, networks: bool) -> str | None:
@@ -85,7 +79,7 @@ def cover_of(
     # A network of the address 0.0.0.0 alone holds no client.
     next_address = min(_first_of(network), network.last)
     while next_address <= network.last:
-        for part in _at(Address(network.bits, next_address), networks):
+        for part in _at(Network(network.bits, next_address, network.bits), networks):
             if (value := held(part)) is not None:
                 break
         else:
@@ -102,14 +96,14 @@ def cover_of(
 def _around(host: str, networks: Networks | None) -> Iterator[str]:
     """Yield the hosts that contain a host, which is no network, the widest first."""
     yield WILDCARD
-    address = address_of(host) if networks is not None and is_somewhere(host) else None
+    address = None if networks is None else range_of(host)
     if networks is not None and address is not None:
         yield from _networks_around(address, networks)
     if host != WILDCARD:
         yield host
 
 
-def _at(address: Address, networks: Networks) -> Iterator[str]:
+def _at(address: Network, networks: Networks) -> Iterator[str]:
     """Yield the hosts that hold every client at an address, the widest first.
 
     Clients that differ in their zone have the same IPv6 address: its text holds one of them.
@@ -117,10 +111,10 @@ def _at(address: Address, networks: Networks) -> Iterator[str]:
     yield WILDCARD
     yield from _networks_around(address, networks)
     if address.bits == IPV4_BITS:
-        yield address_text(*address)
+        yield address_text(address.bits, address.first)
 
 
-def _networks_around(address: Address, networks: Networks) -> Iterator[str]:
+def _networks_around(address: Network, networks: Networks) -> Iterator[str]:
     # Sorted: the texts of one network have no order of their own.
     for texts in reversed(tuple(networks.around(address))):
         yield from sorted(texts)
@@ -138,7 +132,11 @@ class HostTable(Generic[V]):
         self._ranges: list[tuple[int, int, int, str]] = []
         """Family, first and last address of each host that lies in networks, in order."""
         if networks is not None:
-            self._ranges = sorted(filter(None, map(_range_of, self._values)))
+            self._ranges = sorted(
+                (within.bits, within.first, within.last, host)
+                for host in self._values
+                if (within := range_of(host)) is not None
+            )
 
     def overlapping(self, host: str) -> Iterator[V]:
         """Yield the values whose hosts have a client in common with a host."""
@@ -153,7 +151,7 @@ class HostTable(Generic[V]):
             yield from _around(host, self._networks)
             return
         yield WILDCARD
-        for enclosing in _networks_around(Address(network.bits, network.first), self._networks):
+        for enclosing in _networks_around(network, self._networks):
             if contains(enclosing, host, networks=True):
                 yield enclosing
         for at in range(bisect_left(self._ranges, network[:2]), len(self._ranges)):
@@ -163,14 +161,6 @@ class HostTable(Generic[V]):
             # A wider network may begin at the same address.
             if last <= network.last:
                 yield within
-
-
-def _range_of(host: str) -> tuple[int, int, int, str] | None:
-    network = network_of(host)
-    if network is not None:
-        return network.bits, network.first, network.last, host
-    address = address_of(host) if is_somewhere(host) else None
-    return None if address is None else (address.bits, address.value, address.value, host)
 
 
 def _first_of(network: Network) -> int:
@@ -183,92 +173,61 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
 
     Of several texts of one network the first stands for all.
     """
-    by_network: dict[Network, str] = {}
+    named: dict[Network, str] = {}
     others = []
     for host in sorted(set(hosts) - {WILDCARD}):
         network = network_of(host) if networks else None
         if network is None:
             others.append(host)
         else:
-            by_network.setdefault(network, host)
-    inner_networks: dict[Network | None, list[Network]] = {}
-    lengths = sorted({(network.bits, network.length) for network in by_network}, reverse=True)
+            named.setdefault(network, host)
+    ranges = {host: range_of(host) if networks else None for host in others}
+    parts = [(network, False, host) for network, host in named.items()]
+    parts += [(address, True, host) for host, address in ranges.items() if address is not None]
+    within: dict[Network | None, list[tuple[Network, bool, str]]] = {}
     open_networks: list[Network] = []
-    for network in sorted(by_network):
-        while open_networks and not open_networks[-1].contains(network):
+    # Sorted, each part comes behind the networks around it.
+    for part in sorted(parts):
+        while open_networks and not open_networks[-1].contains(part[0]):
             open_networks.pop()
-        inner_networks.setdefault(open_networks[-1] if open_networks else None, []).append(network)
-        open_networks.append(network)
-    alone: dict[Network | None, list[str]] = {}
-    for host in others:
-        alone.setdefault(_innermost(host, by_network, lengths), []).append(host)
+        within.setdefault(open_networks[-1] if open_networks else None, []).append(part)
+        if not part[1]:
+            open_networks.append(part[0])
 
-    def nodes(parent: Network | None) -> tuple[HostNode, ...]:
-        children = [HostNode(host, host) for host in alone.get(parent, ())]
-        for network in inner_networks.get(parent, ()):
-            client = _client_of(network, inner_networks.get(network, ()), alone.get(network, ()))
-            children.append(HostNode(by_network[network], client, nodes(network)))
-        return tuple(sorted(children))
+    def nodes(parent: Network | None) -> Iterator[HostNode]:
+        for network, is_address, host in within.get(parent, ()):
+            if is_address:
+                yield HostNode(host, host)
+            else:
+                inner = [part for part, *_ in within.get(network, ())]
+                yield HostNode(host, _client_of(network, inner), tuple(sorted(nodes(network))))
 
-    return nodes(None)
-
-
-def _innermost(
-    host: str, networks: Container[Network], lengths: Iterable[tuple[int, int]]
-) -> Network | None:
-    """Return the smallest network around an address.
-
-    ``lengths`` are those that occur, longest first: a look-up for each, since there may be as many
-    networks as addresses.
-    """
-    address = address_of(host) if lengths and is_somewhere(host) else None
-    if address is None:
-        return None
-    candidates = (
-        Network(bits, address.value >> bits - length << bits - length, length)
-        for bits, length in lengths
-        if bits == address.bits
-    )
-    return next((network for network in candidates if network in networks), None)
+    outside = (HostNode(host, host) for host, address in ranges.items() if address is None)
+    return tuple(sorted([*nodes(None), *outside]))
 
 
-def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[str]) -> str | None:
+def _client_of(network: Network, ranges: Iterable[Network]) -> str | None:
     """Return the first address of a network that is in none of these."""
-    ranges = [(_first_of(inner_network), inner_network.last) for inner_network in inner]
-    taken_addresses = [address for host in addresses if (address := address_of(host)) is not None]
-    ranges += [(address.value, address.value) for address in taken_addresses]
     free = _first_of(network)
-    for first, last in sorted(ranges):
-        if first > free:
+    for inner in sorted(ranges):
+        if _first_of(inner) > free:
             break
         # Ranges may lie within each other: their ends do not ascend.
-        free = max(free, last + 1)
+        free = max(free, inner.last + 1)
     return address_text(network.bits, free) if free <= network.last else None
 
 
 def client_outside(nodes: Iterable[HostNode]) -> str | None:
     """Return a client that matches no host of a tree; None where there is none."""
-    networks, addresses = [], set()
-    for node in nodes:
-        if (network := network_of(node.host)) is not None:
-            networks.append(network)
-        else:
-            addresses.add(node.host)
+    hosts = {node.host for node in nodes}
+    ranges = [within for host in hosts if (within := range_of(host)) is not None]
     for example in _EXAMPLES:
         address = address_of(example)
         assert address is not None
-        if example not in addresses and not any(network.holds(address) for network in networks):
+        if not any(within.contains(address) for within in ranges):
             return example
     for bits in (IPV4_BITS, IPV6_BITS):
-        family = [network for network in networks if network.bits == bits]
-        if (client := _client_of(Network(bits, 0, 0), family, tuple(addresses))) is not None:
+        family = [within for within in ranges if within.bits == bits]
+        if (client := _client_of(Network(bits, 0, 0), family)) is not None:
             return client
-    return None if _NOWHERE in addresses else _NOWHERE
-
-
-def clients_of(nodes: Iterable[HostNode]) -> Iterator[str]:
-    """Yield a client for each host of a tree that clients can have, alike to all others of it."""
-    for node in nodes:
-        if node.client is not None and is_somewhere(node.client):
-            yield node.client
-        yield from clients_of(node.within)
+    return None if _NOWHERE in hosts else _NOWHERE

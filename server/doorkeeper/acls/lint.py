@@ -323,7 +323,7 @@ def _network(binding: AclBinding, network: Network | None) -> Finding | None:
             binding, fix=Fix("write the network as address/length, such as 10.0.0.0/8"),
         )  # fmt: skip
     written = address_of(binding.entry.host.partition("/")[0].strip("[]"))
-    if written is None or written.value == network.first:
+    if written is None or written.first == network.first:
         return None
     return _warning(
         "W005", f"the prefix length determines the network: this is all of {network}",
