@@ -52,7 +52,7 @@ class Assertion(Struct, frozen=True):
     names: Extent
     host: str
     reason: str | None
-    path: Path
+    path: Path = ()
 
     def names_of(self, kind: ResourceType) -> Extent:
         """Return the names that a type has; the cluster has a single one."""

@@ -88,27 +88,21 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
     paths: list[Path] = []
     seen: set[object] = set()
     for section, read in _READERS.items():
-        rows = document.get(section, [])
-        if not isinstance(rows, list):
-            raise wrong(rows, "a list of mappings", section)
-        for index, row in enumerate(rows):
-            path = (section, index)
-            try:
-                of_row = list(read(row, text_of))
-                _refuse_duplicates(of_row, seen)
-            except FormatError as error:
-                raise error.at(path, f"{section[:-1]} {index + 1}: ") from None
+        reader = partial(_distinct, read, text_of, seen)
+        for path, of_row in values.rows(reader, document.get(section, []), section):
             entities += of_row
             paths += [path] * len(of_row)
     return EntitySet(tuple(entities), tuple(paths), owned)
 
 
-def _refuse_duplicates(entities: Iterable[Entity], seen: set[object]) -> None:
+def _distinct(read: Reader, text_of: TextOf, seen: set[object], row: object) -> list[Entity]:
+    entities = list(read(row, text_of))
     for entity in entities:
         key = (type(entity), entity.key)
         if key in seen:
             raise FormatError(f"{entity.owner_name} occurs twice in this file")
         seen.add(key)
+    return entities
 
 
 def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
