@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -197,18 +197,14 @@ def _patterns_about(
 ) -> set[ResourcePattern]:
     index = snapshot.types[resource_type]
     patterns: set[ResourcePattern] = set()
-    for who in (principal, WILDCARD_PRINCIPAL):
-        cells = index.principals.get(who)
-        if cells is not None:
-            patterns.update(
-                ResourcePattern(resource_type, name, pattern_type)
-                for name, pattern_type, _ in cells.patterns()
-            )
+    tables: list[Names[Any]] = [cells for _, cells in index.concerning(principal)]
     if policy.allow_everyone:
         # With this policy a binding of any principal ends the default access to its resources.
+        tables.append(index.patterns)
+    for table in tables:
         patterns.update(
             ResourcePattern(resource_type, name, pattern_type)
-            for name, pattern_type, _ in index.patterns.patterns()
+            for name, pattern_type, _ in table.patterns()
         )
     if policy.allow_everyone or principal in policy.super_users:
         patterns.add(ResourcePattern(resource_type, WILDCARD, PatternType.LITERAL))

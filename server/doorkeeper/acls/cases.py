@@ -165,11 +165,7 @@ def _questions(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Que
 
 def _extents(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Extent]:
     index = snapshot.types[space.resource_type]
-    tables: list[Names[Any]] = [
-        cells
-        for principal in (space.principal, WILDCARD_PRINCIPAL)
-        if (cells := index.principals.get(principal)) is not None
-    ]
+    tables: list[Names[Any]] = [cells for _, cells in index.concerning(space.principal)]
     if policy.allow_everyone:
         tables.append(index.patterns)
     names = space.names

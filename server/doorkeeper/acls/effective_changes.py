@@ -160,7 +160,7 @@ class _Comparison:
         self._common = Extents(extent_of(*pattern) for pattern in common)
         self._common_changed = outermost(self._in_scope(changed))
         self._common_changes = Extents(self._common_changed)
-        self._common_hosts = _has_hosts(everyones)
+        self._common_hosts = depend_on_hosts(everyones)
         self._classes_of: dict[frozenset[str], list[HostClass]] = {}
         # Of thousands of names most have ACLs for all hosts, and one of a few changes.
         self._everywhere = self._classes_for(frozenset())
@@ -242,7 +242,7 @@ class _Comparison:
         if self._common:
             extents += (extent for scope in scopes for extent in self._common.within(scope))
         classes = name_classes(scopes, extents)
-        has_hosts = self._common_hosts or _has_hosts(own)
+        has_hosts = self._common_hosts or depend_on_hosts(own)
         values = [
             self._change(principal, name_class.example, has_hosts=has_hosts)
             for name_class in classes
@@ -352,7 +352,8 @@ def _patterns(table: Names[Any] | None) -> set[tuple[str, PatternType]]:
     return set() if table is None else {(name, how) for name, how, _ in table.patterns()}
 
 
-def _has_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
+def depend_on_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
+    """Say whether an ACL among these is not for all hosts."""
     return any(
         not isinstance(cell, int)
         for table in tables

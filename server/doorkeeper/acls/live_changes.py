@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from enum import Enum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
@@ -37,7 +38,6 @@ from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
-    AclPermissionType,
     PatternType,
     ResourcePattern,
     ResourceType,
@@ -95,6 +95,7 @@ _SHARE_FROM: Final = 10
 """Up to so many removals are no large share of anything: small sets change as a whole."""
 
 _NAMES_SHOWN: Final = 3
+_DENIES: Final = attrgetter("denies")
 
 _ADMINISTRATION: Final = (AclOperation.ALTER, AclOperation.DESCRIBE)
 """What CreateAcls and DeleteAcls ask for, and DescribeAcls, on the cluster."""
@@ -183,7 +184,7 @@ def stages(added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Iterat
     """Yield the stages of a change, in the order in which they are sent."""
     of_changes = [set(added), set(removed)]
     for adds, deny in ((True, True), (True, False), (False, False), (False, True)):
-        chosen = sorted(binding for binding in of_changes[not adds] if _is_deny(binding) is deny)
+        chosen = sorted(binding for binding in of_changes[not adds] if binding.denies is deny)
         if chosen:
             yield Stage(adds, tuple(chosen))
 
@@ -237,7 +238,7 @@ class _Judgement:
         # Those that go limit nothing at the end either.
         self._ignored_denies = set(
             filter(
-                _is_deny,
+                _DENIES,
                 unenforced((binding for binding in present if binding not in gone), cluster),
             )
         )
@@ -308,10 +309,10 @@ class _Judgement:
         self._hold_each(Rule.NETWORKS, unenforced_acls, f"with a network as host: {why}")
         ignored = _Regions(self._ignored_denies)
         limited = {
-            binding for binding in self._added if not _is_deny(binding) and ignored.meet(binding)
+            binding for binding in self._added if not binding.denies and ignored.meet(binding)
         }
         removals = self._removed - unenforced(self._removed, self._cluster)
-        limited |= {binding for binding in removals if _is_deny(binding) and ignored.meet(binding)}
+        limited |= {binding for binding in removals if binding.denies and ignored.meet(binding)}
         text = f"would allow requests that only a DENY for a network restricts: {why}"
         self._hold_each(Rule.NETWORKS, limited, text)
 
@@ -465,13 +466,13 @@ class _Judgement:
 
     def _order(self) -> None:
         # What limits others and will not be there, or will not be gone.
-        missing = (binding for binding in self._stuck - self._present if _is_deny(binding))
-        remaining = (binding for binding in self._stuck & self._present if not _is_deny(binding))
+        missing = (binding for binding in self._stuck - self._present if binding.denies)
+        remaining = (binding for binding in self._stuck & self._present if not binding.denies)
         denies = _Regions(missing)
-        added = (binding for binding in self._added if not _is_deny(binding))
+        added = (binding for binding in self._added if not binding.denies)
         waiting = set(filter(denies.meet, added))
         self._hold_each(Rule.ORDER, waiting, "to allow must wait until a DENY is in force")
-        removals = list(filter(_is_deny, self._removed))
+        removals = list(filter(_DENIES, self._removed))
         # Many removals may be held, whose regions most changes do not need.
         allows_ = _Regions(remaining if removals else ())
         waiting = {binding for binding in removals if denies.meet(binding) or allows_.meet(binding)}
@@ -520,10 +521,6 @@ class _Regions:
         else:
             candidates = [*self._everyones[kind], *self._by_principal[kind, region.principal]]
         return any(overlap(region, other, networks=True) for other in candidates)
-
-
-def _is_deny(binding: AclBinding) -> bool:
-    return binding.entry.permission_type is AclPermissionType.DENY
 
 
 def _is_of_cluster(binding: AclBinding) -> bool:

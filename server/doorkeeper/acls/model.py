@@ -140,6 +140,10 @@ class AclBinding(NamedTuple):
     pattern: ResourcePattern
     entry: AccessControlEntry
 
+    @property
+    def denies(self) -> bool:
+        return self.entry.permission_type is AclPermissionType.DENY
+
 
 class SortedBindings(list[AclBinding]):
     """Bindings in the order of their fields, each once: whoever gets them need not sort again."""

@@ -132,11 +132,7 @@ def _turn(binding: AclBinding) -> tuple[bool, bool, bool]:
     """
     pattern, entry = binding
     is_cluster = pattern == (ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
-    return _is_deny(binding), entry.operation is AclOperation.ALL, is_cluster
-
-
-def _is_deny(binding: AclBinding) -> bool:
-    return binding.entry.permission_type is AclPermissionType.DENY
+    return binding.denies, entry.operation is AclOperation.ALL, is_cluster
 
 
 class _Space:
@@ -171,7 +167,7 @@ class _Space:
     def _tables(self, name: str, pattern_type: PatternType) -> dict[str, HostTable[AclBinding]]:
         by_principal: dict[str, list[tuple[str, AclBinding]]] = {}
         for binding in self._patterns.get(name, pattern_type) or ():
-            if not _is_deny(binding):
+            if not binding.denies:
                 entry = binding.entry
                 by_principal.setdefault(entry.principal, []).append((entry.host, binding))
         return {
@@ -221,7 +217,7 @@ class _Judge:
         asked = effects(binding)
         if not asked:
             return Removable(binding, Cause.NO_EFFECT)
-        return self._deny(asked) if _is_deny(binding) else self._allow(asked)
+        return self._deny(asked) if binding.denies else self._allow(asked)
 
     def _allow(self, asked: Sequence[AclOperation]) -> Removable | None:
         because: dict[AclBinding, None] = {}

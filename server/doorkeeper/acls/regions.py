@@ -153,11 +153,7 @@ def overlap(one: Region, other: Region, *, networks: bool = False) -> Region | N
 
 def covering_cells(snapshot: Snapshot, region: Region) -> Iterator[CoveringCell]:
     """Yield the cells whose patterns and principals cover the region. O(lengths of prefixes)."""
-    principals = snapshot.types[region.resource_type].principals
-    for principal in dict.fromkeys((region.principal, WILDCARD_PRINCIPAL)):
-        cells = principals.get(principal)
-        if cells is None:
-            continue
+    for principal, cells in snapshot.types[region.resource_type].concerning(region.principal):
         for name, pattern_type in covering_patterns(cells, region.names):
             cell = cells.get(name, pattern_type)
             if cell is not None:
