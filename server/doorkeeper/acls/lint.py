@@ -1,28 +1,8 @@
 """Checks a set of ACLs; each finding has a code, a reason, its bindings and a fix.
 
 The errors (E001 to E007) are redundant bindings, determined exactly, see ``necessity``: removing
-all of them changes no decision. The warnings are probable mistakes or risks.
-
-    E001  no effect                   the resource type does not support the operation
-    E002  super user                  ACLs do not apply to super users
-    E003  shadowed                    a DENY covers all of it
-    E004  redundant                   other bindings grant or deny the same
-    E005  nothing to deny             no ALLOW overlaps it
-    E006  allowed by default          the default allows it anyway
-    E007  no resource                 it does not cover the only name of the cluster resource
-    W001  contradiction               one pattern has an ALLOW and a DENY for the same operation
-    W002  prefixed asterisk           PREFIXED * covers only names that begin with an asterisk
-    W003  malformed principal type    missing, or not spelled as in Kafka
-    W004  asterisk in principal       an asterisk that is not a wildcard
-    W005  host not in Kafka's format  it never matches, or matches more
-    W006  everyone                    an ALLOW for User:*
-    W007  group missing               READ on topics, but on no group
-    W008  no credentials              an ALLOW for a user without credentials, if these are known
-    W009  no topic                    an ALLOW for topics that do not exist, if these are known
-    W010  administrator               an ALLOW to change ACLs, or to act as a broker
-    W011  misleading resource name    a name that no resource can have, or a misleading one
-    W012  misleading principal name   a list, or invisible characters
-    W013  not needed                  IDEMPOTENT_WRITE for a principal that may write topics
+all of them changes no decision. The warnings (W001 to W013) are probable mistakes or risks.
+``CODES`` has all of them, and ``docs/reference/lint-rules.md`` their meaning.
 """
 
 from __future__ import annotations
