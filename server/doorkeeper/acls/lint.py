@@ -201,14 +201,9 @@ def _redundant(
     companions: Mapping[AclBinding, tuple[AclBinding, ...]],
 ) -> list[Removable]:
     while True:
-        covered = frozenset({Cause.COVERED})
-        stay = {
-            **accepted_causes,
-            **{
-                describe: accepted_causes.get(describe, frozenset()) | covered
-                for describe in companions
-            },
-        }
+        stay = dict(accepted_causes)
+        for describe in companions:
+            stay[describe] = accepted_causes.get(describe, frozenset()) | {Cause.COVERED}
         redundant = removable(policy, snapshot, causes, stay)
         removed = {result.binding for result in redundant}
         # A DESCRIBE is a finding where nothing that it was added beside stays.
@@ -313,11 +308,7 @@ def _network(binding: AclBinding, network: Network | None) -> Finding | None:
 
 def _everyone(binding: AclBinding) -> Finding | None:
     entry = binding.entry
-    if entry.permission_type is not AclPermissionType.ALLOW or not effects(binding):
-        return None
-    if not is_asked_about(binding.pattern):
-        return None
-    if entry.principal != WILDCARD_PRINCIPAL:
+    if entry.principal != WILDCARD_PRINCIPAL or not _is_asked_allow(binding):
         return None
     anonymous = "" if entry.host != WILDCARD else ", including anonymous clients"
     reason = f"this grants access to everyone{anonymous}"
@@ -328,17 +319,13 @@ def _everyone(binding: AclBinding) -> Finding | None:
 
 def _administrator(binding: AclBinding) -> Finding | None:
     entry = binding.entry
-    if entry.permission_type is not AclPermissionType.ALLOW:
-        return None
-    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
-    if not is_cluster or not is_asked_about(binding.pattern):
-        return None
     may = {
         AclOperation.ALTER: "change ACLs and users",
         AclOperation.CLUSTER_ACTION: "act as a broker",
         AclOperation.ALL: "change ACLs and users and act as a broker",
     }.get(entry.operation)
-    if may is None:
+    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
+    if may is None or not is_cluster or not _is_asked_allow(binding):
         return None
     reason = f"{entry.principal} may {may}, so it can grant itself every permission"
     return _warning(
@@ -349,12 +336,10 @@ def _administrator(binding: AclBinding) -> Finding | None:
     )
 
 
-def _name(binding: AclBinding) -> Finding | None:
-    return _misleading("W011", misleading_name(binding), binding)
-
-
-def _principal_name(binding: AclBinding) -> Finding | None:
-    return _misleading("W012", misleading_principal(binding), binding)
+def _is_asked_allow(binding: AclBinding) -> bool:
+    """Say whether a binding allows what requests ask for."""
+    is_allow = _is(binding, AclPermissionType.ALLOW)
+    return is_allow and bool(effects(binding)) and is_asked_about(binding.pattern)
 
 
 def _misleading(code: str, misleading: Misleading | None, binding: AclBinding) -> Finding | None:
@@ -371,8 +356,8 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
     _principal_star,
     _everyone,
     _administrator,
-    _name,
-    _principal_name,
+    lambda binding: _misleading("W011", misleading_name(binding), binding),
+    lambda binding: _misleading("W012", misleading_principal(binding), binding),
 )
 
 

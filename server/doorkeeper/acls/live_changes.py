@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.cases import clients_within
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.model import (
@@ -53,7 +54,6 @@ from doorkeeper.acls.regions import (
     overlap,
     region_of,
 )
-from doorkeeper.acls.snapshot import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.regions import NameSet, Region
 
     Bindings = frozenset[AclBinding]
+    Administrators = Callable[[str, AclOperation], set[str]]
 
 
 class Rule(Enum):
@@ -383,8 +384,13 @@ class _Judgement:
             frozenset(binding.entry.host for binding in before | after),
             networks=self._cluster.matches_networks is not False,
         )
-        for login in self._logins(before, after, hosts):
-            lost = self._lost(login, before, after, hosts)
+        had, has = self._administrators(before, hosts), self._administrators(after, hosts)
+        for login in self._logins(before | after, had):
+            lost = [
+                operation
+                for operation in _ADMINISTRATION
+                if had(login, operation) - has(login, operation)
+            ]
             if not lost:
                 continue
             who = "somebody" if login == _OTHER_PRINCIPAL else login
@@ -405,64 +411,35 @@ class _Judgement:
             return ", and the principal of this login is unknown"
         return f" ({self._cluster.login_doubt})" if self._cluster.login_doubt else ""
 
-    def _logins(
-        self, before: Bindings, after: AbstractSet[AclBinding], hosts: Iterable[str]
-    ) -> Iterable[str]:
+    def _logins(self, acls: AbstractSet[AclBinding], had: Administrators) -> Iterable[str]:
         known = self._cluster.logins
         # A login that the ACLs do not allow, and that can read them, has another name there, or
         # the right another way.
-        if (
-            known
-            and self._cluster.login_doubt
-            and not self._are_administrators(known, before, hosts)
-        ):
-            known = None
+        if known and self._cluster.login_doubt:
+            may = any(had(login, operation) for login in known for operation in _ADMINISTRATION)
+            known = known if may else None
         if known is not None:
             return known
         # Any of those that ACLs name may be the login, or one that "User:*" stands for.
-        named = {binding.entry.principal for binding in before | after} - {WILDCARD_PRINCIPAL}
+        named = {binding.entry.principal for binding in acls} - {WILDCARD_PRINCIPAL}
         return (*sorted(named), _OTHER_PRINCIPAL)
 
-    def _are_administrators(
-        self, logins: Iterable[str], acls: Bindings, hosts: Iterable[str]
-    ) -> bool:
-        may = self._decision(acls)
-        return any(
-            may(login, operation, host)
-            for login in logins
-            for operation in _ADMINISTRATION
-            for host in hosts
-        )
-
-    def _decision(self, acls: AbstractSet[AclBinding]) -> Callable[[str, AclOperation, str], bool]:
-        """Return whether these ACLs allow a login an operation on the cluster, from a host."""
+    def _administrators(
+        self, acls: AbstractSet[AclBinding], hosts: Iterable[str]
+    ) -> Administrators:
+        """Return a function: the hosts from which these ACLs allow a login an operation."""
         policy = Policy(allow_everyone=self._cluster.open_by_default is True)
-        snapshot = EMPTY.with_changes(
-            [("", binding) for binding in acls], []
-        ).with_network_matching(enabled=self._cluster.matches_networks is not False)
+        networks = self._cluster.matches_networks is not False
+        snapshot = snapshot_of(acls, networks=networks)
 
-        def may(login: str, operation: AclOperation, host: str) -> bool:
-            question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
-            return allows(policy, snapshot, question)
-
-        return may
-
-    def _lost(
-        self,
-        login: str,
-        before: Bindings,
-        after: AbstractSet[AclBinding],
-        hosts: Iterable[str],
-    ) -> list[AclOperation]:
-        """Return the rights that the login has before and not after, from any host."""
-        had, has = self._decision(before), self._decision(after)
-        return [
-            operation
-            for operation in _ADMINISTRATION
-            if any(
-                had(login, operation, host) and not has(login, operation, host) for host in hosts
+        def hosts_of(login: str, operation: AclOperation) -> set[str]:
+            questions = (
+                Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+                for host in hosts
             )
-        ]
+            return {question.host for question in questions if allows(policy, snapshot, question)}
+
+        return hosts_of
 
     def _order(self) -> None:
         # What limits others and will not be there, or will not be gone.
