@@ -217,15 +217,10 @@ def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
     if pattern_type is PatternType.LITERAL and name != WILDCARD:
         return name
     stem = "" if pattern_type is PatternType.LITERAL else name
-    return _unlisted_name(snapshot.types[resource_type].patterns, stem)
+    patterns = snapshot.types[resource_type].patterns
 
+    def is_taken(probe: str) -> bool:
+        prefixes = patterns.prefixes_of(probe)
+        return probe in patterns.literals or any(len(prefix) > len(stem) for prefix, _ in prefixes)
 
-def _unlisted_name(patterns: Names[V], stem: str) -> str:
-    """Return a name that begins with the stem and that no pattern longer than it covers."""
-    return fresh_name(
-        stem, lambda name: name in patterns.literals or _has_longer_prefix(patterns, name, stem)
-    )
-
-
-def _has_longer_prefix(patterns: Names[V], probe: str, stem: str) -> bool:
-    return any(len(prefix) > len(stem) for prefix, _ in patterns.prefixes_of(probe))
+    return fresh_name(stem, is_taken)
