@@ -162,9 +162,8 @@ class _Comparison:
         self._common_changes = Extents(self._common_changed)
         self._common_hosts = depend_on_hosts(everyones)
         self._classes_of: dict[frozenset[str], list[HostClass]] = {}
-        # Of thousands of names most have ACLs for all hosts, and one of a few changes.
-        self._everywhere = self._classes_for(frozenset())
-        self._changes_everywhere: dict[tuple[int, int], tuple[_HostChange, ...]] = {}
+        self._changes: dict[tuple[int, object], tuple[_HostChange, ...]] = {}
+        """The changes by the classes of hosts, which stay, and by their differences."""
 
     def changes(self) -> Iterator[EffectiveChange]:
         """Yield the regions, in no order."""
@@ -248,54 +247,37 @@ class _Comparison:
             for name_class in classes
         ]
         for head, names, others, value in _unions(classes, values):
+            name = classes[head].example
             for change in value:
-                name = classes[head].example
                 client = self._client(principal, name, change.host, has_hosts=has_hosts)
-                yield self._region(shown, names, others, change, (principal, client, name))
-
-    def _region(
-        self,
-        shown: str,
-        names: NameSet,
-        others: tuple[Extent, ...],
-        change: _HostChange,
-        example: tuple[str, str, str],
-    ) -> EffectiveChange:
-        operations = operations_of(self._kind, change.operations)
-        principal, client, name = example
-        return EffectiveChange(
-            shown,
-            self._kind,
-            names,
-            others,
-            change.host,
-            change.other_hosts,
-            operations,
-            change.allowed,
-            Question(principal, client, operations[0], self._kind, name),
-        )
+                operations = operations_of(self._kind, change.operations)
+                yield EffectiveChange(
+                    shown,
+                    self._kind,
+                    names,
+                    others,
+                    change.host,
+                    change.other_hosts,
+                    operations,
+                    change.allowed,
+                    Question(principal, client, operations[0], self._kind, name),
+                )
 
     def _change(self, principal: str, name: str, *, has_hosts: bool) -> tuple[_HostChange, ...]:
-        if not has_hosts:
-            [everywhere] = self._everywhere
-            if everywhere.client is None:
-                return ()
-            difference = self._difference(principal, everywhere.client, name)
-            host_changes = self._changes_everywhere.get(difference)
-            if host_changes is None:
-                host_changes = _host_changes(self._everywhere, [difference])
-                self._changes_everywhere[difference] = host_changes
-            return host_changes
-        classes = self._host_classes(principal, name)
-        return _host_changes(
-            classes,
+        classes = self._host_classes(principal, name, has_hosts=has_hosts)
+        clients = [host_class.client for host_class in classes]
+        differences = tuple(
             [
-                None
-                if host_class.client is None
-                else self._difference(principal, host_class.client, name)
-                for host_class in classes
-            ],
+                None if client is None else self._difference(principal, client, name)
+                for client in clients
+            ]
         )
+        # Of thousands of names most have ACLs for the same few hosts, and one of a few changes.
+        key = id(classes), differences
+        changes = self._changes.get(key)
+        if changes is None:
+            changes = self._changes[key] = _host_changes(classes, differences)
+        return changes
 
     def _difference(self, principal: str, client: str, name: str) -> tuple[int, int]:
         """Return the operations that are gained, and those that are lost."""
@@ -305,17 +287,14 @@ class _Comparison:
         )
         return after & ~before & self._operations, before & ~after & self._operations
 
-    def _host_classes(self, principal: str, name: str) -> list[HostClass]:
-        both = (principal, WILDCARD_PRINCIPAL)
+    def _host_classes(self, principal: str, name: str, *, has_hosts: bool) -> list[HostClass]:
+        """Return the classes of the clients that decisions on a name may depend on."""
         hosts: frozenset[str] = frozenset()
-        return self._classes_for(
-            hosts.union(
+        if has_hosts:
+            both = (principal, WILDCARD_PRINCIPAL)
+            hosts = hosts.union(
                 *(hosts_about(side.snapshot, self._kind, name, both) for side in self._sides)
             )
-        )
-
-    def _classes_for(self, hosts: frozenset[str]) -> list[HostClass]:
-        # Most names have ACLs for the same few hosts.
         classes = self._classes_of.get(hosts)
         if classes is None:
             classes = host_classes(hosts, networks=self._networks, within=self._scope.host)
@@ -323,7 +302,7 @@ class _Comparison:
         return classes
 
     def _client(self, principal: str, name: str, host: str, *, has_hosts: bool) -> str:
-        classes = self._host_classes(principal, name) if has_hosts else self._everywhere
+        classes = self._host_classes(principal, name, has_hosts=has_hosts)
         return next(
             host_class.client
             for host_class in classes
