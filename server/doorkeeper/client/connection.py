@@ -300,13 +300,14 @@ class ClientConnection:
                 f"Client SASL mechanism '{login.mechanism}' not enabled in the server, enabled"
                 f" mechanisms are [{offered}]",
             )
-        lifetime_ms = await self._authenticate(exchange, exchange.first())
+        lifetime_ms = await self._authenticate(exchange)
         loop = asyncio.get_running_loop()
         self._renew_at_s = loop.time() + lifetime_ms / 1000 * _RENEWED_AT if lifetime_ms else None
 
-    async def _authenticate(self, exchange: Exchange, token: bytes) -> int:
+    async def _authenticate(self, exchange: Exchange) -> int:
         """Exchange tokens to the end; return the session's lifetime in ms, 0 for unlimited."""
         version = self.version_of(SaslAuthenticateRequest)
+        token = next(exchange)
         for _ in range(_STEPS_MAX):
             answer = await self._ask(
                 SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, version
@@ -319,12 +320,11 @@ class ClientConnection:
                     text,
                 )
             try:
-                following = exchange.answer(answer.auth_bytes)
+                token = exchange.send(answer.auth_bytes)
+            except StopIteration:
+                return answer.session_lifetime_ms
             except LoginRefused as error:
                 raise LoginRefused(f"{self.address}: {error}") from error
-            if following is None:
-                return answer.session_lifetime_ms
-            token = following
         raise LoginRefused(f"{self.address}: the authentication did not complete")
 
     async def _renew(self) -> None:
