@@ -20,20 +20,19 @@ from doorkeeper.base.key import (
 from doorkeeper.base.values import one_of
 
 _OF_STORE: Final[Options] = {"scope": Scope.LISTENER, "in_kafka": Dynamic.LISTENER}
+_OF_STORE_FILE: Final[Options] = {**_OF_STORE, "applies": Applies.DYNAMIC}
 _OF_BROKER: Final[Options] = {"scope": Scope.LISTENER, "in_kafka": Dynamic.BROKER}
 
 SSL_KEYSTORE_TYPE: Final = text(
     "ssl.keystore.type",
     "JKS",
     "The type of the key store: JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java.",
-    applies=Applies.DYNAMIC,
-    **_OF_STORE,
+    **_OF_STORE_FILE,
 )
 SSL_KEYSTORE_LOCATION: Final = optional(
     "ssl.keystore.location",
     "The key store: a file with the server's certificate and private key.",
-    applies=Applies.DYNAMIC,
-    **_OF_STORE,
+    **_OF_STORE_FILE,
 )
 SSL_KEYSTORE_PASSWORD: Final = password(
     "ssl.keystore.password", "The password of the key store; PEM has none.", **_OF_STORE
@@ -55,14 +54,12 @@ SSL_TRUSTSTORE_TYPE: Final = text(
     "ssl.truststore.type",
     "JKS",
     "The type of the trust store: JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java.",
-    applies=Applies.DYNAMIC,
-    **_OF_STORE,
+    **_OF_STORE_FILE,
 )
 SSL_TRUSTSTORE_LOCATION: Final = optional(
     "ssl.truststore.location",
     "The trust store: a file with the issuers of client certificates.",
-    applies=Applies.DYNAMIC,
-    **_OF_STORE,
+    **_OF_STORE_FILE,
 )
 SSL_TRUSTSTORE_PASSWORD: Final = password(
     "ssl.truststore.password", "The password of the trust store; PEM has none.", **_OF_STORE
