@@ -12,5 +12,6 @@ tls                 keys, key stores and trust stores of TLS
 uuids               Kafka's uuids
 slices              long work in parts
 garbage_collection  short collections of Python's garbage collector
+standard_streams    streams that a parent process has closed
 version             the version of Doorkeeper
 """
