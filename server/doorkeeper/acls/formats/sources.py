@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.yaml_documents import documents_of_yaml
 
 if TYPE_CHECKING:
-    from doorkeeper.acls.formats.lines import LineOf, Path
+    from doorkeeper.acls.formats.lines import LineOf
 
 _LINES_MAX: Final = 20_000_000
 """The longest text whose lines are looked for: its nodes take a hundred times as much memory."""
@@ -22,11 +21,13 @@ _LINES_MAX: Final = 20_000_000
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-class Source(Struct, frozen=True, dict=True):
+class Source(Struct, frozen=True):
     """The documents of a text; a path begins with the index of its document."""
 
     text: str
     documents: tuple[object, ...]
+    line_of: LineOf
+    """Returns the line at which a part begins, counting from 1; 0 if it is unknown."""
     is_json: bool = False
 
     @property
@@ -34,23 +35,15 @@ class Source(Struct, frozen=True, dict=True):
         """Return the first document; None if there is none."""
         return self.documents[0] if self.documents else None
 
-    def line_of(self, path: Path) -> int:
-        """Return the line at which a part begins, counting from 1; 0 if it is unknown."""
-        return self._line_of(path) if len(self.text) <= _LINES_MAX else 0
-
-    @cached_property
-    def _line_of(self) -> LineOf:
-        return lines_of_stream(self.text)
-
 
 def json_source(text: str) -> Source:
-    return Source(text, (document_of(text),), is_json=True)
+    return Source(text, (document_of(text),), _lines_of(text), is_json=True)
 
 
 def yaml_source(text: str) -> Source:
     """Return the source of a YAML text, with each of its documents."""
     try:
-        return Source(text, tuple(documents_of_yaml(text)))
+        return Source(text, tuple(documents_of_yaml(text)), _lines_of(text))
     except FormatError as error:
         if _TEMPLATE.search(text) is None:
             raise
@@ -58,3 +51,7 @@ def yaml_source(text: str) -> Source:
             f"{error}; the file is a template. Render it first, with helm template CHART or"
             " jikkou validate --files FILE"
         ) from None
+
+
+def _lines_of(text: str) -> LineOf:
+    return lines_of_stream(text) if len(text) <= _LINES_MAX else lambda _path: 0
