@@ -24,13 +24,12 @@ from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acls.partition import (
     Extents,
     collapse,
-    common_extent,
     extent_of,
     host_classes,
     name_classes,
     outermost,
 )
-from doorkeeper.acls.regions import ALL_NAMES, CLUSTER, WILD, Extent, single
+from doorkeeper.acls.regions import ALL_NAMES, CLUSTER, WILD, Extent, common_names, single
 from doorkeeper.base.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import PatternType
     from doorkeeper.acls.partition import HostClass, NameClass
-    from doorkeeper.acls.regions import NameSet
     from doorkeeper.acls.snapshot import Snapshot
 
 V = TypeVar("V")
@@ -80,7 +78,7 @@ class EffectiveChange(Struct, frozen=True):
 
     principal: str
     resource_type: ResourceType
-    names: NameSet
+    names: Extent
     other_names: tuple[Extent, ...]
     host: str
     other_hosts: tuple[str, ...]
@@ -119,8 +117,7 @@ def new_access(before: DecisionState, after: DecisionState) -> list[EffectiveCha
 
 def _sort_key(change: EffectiveChange) -> tuple[Any, ...]:
     is_named = change.principal != WILDCARD_PRINCIPAL
-    names = change.names if isinstance(change.names, Extent) else ALL_NAMES
-    operations = change.operations
+    names, operations = change.names[:2], change.operations
     return is_named, change.principal, change.resource_type, names, not change.allowed, operations
 
 
@@ -140,7 +137,7 @@ class _Comparison:
         self._operations = -1 if scope.operation is None else 1 << scope.operation
         # The cluster has a single name.
         all_names = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
-        self._names = common_extent(scope.names, all_names)
+        self._names = common_names(scope.names, all_names)
         indexes = [side.snapshot.types[kind] for side in self._sides]
         self._principals = [index.principals for index in indexes]
         matches = [side.snapshot.matches_networks for side in self._sides]
@@ -195,7 +192,7 @@ class _Comparison:
     def _in_scope(self, extents: Iterable[Extent]) -> list[Extent]:
         if self._names is None:
             return []
-        common = (common_extent(extent, self._names) for extent in extents)
+        common = (common_names(extent, self._names) for extent in extents)
         return [extent for extent in common if extent is not None]
 
     def _changes_on(self, tables: Sequence[Names[Cell] | None]) -> set[Extent]:
@@ -343,7 +340,7 @@ def depend_on_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
 
 def _unions(
     classes: Sequence[NameClass], values: Sequence[V]
-) -> Iterator[tuple[int, NameSet, tuple[Extent, ...], V]]:
+) -> Iterator[tuple[int, Extent, tuple[Extent, ...], V]]:
     """Yield the head, the names, those in them that are left out, and the value of each union.
 
     A union of all names but longer ones that begin with an asterisk is shown as the literal ``*``.
@@ -360,7 +357,7 @@ def _unions(
         and value_by_head[stars] != value_by_head[everything]
     )
     for union, value in unions:
-        names: NameSet = classes[union.head].extent
+        names: Extent = classes[union.head].extent
         others = [classes[exception].extent for exception in union.exceptions]
         if is_wild and union.head == star:
             continue

@@ -49,7 +49,6 @@ from doorkeeper.acls.regions import (
     Extent,
     common_names,
     is_asked_about,
-    is_within,
     names_of,
     overlap,
     region_of,
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.regions import NameSet, Region
+    from doorkeeper.acls.regions import Region
 
     Bindings = frozenset[AclBinding]
     Administrators = Callable[[str, AclOperation], set[str]]
@@ -367,7 +366,7 @@ class _Judgement:
         """Return whether some names of a pattern, and of another one, are in no other pattern."""
         if not is_asked_about(pattern):
             return False
-        names: NameSet | None = names_of(pattern)
+        names: Extent | None = names_of(pattern)
         if of is not None:
             is_same_type = of.resource_type is pattern.resource_type
             names = common_names(names_of(pattern), names_of(of)) if is_same_type else None
@@ -458,17 +457,15 @@ class _Judgement:
 
 
 def _is_covered(
-    names: NameSet, resource_type: ResourceType, patterns: AbstractSet[ResourcePattern]
+    names: Extent, resource_type: ResourceType, patterns: AbstractSet[ResourcePattern]
 ) -> bool:
     """Return whether one of the patterns has all these names. O(length of a name)."""
 
     def has(name: str, pattern_type: PatternType) -> bool:
         return ResourcePattern(resource_type, name, pattern_type) in patterns
 
-    if is_within(names, WILD) and has(WILDCARD, PatternType.LITERAL):
+    if WILD.contains(names) and has(WILDCARD, PatternType.LITERAL):
         return True
-    if not isinstance(names, Extent):
-        return has("", PatternType.PREFIXED)
     if names.is_single and names.text != WILDCARD and has(names.text, PatternType.LITERAL):
         return True
     lengths = range(len(names.text) + 1)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.network_index import Networks
-    from doorkeeper.acls.regions import CoveringCell, NameSet
+    from doorkeeper.acls.regions import CoveringCell
     from doorkeeper.acls.snapshot import Snapshot
 
 
@@ -174,13 +174,11 @@ class _Space:
             principal: HostTable(pairs, self._networks) for principal, pairs in by_principal.items()
         }
 
-    def within(self, names: NameSet) -> Iterator[tuple[str, PatternType]]:
+    def within(self, names: Extent) -> Iterator[tuple[str, PatternType]]:
         """Yield patterns whose names lie within a set; removed ones may be among them."""
-        prefix = ""
-        if isinstance(names, Extent):
-            if names.is_single:
-                return
-            prefix = names.text
+        if names.is_single:
+            return
+        prefix = names.text
         for listed, pattern_type in (
             (self._literals, PatternType.LITERAL),
             (self._prefixes, PatternType.PREFIXED),

@@ -74,13 +74,6 @@ def extent_of(name: str, pattern_type: PatternType) -> Extent:
     return ALL_NAMES if name == WILDCARD else single(name)
 
 
-def common_extent(one: Extent, other: Extent) -> Extent | None:
-    """Return the names that are in both; None where there is none."""
-    if one.contains(other):
-        return other
-    return one if other.contains(one) else None
-
-
 def outermost(extents: Iterable[Extent]) -> list[Extent]:
     """Return the extents that are within no other one, sorted."""
     outer: list[Extent] = []
@@ -160,7 +153,7 @@ def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list
 
 def _examples(ordered: Sequence[Extent]) -> Iterator[str]:
     texts = [extent.text for extent in ordered]
-    for text, is_single in ordered:
+    for text, is_single, _ in ordered:
         yield text if is_single else _fresh_name(text, texts)
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.model import WILDCARD, PatternType, ResourceType
-from doorkeeper.acls.regions import ALL_NAMES, Extent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.regions import NameSet
+    from doorkeeper.acls.regions import Extent
 
 _NOUNS: Final = {
     ResourceType.TOPIC: "topic",
@@ -76,8 +75,8 @@ def names_and_hosts_words(change: EffectiveChange) -> str:
     return f"{names}{where}"
 
 
-def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -> str:
-    words = extent_words(kind, names if isinstance(names, Extent) else ALL_NAMES)
+def _names_words(kind: ResourceType, names: Extent, others: Sequence[Extent]) -> str:
+    words = extent_words(kind, names)
     if not others:
         return words
     shown = [
