@@ -11,6 +11,7 @@ from functools import partial
 
 from doorkeeper.acls.formats import csv, listing, records, znodes
 from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.documents import Source, json_source, yaml_source
 from doorkeeper.acls.formats.foreign import (
     jikkou,
     json_rows,
@@ -21,7 +22,6 @@ from doorkeeper.acls.formats.foreign import (
     terraform,
 )
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.formats.sources import Source, json_source, yaml_source
 from doorkeeper.acls.model import AclBinding
 
 

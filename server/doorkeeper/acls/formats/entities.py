@@ -254,18 +254,13 @@ _READERS: Final[dict[str, Reader]] = {
 
 def records_of_entities(entities: Iterable[Entity]) -> dict[str, list[dict[str, Any]]]:
     """Return the sections of entities, as a document has them; those without any are left out."""
-    sections: dict[str, list[dict[str, Any]]] = {}
+    sections: dict[str, dict[object, dict[str, Any]]] = {}
     for entity in entities:
         section, record = record_of_entity(entity)
-        rows = sections.setdefault(section, [])
         # The limits of a client stand in one record, and so they are read.
-        if isinstance(entity, Quota) and rows:
-            client = {word: text for word, text in rows[-1].items() if word in QUOTA_CLIENTS}
-            if client == _client_record(entity):
-                rows[-1].update(record)
-                continue
-        rows.append(record)
-    return {word: sections[word] for word in SECTIONS if word in sections}
+        key = entity.client if isinstance(entity, Quota) else entity.key
+        sections.setdefault(section, {}).setdefault(key, {}).update(record)
+    return {word: list(sections[word].values()) for word in SECTIONS if word in sections}
 
 
 def record_of_entity(entity: Entity) -> tuple[str, dict[str, Any]]:

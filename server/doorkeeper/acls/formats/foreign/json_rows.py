@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Source
 
 
 SNAKE: Final = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Source
 
 _EXPORT: Final = "doorkeeper acls export kafka://HOST:PORT > acls.yaml"
 
