@@ -37,11 +37,10 @@ from doorkeeper.acls.regions import is_asked_about
 from doorkeeper.acls.search import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.misleading_names import Misleading
-    from doorkeeper.acls.necessity import Removable
     from doorkeeper.acls.network_index import Networks
     from doorkeeper.acls.networks import Network
     from doorkeeper.acls.snapshot import Snapshot
@@ -144,20 +143,29 @@ def lint(
     beside WRITE and READ. ``accepts`` says whether a finding with a code is accepted for a binding.
     Without users or topics in ``known`` there are no findings about them.
     """
-    causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     bindings = find(snapshot, ANY_BINDING)
-    accepted_causes: dict[AclBinding, frozenset[Cause]] = {}
-    if accepts is not None:
-        for binding in bindings:
-            accepted = [cause for cause, (code, _) in _CAUSES.items() if accepts(code, binding)]
-            accepted_causes[binding] = frozenset(accepted)
     companions = {} if implied else _companions(bindings)
+
+    def is_left_out(code: str, binding: AclBinding) -> bool:
+        return code not in codes or (accepts is not None and accepts(code, binding))
+
+    def stays(binding: AclBinding, cause: Cause) -> bool:
+        is_companion = cause is Cause.COVERED and binding in companions
+        return is_companion or is_left_out(_CAUSES[cause][0], binding)
+
+    while True:
+        redundant = removable(policy, snapshot, stays)
+        removed = {result.binding for result in redundant}
+        # A DESCRIBE is a finding where nothing that it was added beside stays.
+        alone = [there for there, beside in companions.items() if removed.issuperset(beside)]
+        if not alone:
+            break
+        for describe in alone:
+            del companions[describe]
     findings = [
         Finding(*_CAUSES[cause], cause.value, (binding, *because),
                 Fix(_UNLESS.get(cause, _REMOVE), removed=(binding,)))
-        for binding, cause, because in _redundant(
-            policy, snapshot, causes, accepted_causes, companions
-        )
+        for binding, cause, because in redundant
     ]  # fmt: skip
     findings += _contradictions(bindings, networks_of(snapshot))
     for binding in bindings:
@@ -171,9 +179,7 @@ def lint(
     if known.topics is not None:
         findings += _without_topics(bindings, sorted(known.topics))
     # Rules are cheap: they run for all codes, and the findings are selected here.
-    chosen = [finding for finding in findings if finding.code in codes]
-    if accepts is not None:
-        chosen = [finding for finding in chosen if not accepts(finding.code, finding.bindings[0])]
+    chosen = [finding for finding in findings if not is_left_out(finding.code, finding.bindings[0])]
     return sorted(chosen, key=lambda finding: (finding.code, finding.bindings))
 
 
@@ -191,30 +197,6 @@ def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBin
         if there := tuple(companion for companion in candidates if companion in present):
             companions[AclBinding(pattern, entry)] = there
     return companions
-
-
-def _redundant(
-    policy: Policy,
-    snapshot: Snapshot,
-    causes: Collection[Cause],
-    accepted_causes: Mapping[AclBinding, frozenset[Cause]],
-    companions: Mapping[AclBinding, tuple[AclBinding, ...]],
-) -> list[Removable]:
-    while True:
-        stay = dict(accepted_causes)
-        for describe in companions:
-            stay[describe] = accepted_causes.get(describe, frozenset()) | {Cause.COVERED}
-        redundant = removable(policy, snapshot, causes, stay)
-        removed = {result.binding for result in redundant}
-        # A DESCRIBE is a finding where nothing that it was added beside stays.
-        left = {
-            describe: added_with
-            for describe, added_with in companions.items()
-            if not removed.issuperset(added_with)
-        }
-        if len(left) == len(companions):
-            return redundant
-        companions = left
 
 
 # --- rules about one binding

@@ -56,7 +56,7 @@ from doorkeeper.acls.regions import (
 from doorkeeper.acls.search import find
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.network_index import Networks
@@ -76,10 +76,6 @@ class Cause(Enum):
     NO_RESOURCE = f"requests check the cluster as {CLUSTER_NAME}, which this pattern does not match"
 
 
-ALL_CAUSES = frozenset(Cause)
-_NONE_ACCEPTED: Mapping[AclBinding, Container[Cause]] = {}
-
-
 class Removable(NamedTuple):
     """A redundant binding, the reason, and the bindings that make it redundant."""
 
@@ -91,14 +87,12 @@ class Removable(NamedTuple):
 def removable(
     policy: Policy,
     snapshot: Snapshot,
-    causes: Container[Cause] = ALL_CAUSES,
-    accepted_causes: Mapping[AclBinding, Container[Cause]] = _NONE_ACCEPTED,
+    stays: Callable[[AclBinding, Cause], bool] = lambda _binding, _cause: False,
 ) -> list[Removable]:
     """Return bindings that can be removed together, so that none of the others is redundant.
 
-    Bindings that are redundant for another cause stay, as do those whose cause is among their
-    ``accepted_causes``; and so do those that are redundant only because of them. The
-    result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
+    A redundant binding may stay for its cause, and so do those that are redundant only because of
+    it. The result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
     """
     removed: dict[AclBinding, Removable] = {}
     order = sorted(find(snapshot, ANY_BINDING), key=_turn)
@@ -112,9 +106,7 @@ def removable(
         for binding in order:
             space = spaces[binding.pattern.resource_type]
             verdict = _Judge(policy, snapshot, space, binding).verdict()
-            if verdict is None or verdict.cause not in causes:
-                continue
-            if verdict.cause not in accepted_causes.get(binding, ()):
+            if verdict is not None and not stays(binding, verdict.cause):
                 removed[binding] = verdict
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:
