@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from doorkeeper.acls.decision import Question
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.regions import Extent
 
 

@@ -17,7 +17,6 @@ roles     grants of roles, which expand to plain ACLs; built_in_roles has Kafka'
 assertions  the rules of ``doorkeeper acls assert``
 entities     topics, users and quotas beside ACLs
 acceptances  findings of lint that a file accepts
-lines     the lines of the parts of a document, for errors
 choosing  detects the format of a text by its contents: the table of all formats
 names     parses resource types, operations and so on, for all formats
 values    readers of records, lists, texts and numbers of a document, with their errors

@@ -22,7 +22,7 @@ from doorkeeper.acls.formats.names import FormatError, resource_type, suggestion
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding, ResourceType
 
 WORDS: Final = ("code", "reason", "until", "principal", "resourceType", "name")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.acls.formats.acceptances import Acceptance
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Selector
 

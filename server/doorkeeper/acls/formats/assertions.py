@@ -25,8 +25,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.assertions import Assertion, AssertionKind
 from doorkeeper.acls.formats import values
-from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.lines import lines_of
+from doorkeeper.acls.formats.documents import document_of, document_of_yaml, lines_of
 from doorkeeper.acls.formats.names import (
     FormatError,
     check_words,
@@ -37,7 +36,6 @@ from doorkeeper.acls.formats.names import (
     suggestion,
     wrong,
 )
-from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import WILDCARD, AclOperation, Principal, ResourceType
 from doorkeeper.acls.networks import network_of

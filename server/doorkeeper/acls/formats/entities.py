@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.acls.entities.model import Entity
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
 
     TextOf = Callable[[str], str]
     Reader = Callable[[object, TextOf], Iterator[Entity]]

@@ -28,9 +28,8 @@ from doorkeeper.acls.formats.acceptances import acceptances
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.block_yaml import read_items, write_items
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
-from doorkeeper.acls.formats.documents import json_source, yaml_source
+from doorkeeper.acls.formats.documents import json_source, lines_of, yaml_source
 from doorkeeper.acls.formats.entities import SECTIONS, entities_of
-from doorkeeper.acls.formats.lines import lines_of
 from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, wrong
 from doorkeeper.acls.formats.owned_parts import owned_parts
 from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_grant, variables
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.formats.acceptances import Acceptance
-    from doorkeeper.acls.formats.documents import Source
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path, Source
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from doorkeeper.acls.formats.lines import Path
+from doorkeeper.acls.formats.documents import Path
 from doorkeeper.acls.formats.names import FormatError, check_words, short, wrong
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
 
-from doorkeeper.acls.formats.lines import lines_of_stream
 from doorkeeper.acls.formats.names import FormatError
 
 _DEPTH_MAX: Final = 100
@@ -21,15 +20,6 @@ _COLLECTIONS: Final = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:se
 
 _Event = Any
 """An event of yaml, whose classes have no types."""
-
-
-def document_of_yaml(text: str) -> object:
-    """Return the only document of a YAML text; None if it has none."""
-    documents = documents_of_yaml(text)
-    if len(documents) > 1:
-        line = lines_of_stream(text)((1,))
-        raise FormatError(f"not YAML: found {len(documents)} documents; expected: one", line)
-    return documents[0] if documents else None
 
 
 def documents_of_yaml(text: str) -> list[object]:

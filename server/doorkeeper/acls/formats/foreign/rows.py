@@ -10,7 +10,7 @@ from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding
 
 BINDINGS_MAX: Final = 1_000_000
