@@ -81,15 +81,12 @@ def cases(policy: Policy, snapshot: Snapshot, space: Space) -> list[Case]:
     examples: dict[Decision, Question] = {}
     # Thousands of decisions stay, and none is garbage: collections would take a third of the time.
     with collection_paused():
-        # Sorted twice, in C: by name, then by its length.
-        for question in sorted(sorted(_questions(policy, snapshot, space)), key=_name_length):
+        # Sorted twice: by name, then by its length.
+        questions = sorted(_questions(policy, snapshot, space))
+        for question in sorted(questions, key=lambda question: len(question.name)):
             examples.setdefault(explain(policy, snapshot, question), question)
     all_cases = [Case(question, decision) for decision, question in examples.items()]
     return sorted(all_cases, key=lambda case: not case.decision.allowed)
-
-
-def _name_length(question: Question) -> int:
-    return len(question.name)
 
 
 def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Examples:

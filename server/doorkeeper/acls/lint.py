@@ -351,6 +351,7 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
 
     All operations but some can only be written so: such a DENY is no contradiction.
     """
+    every = AclOperation.ALL
     groups: dict[tuple[ResourcePattern, str], list[AclBinding]] = {}
     for binding in bindings:
         groups.setdefault((binding.pattern, binding.entry.principal), []).append(binding)
@@ -367,7 +368,7 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
                 binding
                 for binding in table.overlapping(allowing.entry.host)
                 if not set(effects(binding)).isdisjoint(allowed)
-                and not _is_exception(allowing, binding)
+                and (allowing.entry.operation is not every or binding.entry.operation is every)
             ]
             if against:
                 yield _warning(
@@ -379,11 +380,6 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
                         " them"
                     ),
                 )
-
-
-def _is_exception(allowing: AclBinding, denying: AclBinding) -> bool:
-    every = AclOperation.ALL
-    return allowing.entry.operation is every and denying.entry.operation is not every
 
 
 def _idempotent_writes(snapshot: Snapshot, bindings: Iterable[AclBinding]) -> Iterator[Finding]:

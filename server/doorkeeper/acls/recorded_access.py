@@ -67,15 +67,12 @@ def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
     called ``*``, are left out.
     """
     recorded = list(accesses)
+    needs = [_need(access) for access in recorded if not access.on_any]
+    needs += [_need(access) for access in _without_resource(recorded, needs)]
     return [
         NeededAcl(privilege.binding, _reasons(privilege, recorded))
-        for privilege in least(_needs(recorded), Known({}))
+        for privilege in least(needs, Known({}))
     ]
-
-
-def _needs(recorded: Sequence[RecordedAccess]) -> list[Need]:
-    needs = [_need(access) for access in recorded if not access.on_any]
-    return needs + [_need(access) for access in _without_resource(recorded, needs)]
 
 
 def missing_acls(

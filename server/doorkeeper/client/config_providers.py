@@ -62,7 +62,7 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
                     f" {PROVIDERS_KEY}={name} and {PROVIDERS_KEY}.{name}.class={CLASSES[name]}"
                 )
             try:
-                parameters = _parameters(name, values)
+                parameters = with_prefix(values, f"{PROVIDERS_KEY}.{name}.param.")
                 return _value_of(kinds[name], path, variable, parameters, environment)
             except ValueError as error:
                 raise VariableError(f"{key}: {match[0]}: {error}") from None
@@ -99,8 +99,8 @@ def _kind_of(name: str, values: Settings) -> str:
     )
 
 
-def _parameters(name: str, values: Settings) -> Settings:
-    prefix = f"{PROVIDERS_KEY}.{name}.param."
+def with_prefix(values: Settings, prefix: str) -> dict[str, str]:
+    """Return the values whose keys have a prefix, without it."""
     return {
         key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)
     }

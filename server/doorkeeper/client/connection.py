@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import ssl
 from collections import deque
 from typing import TYPE_CHECKING, Final, Self, TypeVar
@@ -113,7 +114,9 @@ class ClientConnection:
         """Return the newest version of an API that both sides support."""
         name = API_NAMES[request.API_KEY]
         served = self._versions.get(request.API_KEY)
-        unsupported = f"The node does not support {_java_name(name)}"
+        # Like Java's constants: DESCRIBE_ACLS.
+        constant = re.sub("(?<!^)(?=[A-Z])", "_", name).upper()
+        unsupported = f"The node does not support {constant}"
         if served is None:
             text = f"{self.address} does not support {name}"
             if name == "Metadata":
@@ -397,10 +400,3 @@ def describe_error(error: Exception) -> str:
         # asyncio replaces the system's text by its own.
         return os.strerror(error.errno)
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _java_name(name: str) -> str:
-    """Return the name of an API like Java's constants: DESCRIBE_ACLS."""
-    return (
-        "".join(f"_{letter}" if letter.isupper() else letter for letter in name).lstrip("_").upper()
-    )

@@ -27,10 +27,6 @@ class Owned(Struct, frozen=True):
     path: Path
 
 
-def _no_line(_path: Path) -> int:
-    return 0
-
-
 class AclSet(Struct, frozen=True):
     """The contents of a file.
 
@@ -45,7 +41,7 @@ class AclSet(Struct, frozen=True):
     owned: tuple[Owned, ...] = ()
     accepted: tuple[Acceptance, ...] = ()
     entities: EntitySet = EntitySet()
-    line_of: Callable[[Path], int] = _no_line
+    line_of: Callable[[Path], int] = lambda _path: 0
     cluster: str = ""
 
     def line_of_binding(self, index: int) -> int:

@@ -55,9 +55,9 @@ def read(source: Source) -> AclSet:
             authorized += manifest.spec.get("authorization") is not None
             _add_user(rows, manifest)
     if not count:
+        shown = ", ".join(sorted(kinds)[:5]) + (" and more" if len(kinds) > 5 else "")
         raise NoAcls(
-            f"found Kubernetes resources but no Strimzi KafkaUser: {_some(kinds)}; expected: a"
-            " KafkaUser"
+            f"found Kubernetes resources but no Strimzi KafkaUser: {shown}; expected: a KafkaUser"
         )
     if not authorized:
         # More likely users of a cluster without ACLs than the wish to remove all.
@@ -66,11 +66,6 @@ def read(source: Source) -> AclSet:
             " spec.authorization; expected: authorization.acls (use [] for no ACLs)"
         )
     return rows.result()
-
-
-def _some(kinds: set[str]) -> str:
-    shown = sorted(kinds)[:5]
-    return ", ".join(shown) + (" and more" if len(kinds) > len(shown) else "")
 
 
 def _add_user(rows: Rows, user: Manifest) -> None:
