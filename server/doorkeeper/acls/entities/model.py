@@ -14,9 +14,6 @@ from msgspec import Struct
 DEFAULT_NAME: Final = "<default>"
 """The name, in files, of the quotas of all users, client ids or addresses without their own."""
 
-MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-ITERATIONS: Final = (4096, 16384)
-"""The least and the most iterations that a broker takes."""
 CLIENT_QUOTAS: Final = (
     "producer_byte_rate",
     "consumer_byte_rate",

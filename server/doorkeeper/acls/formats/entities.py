@@ -14,6 +14,7 @@ A password is a reference, never a text: the text of a file is seen by its reade
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import partial
 from sys import float_info
@@ -27,8 +28,6 @@ from doorkeeper.acls.entities.model import (
     DEFAULT_NAME,
     IP,
     IP_QUOTAS,
-    ITERATIONS,
-    MECHANISMS,
     USER,
     Credential,
     EntityName,
@@ -41,6 +40,7 @@ from doorkeeper.acls.entities.model import (
 )
 from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.names import FormatError, check_words, short, wrong
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -163,28 +163,18 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
         name,
         _number(words, "partitions", 1, _INT_MAX),
         _number(words, "replicationFactor", 1, _SHORT_MAX),
-        None
-        if configs is None
-        else tuple(
-            sorted(
-                (_config_name(setting), _config(setting, configs[setting])) for setting in configs
-            )
-        ),
+        None if configs is None else tuple(sorted(itertools.starmap(_config, configs.items()))),
     )
 
 
-def _config_name(name: object) -> str:
+def _config(name: object, value: object) -> tuple[str, str]:
     if not isinstance(name, str) or not name:
         raise wrong(name, "the name of a configuration key", "configs")
-    return name
-
-
-def _config(name: str, value: object) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return name, "true" if value else "false"
     if not isinstance(value, (str, int, float)):
         raise wrong(value, "a string or a number", f"configs: {name}", ("configs", name))
-    return str(value)
+    return name, str(value)
 
 
 def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
@@ -203,12 +193,15 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     mechanisms = words["mechanism"]
     # Without any, an owner would lose those that it has.
     for mechanism in mechanisms if isinstance(mechanisms, list) and mechanisms else [mechanisms]:
-        if mechanism not in MECHANISMS:
+        # A list or a mapping has no hash.
+        if mechanism not in tuple(DIGESTS):
             raise FormatError(
-                f"mechanism: found {short(mechanism)}; allowed: {', '.join(MECHANISMS)}",
+                f"mechanism: found {short(mechanism)}; allowed: {', '.join(DIGESTS)}",
                 path=("mechanism",),
             )
-        yield Credential(name, mechanism, _number(words, "iterations", *ITERATIONS), password)
+        yield Credential(
+            name, mechanism, _number(words, "iterations", ITERATIONS_MIN, ITERATIONS_MAX), password
+        )
 
 
 def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
