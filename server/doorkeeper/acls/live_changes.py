@@ -209,7 +209,7 @@ def binding_text(binding: AclBinding) -> str:
 
 
 class _Judgement:
-    """The state of one call."""
+    """The state of one call; the arguments are those of ``judge``."""
 
     def __init__(
         self,
@@ -221,27 +221,21 @@ class _Judgement:
         accepted: AbstractSet[Rule],
         failed: AbstractSet[AclBinding],
     ) -> None:
-        self._present = present
-        to_add, to_remove = set(added), set(removed)
-        gone = to_remove - to_add
-        self._added = to_add - present - failed
-        self._removed = (to_remove & present) - failed
-        self._at_the_end = to_add
+        self._present, self._cluster = present, cluster
+        self._limits, self._accepted = limits, accepted
+        self._at_the_end = set(added)
         """What the end adds, refused or not."""
-        self._cluster = cluster
-        self._limits = limits
-        self._accepted = accepted
+        gone = set(removed)
+        self._added = self._at_the_end - present - failed
+        self._removed = (gone & present) - failed
         self._held: list[Held] = []
         self._warnings: list[str] = []
         self._stuck = set(failed)
         """What is not changed: neither added where it lacks, nor removed where it is."""
         # Those that go limit nothing at the end either.
-        self._ignored_denies = set(
-            filter(
-                _DENIES,
-                unenforced((binding for binding in present if binding not in gone), cluster),
-            )
-        )
+        leaving = gone - self._at_the_end
+        staying = (binding for binding in present if binding not in leaving)
+        self._ignored_denies = set(filter(_DENIES, unenforced(staying, cluster)))
 
     def change(self) -> LiveChange:
         rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
