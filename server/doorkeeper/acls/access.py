@@ -28,7 +28,7 @@ from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, denied_mask, operat
 from doorkeeper.acls.partition import collapse, fresh_name, host_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.index import Names
@@ -81,18 +81,28 @@ def who_can(
     hosts_of_all = hosts_about(snapshot, resource_type, name, (WILDCARD_PRINCIPAL,))
 
     def access(principal: str, hosts: frozenset[str]) -> Access:
-        def allows_from(host: str) -> bool:
-            question = Question(principal, host, operation, resource_type, name)
-            return allows(policy, snapshot, question)
-
-        everywhere = allows_from(ANY_HOST)
         classes = host_classes(hosts, networks=snapshot.matches_networks)
-        differing = _differing(classes, allows_from, everywhere=everywhere)
+        # The clients that no binding names are asked about as such.
+        clients = [ANY_HOST, *(host_class.client for host_class in classes[1:])]
+        answers = [
+            None
+            if client is None
+            else allows(
+                policy, snapshot, Question(principal, client, operation, resource_type, name)
+            )
+            for client in clients
+        ]
+        everywhere = answers[0] is True
+        parents = [host_class.parent for host_class in classes]
+        differing = sorted(
+            host_words(classes, union)
+            for union, allowed in collapse(parents, answers)
+            if allowed is not everywhere
+        )
         if everywhere:
-            return Access(principal, everywhere, not_from=differing)
-        clients = (host_class.client for host_class in classes if host_class.client is not None)
-        client = next(filter(allows_from, clients), ANY_HOST)
-        return Access(principal, everywhere, hosts=differing, client=client)
+            return Access(principal, everywhere, not_from=tuple(differing))
+        client = next((client for client, may in zip(clients, answers, strict=True) if may), None)
+        return Access(principal, everywhere, hosts=tuple(differing), client=client or ANY_HOST)
 
     # One name that no ACL has stands for all others: ACLs decide on them alike.
     of_others = replace(
@@ -106,25 +116,6 @@ def who_can(
         else:
             rows.append(replace(of_others, principal=principal))
     return [row for row in rows if row.everywhere or row.hosts]
-
-
-def _differing(
-    classes: Sequence[HostClass], allows_from: Callable[[str], bool], *, everywhere: bool
-) -> tuple[str, ...]:
-    """Return the hosts with another answer than everywhere, with exceptions, sorted."""
-    answers = [
-        None if host_class.client is None else allows_from(host_class.client)
-        for host_class in classes
-    ]
-    # The clients that no binding names are asked about as such.
-    answers[0] = everywhere
-    return tuple(
-        sorted(
-            host_words(classes, union)
-            for union, allowed in collapse([host_class.parent for host_class in classes], answers)
-            if allowed is not everywhere
-        )
-    )
 
 
 def host_words(classes: Sequence[HostClass], union: ClassUnion) -> str:

@@ -40,8 +40,8 @@ TEXTS: Final = (
         "confluent",
         r"\s*Principal\s+\|\s+Permission\s+\|",
         (
-            "found the table of confluent kafka acl list; expected: its JSON: confluent kafka acl list"
-            " -o json > acls.json"
+            "found the table of confluent kafka acl list; expected: its JSON: confluent kafka acl"
+            " list -o json > acls.json"
         ),
     ),
     # The table has no types of patterns.
