@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.network_index import Networks
-    from doorkeeper.acls.regions import CoveringCell
     from doorkeeper.acls.snapshot import Snapshot
 
 
@@ -292,25 +291,23 @@ class _Judge:
         of masks.
         """
         cells = list(covering_cells(self._snapshot, region))
+        pattern, own = self._binding
+        own_place = (pattern, own.principal, own.host)
+        own_bit = entry_bit(own.operation, own.permission_type)
 
         def held(host: str) -> AclBinding | None:
-            for cell in cells:
-                bits = mask_at(cell.cell, host) & test
-                if bits:
-                    bits &= ~self._own_bit(cell, host)
+            for cell_pattern, principal, cell in cells:
+                bits = mask_at(cell, host) & test
+                if bits and (cell_pattern, principal, host) == own_place:
+                    bits &= ~own_bit
                 if bits:
                     # The lowest bit: one binding is reason enough, although several may cover it.
-                    return _binding(region.resource_type, cell, host, bits & -bits)
+                    [entry] = entries_of(bits & -bits)
+                    return AclBinding(cell_pattern, AccessControlEntry(principal, host, *entry))
             return None
 
         cover = cover_of(region.host, networks_of(self._snapshot), held) if cells else None
         return () if cover is None else tuple(cover)
-
-    def _own_bit(self, cell: CoveringCell, host: str) -> int:
-        (_, name, pattern_type), (principal, own, operation, permission_type) = self._binding
-        if cell[:3] == (name, pattern_type, principal) and host == own:
-            return entry_bit(operation, permission_type)
-        return 0
 
     def _allowed_regions(self, operation: AclOperation) -> Iterator[Region]:
         """Yield the regions within this DENY where a binding allows the operation."""
@@ -343,11 +340,3 @@ def _either(operation: AclOperation) -> int:
 def networks_of(snapshot: Snapshot) -> Networks | None:
     """Return the networks of a snapshot; None where it compares hosts as texts."""
     return snapshot.networks if snapshot.matches_networks else None
-
-
-def _binding(resource_type: ResourceType, cell: CoveringCell, host: str, bit: int) -> AclBinding:
-    ((operation, permission_type),) = entries_of(bit)
-    return AclBinding(
-        ResourcePattern(resource_type, cell.name, cell.pattern_type),
-        AccessControlEntry(cell.principal, host, operation, permission_type),
-    )

@@ -25,6 +25,7 @@ from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     PatternType,
+    ResourcePattern,
     ResourceType,
 )
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acls.index import Cell, Names
-    from doorkeeper.acls.model import AclBinding, ResourcePattern
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
 
 
@@ -78,15 +79,6 @@ class Region(Struct, frozen=True):
     names: Extent
     principal: str
     host: str
-
-
-class CoveringCell(NamedTuple):
-    """The masks of one principal on one pattern, by host."""
-
-    name: str
-    pattern_type: PatternType
-    principal: str
-    cell: Cell
 
 
 def names_of(pattern: ResourcePattern) -> Extent:
@@ -135,13 +127,16 @@ def overlap(one: Region, other: Region, *, networks: bool = False) -> Region | N
     return Region(one.resource_type, names, principal, host)
 
 
-def covering_cells(snapshot: Snapshot, region: Region) -> Iterator[CoveringCell]:
-    """Yield the cells whose patterns and principals cover the region. O(lengths of prefixes)."""
-    for principal, cells in snapshot.types[region.resource_type].concerning(region.principal):
+def covering_cells(
+    snapshot: Snapshot, region: Region
+) -> Iterator[tuple[ResourcePattern, str, Cell]]:
+    """Yield the patterns, principals and cells that cover the region. O(lengths of prefixes)."""
+    kind = region.resource_type
+    for principal, cells in snapshot.types[kind].concerning(region.principal):
         for name, pattern_type in covering_patterns(cells, region.names):
             cell = cells.get(name, pattern_type)
             if cell is not None:
-                yield CoveringCell(name, pattern_type, principal, cell)
+                yield ResourcePattern(kind, name, pattern_type), principal, cell
 
 
 def covering_patterns(names: Names[V], covered: Extent) -> Iterator[tuple[str, PatternType]]:
