@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.cases import clients_within, hosts_about
 from doorkeeper.acls.decision import Question, allows, permissions_mask
+from doorkeeper.acls.host_sets import host_classes
 from doorkeeper.acls.model import (
     ANY_HOST,
     WILDCARD,
@@ -25,14 +26,15 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, denied_mask, operations_of
-from doorkeeper.acls.partition import collapse, fresh_name, host_classes
+from doorkeeper.acls.partition import collapse, fresh_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.host_sets import HostClass
     from doorkeeper.acls.index import Names
-    from doorkeeper.acls.partition import ClassUnion, HostClass
+    from doorkeeper.acls.partition import ClassUnion
     from doorkeeper.acls.snapshot import Snapshot
 
 V = TypeVar("V")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from doorkeeper.acls.decision import Question, allows, explain
+from doorkeeper.acls.host_sets import host_classes
 from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
-from doorkeeper.acls.partition import extent_of, host_classes, name_examples
+from doorkeeper.acls.partition import extent_of, name_examples
 from doorkeeper.acls.regions import covering_patterns, single
 from doorkeeper.base.garbage_collection import collection_paused
 

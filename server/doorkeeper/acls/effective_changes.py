@@ -19,13 +19,13 @@ from msgspec import Struct
 from doorkeeper.acls.access import unnamed_principal
 from doorkeeper.acls.cases import hosts_about
 from doorkeeper.acls.decision import Question, permissions_mask
+from doorkeeper.acls.host_sets import host_classes
 from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acls.partition import (
     Extents,
     collapse,
     extent_of,
-    host_classes,
     name_classes,
     outermost,
 )
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.host_sets import HostClass
     from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import PatternType
-    from doorkeeper.acls.partition import HostClass, NameClass
+    from doorkeeper.acls.partition import NameClass
     from doorkeeper.acls.snapshot import Snapshot
 
 V = TypeVar("V")

@@ -1,4 +1,4 @@
-"""Hosts of ACLs as sets of clients: which lie within which, and what several cover together.
+"""Hosts of ACLs as sets of clients: their classes, nested, and what several cover together.
 
 Two hosts are nested or have nothing in common: networks are, an address is in a network or not, and
 every other text is a set of its own. Without networks each host but ``*`` stands for itself alone.
@@ -7,9 +7,11 @@ every other text is a set of its own. Without networks each host but ``*`` stand
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from doorkeeper.acls.hosts import range_of
+from msgspec import Struct
+
+from doorkeeper.acls.hosts import is_somewhere, range_of
 from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.networks import (
     IPV4_BITS,
@@ -21,7 +23,7 @@ from doorkeeper.acls.networks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.network_index import Networks
 
@@ -30,18 +32,22 @@ V = TypeVar("V")
 _EXAMPLES: Final = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:0:0:0:0:0:1")
 """Addresses for documentation (RFC 5737 and 3849)."""
 
+_NO_RANGE: Final = Network(IPV4_BITS, 0, IPV4_BITS)
+"""Stands where a host, 0.0.0.0, is in no network."""
+
 _NOWHERE: Final = "0.0.0.0"  # noqa: S104  no socket is bound: no network holds this address
 
 
-class HostNode(NamedTuple):
-    """A host, and the hosts within it.
+class HostClass(Struct, frozen=True):
+    """Clients with one decision: those of a host that match none of the hosts within it.
 
-    ``client`` is a client of this host that matches no host within it; None where there is none.
+    ``client`` is one of them; None where there is none. ``parent`` is the index of the class that
+    it lies within, -1 for the outermost one.
     """
 
     host: str
     client: str | None
-    within: tuple[HostNode, ...] = ()
+    parent: int
 
 
 def contains(outer: str, inner: str, *, networks: bool) -> bool:
@@ -168,42 +174,69 @@ def _first_of(network: Network) -> int:
     return max(network.first, 1) if network.bits == IPV4_BITS else network.first
 
 
-def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
-    """Return hosts, without ``*``, nested as they lie within each other; sorted at each level.
+def host_classes(
+    hosts: Iterable[str], *, networks: bool, within: str = WILDCARD
+) -> list[HostClass]:
+    """Return the classes of the clients of a host, ``*`` or a network, each before those within it.
 
-    Of several texts of one network the first stands for all.
+    ``hosts`` are those that ACLs name; ``networks`` says whether networks match the clients in
+    them. Hosts that no client can have are left out; of several texts of one network the first
+    stands for all.
     """
-    named: dict[Network, str] = {}
-    others = []
+    scope = network_of(within)
+    if scope is None and within != WILDCARD:
+        return [HostClass(within, within, -1)]
+    named = {} if scope is None else {scope: within}
+    addresses: list[tuple[Network, bool, str]] = []
+    nowhere = []
     for host in sorted(set(hosts) - {WILDCARD}):
         network = network_of(host) if networks else None
-        if network is None:
-            others.append(host)
-        else:
+        if network is not None:
             named.setdefault(network, host)
-    ranges = {host: range_of(host) if networks else None for host in others}
-    parts = [(network, False, host) for network, host in named.items()]
-    parts += [(address, True, host) for host, address in ranges.items() if address is not None]
-    within: dict[Network | None, list[tuple[Network, bool, str]]] = {}
-    open_networks: list[Network] = []
-    # Sorted, each part comes behind the networks around it.
-    for part in sorted(parts):
-        while open_networks and not open_networks[-1].contains(part[0]):
-            open_networks.pop()
-        within.setdefault(open_networks[-1] if open_networks else None, []).append(part)
-        if not part[1]:
-            open_networks.append(part[0])
-
-    def nodes(parent: Network | None) -> Iterator[HostNode]:
-        for network, is_address, host in within.get(parent, ()):
-            if is_address:
-                yield HostNode(host, host)
+        elif is_somewhere(host):
+            address = address_of(host)
+            if address is None:
+                nowhere.append((host, _NO_RANGE, True))
             else:
-                inner = [part for part, *_ in within.get(network, ())]
-                yield HostNode(host, _client_of(network, inner), tuple(sorted(nodes(network))))
+                addresses.append((address, True, host))
+    inner = _nested([*addresses, *((network, False, host) for network, host in named.items())])
+    inner[None] = [*inner.get(None, ()), *nowhere]
+    classes: list[HostClass] = []
 
-    outside = (HostNode(host, host) for host, address in ranges.items() if address is None)
-    return tuple(sorted([*nodes(None), *outside]))
+    def add(outer: Network | None, client: str | None, host: str, parent: int) -> None:
+        index = len(classes)
+        classes.append(HostClass(host, client, parent))
+        for inner_host, network, is_address in sorted(inner.get(outer, ())):
+            if is_address:
+                classes.append(HostClass(inner_host, inner_host, index))
+            else:
+                add(network, client_in(network), inner_host, index)
+
+    def client_in(network: Network) -> str | None:
+        return _client_of(network, [range_ for _, range_, _ in inner.get(network, ())])
+
+    outermost = [host for host, *_ in inner[None]]
+    add(scope, _client_outside(outermost) if scope is None else client_in(scope), within, -1)
+    return classes
+
+
+def _nested(
+    parts: Iterable[tuple[Network, bool, str]],
+) -> dict[Network | None, list[tuple[str, Network, bool]]]:
+    """Return networks and addresses by the smallest network around them; None where there is none.
+
+    Each part says whether it is an address, and has its host.
+    """
+    inner: dict[Network | None, list[tuple[str, Network, bool]]] = {}
+    around: list[Network] = []
+    # Sorted, each part comes behind the networks around it.
+    for network, is_address, host in sorted(parts):
+        while around and not around[-1].contains(network):
+            around.pop()
+        inner.setdefault(around[-1] if around else None, []).append((host, network, is_address))
+        if not is_address:
+            around.append(network)
+    return inner
 
 
 def _client_of(network: Network, ranges: Iterable[Network]) -> str | None:
@@ -217,9 +250,8 @@ def _client_of(network: Network, ranges: Iterable[Network]) -> str | None:
     return address_text(network.bits, free) if free <= network.last else None
 
 
-def client_outside(nodes: Iterable[HostNode]) -> str | None:
-    """Return a client that matches no host of a tree; None where there is none."""
-    hosts = {node.host for node in nodes}
+def _client_outside(hosts: Sequence[str]) -> str | None:
+    """Return a client that matches none of some hosts; None where there is none."""
     ranges = [within for host in hosts if (within := range_of(host)) is not None]
     for example in _EXAMPLES:
         address = address_of(example)
