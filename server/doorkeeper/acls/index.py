@@ -18,7 +18,7 @@ has to be recomputed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from immutables import Map, MapMutation
@@ -245,45 +245,54 @@ class TypeEdit:
 
     def add(self, binding_id: str, binding: AclBinding) -> bool:
         """Create a binding; return whether it is new."""
-        pattern, group = self._group(binding.pattern)
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        is_prefixed = pattern_type is _PREFIXED
+        pattern, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
         if binding in group:
             return False
         # A pattern is one object for all of its bindings.
-        group[AclBinding(pattern, binding.entry)] = binding_id
-        self._change_cell(binding, with_bit)
+        group[AclBinding(pattern, entry)] = binding_id
+        principal, host, operation, permission_type = entry
+        cells = self._cells_of(principal, name, is_prefixed)
+        cells[name] = with_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
         return True
 
     def delete(self, binding: AclBinding) -> bool:
         """Delete a binding; return whether it was there."""
-        _, group = self._group(binding.pattern)
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        is_prefixed = pattern_type is _PREFIXED
+        _, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
         if group.pop(binding, None) is None:
             return False
-        self._change_cell(binding, without_bit)
+        principal, host, operation, permission_type = entry
+        cells = self._cells_of(principal, name, is_prefixed)
+        cells[name] = without_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
         return True
 
-    def _group(self, pattern: ResourcePattern) -> tuple[ResourcePattern, _Mutation]:
-        is_prefixed = pattern.pattern_type is _PREFIXED
-        mutated = self._groups[is_prefixed].get(pattern.name)
-        if mutated is None:
-            before = self._before.patterns.get(pattern.name, pattern.pattern_type)
-            if before is not None:
-                pattern = next(iter(before)).pattern
-            mutated = (pattern, (_NOTHING if before is None else before).mutate())
-            self._groups[is_prefixed][pattern.name] = mutated
-            self.patterns.append(pattern)
+    def _group(
+        self, pattern: ResourcePattern, is_prefixed: bool
+    ) -> tuple[ResourcePattern, _Mutation]:
+        names = self._before.patterns
+        before = (names.prefixes if is_prefixed else names.literals).get(pattern.name)
+        if before is not None:
+            pattern = next(iter(before)).pattern
+        mutated = (pattern, (_NOTHING if before is None else before).mutate())
+        self._groups[is_prefixed][pattern.name] = mutated
+        self.patterns.append(pattern)
         return mutated
 
-    def _change_cell(self, binding: AclBinding, changed: Callable[[Cell, str, int], Cell]) -> None:
-        (_, name, pattern_type), (principal, host, operation, permission_type) = binding
+    def _cells_of(self, principal: str, name: str, is_prefixed: bool) -> _Cells:
+        """Return the cells of a principal, that of the pattern among them."""
         both = self._cells.get(principal)
         if both is None:
             both = self._cells[principal] = ({}, {})
-        cells = both[pattern_type is _PREFIXED]
-        cell = cells.get(name)
-        if cell is None:
-            before = self._before.principals.get(principal, _NO_NAMES)
-            cell = before.get(name, pattern_type) or 0
-        cells[name] = changed(cell, host, ENTRY_BITS[permission_type][operation])
+        cells = both[is_prefixed]
+        if name not in cells:
+            names = self._before.principals.get(principal, _NO_NAMES)
+            cells[name] = (names.prefixes if is_prefixed else names.literals).get(name, 0)
+        return cells
 
     def index(self) -> TypeIndex:
         before, (literals, prefixes) = self._before, self._groups
