@@ -49,7 +49,7 @@ def matches(host: str) -> list[int]:
     found = []
     for client in CLIENTS:
         address = address_of(client)
-        found.append(int(network is not None and address is not None and network.holds(address)))
+        found.append(int(network is not None and address is not None and network.contains(address)))
     return found
 
 

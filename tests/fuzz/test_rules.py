@@ -157,7 +157,6 @@ JAAS_SEEDS = (
 JAAS_MODULES = (
     "doorkeeper.base.jaas",
     "doorkeeper.server.config.jaas_file",
-    "doorkeeper.base.jaas_tokens",
 )
 SECRET = "\x01hush\x01"
 

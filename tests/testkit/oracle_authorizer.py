@@ -123,7 +123,7 @@ def matched_by_networks(world: World) -> int:
             and principal in (who, WILDCARD_PRINCIPAL)
             and (stored in (name, WILDCARD) if kind == LITERAL else name.startswith(stored))
             and (network := network_of(host)) is not None
-            and network.holds(client)
+            and network.contains(client)
             for stored_type, stored, kind, principal, host, *_ in networked
         )
 

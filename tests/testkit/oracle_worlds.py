@@ -181,7 +181,7 @@ def _around(hosts: Sequence[str]) -> list[str]:
     found = [
         each
         for each in NETWORKS
-        if (network := network_of(each)) is not None and any(map(network.holds, clients))
+        if (network := network_of(each)) is not None and any(map(network.contains, clients))
     ]
     return found or list(NETWORKS)
 

@@ -78,7 +78,7 @@ def in_extent(extent: Extent) -> Any:
 def in_change(change: EffectiveChange) -> Any:
     """Return the condition that a region has the name and the client."""
     names = change.names
-    is_named = in_extent(names) if isinstance(names, tuple) else _wildcard()
+    is_named = _wildcard() if names.is_wild else in_extent(names)
     return z3.And(
         is_named,
         *(z3.Not(in_extent(each)) for each in change.other_names),

@@ -179,8 +179,8 @@ def shut_by_denies(
             tests |= DENY_TESTS[AclOperation.DESCRIBE]
         return any(
             mask & tests and contains(host, binding.entry.host, networks=networks)
-            for cell in covering_cells(denies, region_of(binding))
-            for host, mask in masks(cell.cell)
+            for _, _, cell in covering_cells(denies, region_of(binding))
+            for host, mask in masks(cell)
         )
 
     return is_shut

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.cases import clients_within, hosts_about
 from doorkeeper.acls.decision import Question, allows, permissions_mask
+from doorkeeper.acls.host_sets import host_classes
 from doorkeeper.acls.model import (
     ANY_HOST,
     WILDCARD,
@@ -25,14 +26,15 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, denied_mask, operations_of
-from doorkeeper.acls.partition import collapse, fresh_name, host_classes
+from doorkeeper.acls.partition import collapse, fresh_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.host_sets import HostClass
     from doorkeeper.acls.index import Names
-    from doorkeeper.acls.partition import ClassUnion, HostClass
+    from doorkeeper.acls.partition import ClassUnion
     from doorkeeper.acls.snapshot import Snapshot
 
 V = TypeVar("V")
@@ -81,18 +83,28 @@ def who_can(
     hosts_of_all = hosts_about(snapshot, resource_type, name, (WILDCARD_PRINCIPAL,))
 
     def access(principal: str, hosts: frozenset[str]) -> Access:
-        def allows_from(host: str) -> bool:
-            question = Question(principal, host, operation, resource_type, name)
-            return allows(policy, snapshot, question)
-
-        everywhere = allows_from(ANY_HOST)
         classes = host_classes(hosts, networks=snapshot.matches_networks)
-        differing = _differing(classes, allows_from, everywhere=everywhere)
+        # The clients that no binding names are asked about as such.
+        clients = [ANY_HOST, *(host_class.client for host_class in classes[1:])]
+        answers = [
+            None
+            if client is None
+            else allows(
+                policy, snapshot, Question(principal, client, operation, resource_type, name)
+            )
+            for client in clients
+        ]
+        everywhere = answers[0] is True
+        parents = [host_class.parent for host_class in classes]
+        differing = sorted(
+            host_words(classes, union)
+            for union, allowed in collapse(parents, answers)
+            if allowed is not everywhere
+        )
         if everywhere:
-            return Access(principal, everywhere, not_from=differing)
-        clients = (host_class.client for host_class in classes if host_class.client is not None)
-        client = next(filter(allows_from, clients), ANY_HOST)
-        return Access(principal, everywhere, hosts=differing, client=client)
+            return Access(principal, everywhere, not_from=tuple(differing))
+        client = next((client for client, may in zip(clients, answers, strict=True) if may), None)
+        return Access(principal, everywhere, hosts=tuple(differing), client=client or ANY_HOST)
 
     # One name that no ACL has stands for all others: ACLs decide on them alike.
     of_others = replace(
@@ -106,25 +118,6 @@ def who_can(
         else:
             rows.append(replace(of_others, principal=principal))
     return [row for row in rows if row.everywhere or row.hosts]
-
-
-def _differing(
-    classes: Sequence[HostClass], allows_from: Callable[[str], bool], *, everywhere: bool
-) -> tuple[str, ...]:
-    """Return the hosts with another answer than everywhere, with exceptions, sorted."""
-    answers = [
-        None if host_class.client is None else allows_from(host_class.client)
-        for host_class in classes
-    ]
-    # The clients that no binding names are asked about as such.
-    answers[0] = everywhere
-    return tuple(
-        sorted(
-            host_words(classes, union)
-            for union, allowed in collapse([host_class.parent for host_class in classes], answers)
-            if allowed is not everywhere
-        )
-    )
 
 
 def host_words(classes: Sequence[HostClass], union: ClassUnion) -> str:
@@ -197,18 +190,14 @@ def _patterns_about(
 ) -> set[ResourcePattern]:
     index = snapshot.types[resource_type]
     patterns: set[ResourcePattern] = set()
-    for who in (principal, WILDCARD_PRINCIPAL):
-        cells = index.principals.get(who)
-        if cells is not None:
-            patterns.update(
-                ResourcePattern(resource_type, name, pattern_type)
-                for name, pattern_type, _ in cells.patterns()
-            )
+    tables: list[Names[Any]] = [cells for _, cells in index.concerning(principal)]
     if policy.allow_everyone:
         # With this policy a binding of any principal ends the default access to its resources.
+        tables.append(index.patterns)
+    for table in tables:
         patterns.update(
             ResourcePattern(resource_type, name, pattern_type)
-            for name, pattern_type, _ in index.patterns.patterns()
+            for name, pattern_type, _ in table.patterns()
         )
     if policy.allow_everyone or principal in policy.super_users:
         patterns.add(ResourcePattern(resource_type, WILDCARD, PatternType.LITERAL))
@@ -221,15 +210,10 @@ def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
     if pattern_type is PatternType.LITERAL and name != WILDCARD:
         return name
     stem = "" if pattern_type is PatternType.LITERAL else name
-    return _unlisted_name(snapshot.types[resource_type].patterns, stem)
+    patterns = snapshot.types[resource_type].patterns
 
+    def is_taken(probe: str) -> bool:
+        prefixes = patterns.prefixes_of(probe)
+        return probe in patterns.literals or any(len(prefix) > len(stem) for prefix, _ in prefixes)
 
-def _unlisted_name(patterns: Names[V], stem: str) -> str:
-    """Return a name that begins with the stem and that no pattern longer than it covers."""
-    return fresh_name(
-        stem, lambda name: name in patterns.literals or _has_longer_prefix(patterns, name, stem)
-    )
-
-
-def _has_longer_prefix(patterns: Names[V], probe: str, stem: str) -> bool:
-    return any(len(prefix) > len(stem) for prefix, _ in patterns.prefixes_of(probe))
+    return fresh_name(stem, is_taken)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from doorkeeper.acls.decision import Question
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.regions import Extent
 
 
@@ -52,7 +52,7 @@ class Assertion(Struct, frozen=True):
     names: Extent
     host: str
     reason: str | None
-    path: Path
+    path: Path = ()
 
     def names_of(self, kind: ResourceType) -> Extent:
         """Return the names that a type has; the cluster has a single one."""

@@ -22,27 +22,6 @@ _Groups = dict[str, "dict[AclBinding, str]"]
 _Cells = dict[str, "Cell"]
 
 
-class _Stage:
-    """The bindings of one resource type: (literals, prefixes) each."""
-
-    __slots__ = ("groups", "principals")
-
-    def __init__(self) -> None:
-        self.groups: tuple[_Groups, _Groups] = ({}, {})
-        self.principals: dict[str, tuple[_Cells, _Cells]] = {}
-
-    def index(self) -> TypeIndex:
-        """Return the index; empties the stage, so that the peak memory is not doubled."""
-        if not self.principals:
-            return EMPTY_TYPE
-        literals, prefixes = self.groups
-        patterns: Names[Group] = names_of(_freeze(literals), _freeze(prefixes))
-        principals = {who: names_of(*cells) for who, cells in self.principals.items()}
-        self.groups = ({}, {})
-        self.principals = {}
-        return TypeIndex(patterns, Map(principals))
-
-
 def snapshot_of(bindings: Iterable[AclBinding], *, networks: bool = True) -> Snapshot:
     """Return the snapshot of bindings without ids; ``networks`` says that hosts may be networks."""
     return load(("", binding) for binding in bindings).with_network_matching(enabled=networks)
@@ -54,13 +33,15 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
     About 3 us for each binding, with a hundred thousand or a million.
     """
     networks: dict[str, int] = {}
-    stages = tuple(_Stage() for _ in range(max(ResourceType) + 1))
+    types = range(max(ResourceType) + 1)
+    # Literals and prefixes apart.
+    all_groups: list[tuple[_Groups, _Groups]] = [({}, {}) for _ in types]
+    all_cells: list[dict[str, tuple[_Cells, _Cells]]] = [{} for _ in types]
     count = 0
     for binding_id, binding in stored:
         (code, name, pattern_type), entry = binding
-        stage = stages[code]
         kind = pattern_type is _PREFIXED
-        groups = stage.groups[kind]
+        groups = all_groups[code][kind]
         group = groups.get(name)
         if group is None:
             groups[name] = {binding: binding_id}
@@ -73,14 +54,24 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
         principal, host, operation, permission_type = entry
         if "/" in host:
             networks[host] = networks.get(host, 0) + 1
-        both = stage.principals.get(principal)
+        both = all_cells[code].get(principal)
         if both is None:
-            both = stage.principals[principal] = ({}, {})
+            both = all_cells[code][principal] = ({}, {})
         cells = both[kind]
         cells[name] = with_bit(cells.get(name, 0), host, ENTRY_BITS[permission_type][operation])
-    return Snapshot(
-        tuple(stage.index() for stage in stages), count, None, NO_NETWORKS.changed(networks)
-    )
+    # From the last on, each is freed as it is converted: the peak memory is not doubled.
+    indexes = [_index(all_groups.pop(), all_cells.pop()) for _ in types]
+    return Snapshot(tuple(reversed(indexes)), count, None, NO_NETWORKS.changed(networks))
+
+
+def _index(
+    groups: tuple[_Groups, _Groups], principals: dict[str, tuple[_Cells, _Cells]]
+) -> TypeIndex:
+    if not principals:
+        return EMPTY_TYPE
+    literals, prefixes = groups
+    patterns: Names[Group] = names_of(_freeze(literals), _freeze(prefixes))
+    return TypeIndex(patterns, Map({who: names_of(*cells) for who, cells in principals.items()}))
 
 
 def _freeze(groups: _Groups) -> dict[str, Group]:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acls.cases import clients_within
 from doorkeeper.acls.index import mask_for, masks
-from doorkeeper.acls.model import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    AclOperation,
-    PatternType,
-    ResourceType,
-)
+from doorkeeper.acls.model import WILDCARD, AclOperation, PatternType, ResourceType
 from doorkeeper.acls.operations import DENY_TESTS, EXACT_ALLOW_TESTS
 
 if TYPE_CHECKING:
@@ -39,13 +33,8 @@ def allowed_on_some(
 
     Ends at the first such ALLOW; at worst it reads all that the two principals have.
     """
-    principals = snapshot.types[resource_type].principals
     hosts = snapshot.hosts_matching(host)
-    both = [
-        cells
-        for who in {principal, WILDCARD_PRINCIPAL}
-        if (cells := principals.get(who)) is not None
-    ]
+    both = [cells for _, cells in snapshot.types[resource_type].concerning(principal)]
     deny, allow = DENY_TESTS[operation], EXACT_ALLOW_TESTS[operation]
     # The literal "*" is first, as in ``authorizeByResourceType``: a DENY on it leaves no resource.
     wildcard = _literal_mask(both, WILDCARD, hosts)
@@ -87,8 +76,7 @@ def clients_of(
     hosts = {
         host
         for kind in kinds
-        for who in (principal, WILDCARD_PRINCIPAL)
-        if (cells := snapshot.types[kind].principals.get(who)) is not None
+        for _, cells in snapshot.types[kind].concerning(principal)
         for _, _, cell in cells.patterns()
         for host, _ in masks(cell)
     }

@@ -21,7 +21,6 @@ from msgspec import Struct
 from doorkeeper.acls.index import masks, wildcard_covers
 from doorkeeper.acls.model import (
     WILDCARD,
-    WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -140,12 +139,7 @@ def _matching(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
     """Return the bindings that answer the question, in the broker's order."""
     principal, host, operation, resource_type, name = question
     tests = DENY_TESTS[operation] | ALLOW_TESTS[operation]
-    principals = snapshot.types[resource_type].principals
-    both = [
-        (who, cells)
-        for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
-        if (cells := principals.get(who)) is not None
-    ]
+    both = snapshot.types[resource_type].concerning(principal)
     hosts = snapshot.hosts_matching(host)
     for pattern_name, pattern_type in _order(name, [cells for _, cells in both]):
         # Of many patterns few have an entry that answers: nothing is made for the others.

@@ -19,28 +19,27 @@ from msgspec import Struct
 from doorkeeper.acls.access import unnamed_principal
 from doorkeeper.acls.cases import hosts_about
 from doorkeeper.acls.decision import Question, permissions_mask
+from doorkeeper.acls.host_sets import host_classes
 from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acls.partition import (
     Extents,
     collapse,
-    common_extent,
     extent_of,
-    host_classes,
     name_classes,
     outermost,
 )
-from doorkeeper.acls.regions import ALL_NAMES, CLUSTER, WILD, Extent, single
+from doorkeeper.acls.regions import ALL_NAMES, CLUSTER, WILD, Extent, common_names, single
 from doorkeeper.base.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.host_sets import HostClass
     from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import PatternType
-    from doorkeeper.acls.partition import HostClass, NameClass
-    from doorkeeper.acls.regions import NameSet
+    from doorkeeper.acls.partition import NameClass
     from doorkeeper.acls.snapshot import Snapshot
 
 V = TypeVar("V")
@@ -80,7 +79,7 @@ class EffectiveChange(Struct, frozen=True):
 
     principal: str
     resource_type: ResourceType
-    names: NameSet
+    names: Extent
     other_names: tuple[Extent, ...]
     host: str
     other_hosts: tuple[str, ...]
@@ -119,8 +118,7 @@ def new_access(before: DecisionState, after: DecisionState) -> list[EffectiveCha
 
 def _sort_key(change: EffectiveChange) -> tuple[Any, ...]:
     is_named = change.principal != WILDCARD_PRINCIPAL
-    names = change.names if isinstance(change.names, Extent) else ALL_NAMES
-    operations = change.operations
+    names, operations = change.names[:2], change.operations
     return is_named, change.principal, change.resource_type, names, not change.allowed, operations
 
 
@@ -140,7 +138,7 @@ class _Comparison:
         self._operations = -1 if scope.operation is None else 1 << scope.operation
         # The cluster has a single name.
         all_names = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
-        self._names = common_extent(scope.names, all_names)
+        self._names = common_names(scope.names, all_names)
         indexes = [side.snapshot.types[kind] for side in self._sides]
         self._principals = [index.principals for index in indexes]
         matches = [side.snapshot.matches_networks for side in self._sides]
@@ -160,11 +158,10 @@ class _Comparison:
         self._common = Extents(extent_of(*pattern) for pattern in common)
         self._common_changed = outermost(self._in_scope(changed))
         self._common_changes = Extents(self._common_changed)
-        self._common_hosts = _has_hosts(everyones)
+        self._common_hosts = depend_on_hosts(everyones)
         self._classes_of: dict[frozenset[str], list[HostClass]] = {}
-        # Of thousands of names most have ACLs for all hosts, and one of a few changes.
-        self._everywhere = self._classes_for(frozenset())
-        self._changes_everywhere: dict[tuple[int, int], tuple[_HostChange, ...]] = {}
+        self._changes: dict[tuple[int, object], tuple[_HostChange, ...]] = {}
+        """The changes by the classes of hosts, which stay, and by their differences."""
 
     def changes(self) -> Iterator[EffectiveChange]:
         """Yield the regions, in no order."""
@@ -196,7 +193,7 @@ class _Comparison:
     def _in_scope(self, extents: Iterable[Extent]) -> list[Extent]:
         if self._names is None:
             return []
-        common = (common_extent(extent, self._names) for extent in extents)
+        common = (common_names(extent, self._names) for extent in extents)
         return [extent for extent in common if extent is not None]
 
     def _changes_on(self, tables: Sequence[Names[Cell] | None]) -> set[Extent]:
@@ -242,60 +239,43 @@ class _Comparison:
         if self._common:
             extents += (extent for scope in scopes for extent in self._common.within(scope))
         classes = name_classes(scopes, extents)
-        has_hosts = self._common_hosts or _has_hosts(own)
+        has_hosts = self._common_hosts or depend_on_hosts(own)
         values = [
             self._change(principal, name_class.example, has_hosts=has_hosts)
             for name_class in classes
         ]
         for head, names, others, value in _unions(classes, values):
+            name = classes[head].example
             for change in value:
-                name = classes[head].example
                 client = self._client(principal, name, change.host, has_hosts=has_hosts)
-                yield self._region(shown, names, others, change, (principal, client, name))
-
-    def _region(
-        self,
-        shown: str,
-        names: NameSet,
-        others: tuple[Extent, ...],
-        change: _HostChange,
-        example: tuple[str, str, str],
-    ) -> EffectiveChange:
-        operations = operations_of(self._kind, change.operations)
-        principal, client, name = example
-        return EffectiveChange(
-            shown,
-            self._kind,
-            names,
-            others,
-            change.host,
-            change.other_hosts,
-            operations,
-            change.allowed,
-            Question(principal, client, operations[0], self._kind, name),
-        )
+                operations = operations_of(self._kind, change.operations)
+                yield EffectiveChange(
+                    shown,
+                    self._kind,
+                    names,
+                    others,
+                    change.host,
+                    change.other_hosts,
+                    operations,
+                    change.allowed,
+                    Question(principal, client, operations[0], self._kind, name),
+                )
 
     def _change(self, principal: str, name: str, *, has_hosts: bool) -> tuple[_HostChange, ...]:
-        if not has_hosts:
-            [everywhere] = self._everywhere
-            if everywhere.client is None:
-                return ()
-            difference = self._difference(principal, everywhere.client, name)
-            host_changes = self._changes_everywhere.get(difference)
-            if host_changes is None:
-                host_changes = _host_changes(self._everywhere, [difference])
-                self._changes_everywhere[difference] = host_changes
-            return host_changes
-        classes = self._host_classes(principal, name)
-        return _host_changes(
-            classes,
+        classes = self._host_classes(principal, name, has_hosts=has_hosts)
+        clients = [host_class.client for host_class in classes]
+        differences = tuple(
             [
-                None
-                if host_class.client is None
-                else self._difference(principal, host_class.client, name)
-                for host_class in classes
-            ],
+                None if client is None else self._difference(principal, client, name)
+                for client in clients
+            ]
         )
+        # Of thousands of names most have ACLs for the same few hosts, and one of a few changes.
+        key = id(classes), differences
+        changes = self._changes.get(key)
+        if changes is None:
+            changes = self._changes[key] = _host_changes(classes, differences)
+        return changes
 
     def _difference(self, principal: str, client: str, name: str) -> tuple[int, int]:
         """Return the operations that are gained, and those that are lost."""
@@ -305,17 +285,14 @@ class _Comparison:
         )
         return after & ~before & self._operations, before & ~after & self._operations
 
-    def _host_classes(self, principal: str, name: str) -> list[HostClass]:
-        both = (principal, WILDCARD_PRINCIPAL)
+    def _host_classes(self, principal: str, name: str, *, has_hosts: bool) -> list[HostClass]:
+        """Return the classes of the clients that decisions on a name may depend on."""
         hosts: frozenset[str] = frozenset()
-        return self._classes_for(
-            hosts.union(
+        if has_hosts:
+            both = (principal, WILDCARD_PRINCIPAL)
+            hosts = hosts.union(
                 *(hosts_about(side.snapshot, self._kind, name, both) for side in self._sides)
             )
-        )
-
-    def _classes_for(self, hosts: frozenset[str]) -> list[HostClass]:
-        # Most names have ACLs for the same few hosts.
         classes = self._classes_of.get(hosts)
         if classes is None:
             classes = host_classes(hosts, networks=self._networks, within=self._scope.host)
@@ -323,7 +300,7 @@ class _Comparison:
         return classes
 
     def _client(self, principal: str, name: str, host: str, *, has_hosts: bool) -> str:
-        classes = self._host_classes(principal, name) if has_hosts else self._everywhere
+        classes = self._host_classes(principal, name, has_hosts=has_hosts)
         return next(
             host_class.client
             for host_class in classes
@@ -352,7 +329,8 @@ def _patterns(table: Names[Any] | None) -> set[tuple[str, PatternType]]:
     return set() if table is None else {(name, how) for name, how, _ in table.patterns()}
 
 
-def _has_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
+def depend_on_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
+    """Say whether an ACL among these is not for all hosts."""
     return any(
         not isinstance(cell, int)
         for table in tables
@@ -363,7 +341,7 @@ def _has_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
 
 def _unions(
     classes: Sequence[NameClass], values: Sequence[V]
-) -> Iterator[tuple[int, NameSet, tuple[Extent, ...], V]]:
+) -> Iterator[tuple[int, Extent, tuple[Extent, ...], V]]:
     """Yield the head, the names, those in them that are left out, and the value of each union.
 
     A union of all names but longer ones that begin with an asterisk is shown as the literal ``*``.
@@ -380,7 +358,7 @@ def _unions(
         and value_by_head[stars] != value_by_head[everything]
     )
     for union, value in unions:
-        names: NameSet = classes[union.head].extent
+        names: Extent = classes[union.head].extent
         others = [classes[exception].extent for exception in union.exceptions]
         if is_wild and union.head == star:
             continue

@@ -33,7 +33,7 @@ from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
 from doorkeeper.acls.regions import covering_patterns, single
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from doorkeeper.acls.decision import Decision, Policy, Question
     from doorkeeper.acls.snapshot import Snapshot
@@ -83,9 +83,14 @@ def explanation(policy: Policy, snapshot: Snapshot, question: Question) -> Expla
     """Explain a decision. Cost: O(number of bindings that cover the resource)."""
     decision = explain(policy, snapshot, question)
     hosts = snapshot.hosts_matching(question.host)
+    patterns = snapshot.types[question.resource_type].patterns
+    covering = [
+        binding
+        for pattern in covering_patterns(patterns, single(question.name))
+        for binding in patterns.get(*pattern) or ()
+    ]
     considered = tuple(
-        Considered(binding, bearing_of(binding, question, hosts))
-        for binding in sorted(_covering(snapshot, question))
+        Considered(binding, bearing_of(binding, question, hosts)) for binding in sorted(covering)
     )
     flip = _flip(policy, snapshot, question, decision, considered)
     return Explanation(question, decision, considered, flip)
@@ -130,12 +135,6 @@ def bearing_of(binding: AclBinding, question: Question, hosts: Collection[str]) 
         return Bearing.OTHER_OPERATION
     literally = operation in (question.operation, AclOperation.ALL)
     return Bearing.ALLOWS if literally else Bearing.IMPLIES
-
-
-def _covering(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
-    patterns = snapshot.types[question.resource_type].patterns
-    for name, pattern_type in covering_patterns(patterns, single(question.name)):
-        yield from patterns.get(name, pattern_type) or ()
 
 
 def _flip(

@@ -1,4 +1,4 @@
-"""Hosts of ACLs as sets of clients: which lie within which, and what several cover together.
+"""Hosts of ACLs as sets of clients: their classes, nested, and what several cover together.
 
 Two hosts are nested or have nothing in common: networks are, an address is in a network or not, and
 every other text is a set of its own. Without networks each host but ``*`` stands for itself alone.
@@ -7,14 +7,15 @@ every other text is a set of its own. Without networks each host but ``*`` stand
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from doorkeeper.acls.hosts import is_somewhere
+from msgspec import Struct
+
+from doorkeeper.acls.hosts import is_somewhere, range_of
 from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.networks import (
     IPV4_BITS,
     IPV6_BITS,
-    Address,
     Network,
     address_of,
     address_text,
@@ -22,7 +23,7 @@ from doorkeeper.acls.networks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.network_index import Networks
 
@@ -31,18 +32,22 @@ V = TypeVar("V")
 _EXAMPLES: Final = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:0:0:0:0:0:1")
 """Addresses for documentation (RFC 5737 and 3849)."""
 
+_NO_RANGE: Final = Network(IPV4_BITS, 0, IPV4_BITS)
+"""Stands where a host, 0.0.0.0, is in no network."""
+
 _NOWHERE: Final = "0.0.0.0"  # noqa: S104  no socket is bound: no network holds this address
 
 
-class HostNode(NamedTuple):
-    """A host, and the hosts within it.
+class HostClass(Struct, frozen=True):
+    """Clients with one decision: those of a host that match none of the hosts within it.
 
-    ``client`` is a client of this host that matches no host within it; None where there is none.
+    ``client`` is one of them; None where there is none. ``parent`` is the index of the class that
+    it lies within, -1 for the outermost one.
     """
 
     host: str
     client: str | None
-    within: tuple[HostNode, ...] = ()
+    parent: int
 
 
 def contains(outer: str, inner: str, *, networks: bool) -> bool:
@@ -50,13 +55,8 @@ def contains(outer: str, inner: str, *, networks: bool) -> bool:
     if outer in (WILDCARD, inner):
         return True
     network = network_of(outer) if networks else None
-    if network is None:
-        return False
-    other = network_of(inner)
-    if other is not None:
-        return network.contains(other)
-    address = address_of(inner) if is_somewhere(inner) else None
-    return address is not None and network.holds(address)
+    within = None if network is None else range_of(inner)
+    return network is not None and within is not None and network.contains(within)
 
 
 def narrower(one: str, other: str, *, networks: bool) -> str | None:
@@ -85,7 +85,7 @@ def cover_of(
     # A network of the address 0.0.0.0 alone holds no client.
     next_address = min(_first_of(network), network.last)
     while next_address <= network.last:
-        for part in _at(Address(network.bits, next_address), networks):
+        for part in _at(Network(network.bits, next_address, network.bits), networks):
             if (value := held(part)) is not None:
                 break
         else:
@@ -102,14 +102,14 @@ def cover_of(
 def _around(host: str, networks: Networks | None) -> Iterator[str]:
     """Yield the hosts that contain a host, which is no network, the widest first."""
     yield WILDCARD
-    address = address_of(host) if networks is not None and is_somewhere(host) else None
+    address = None if networks is None else range_of(host)
     if networks is not None and address is not None:
         yield from _networks_around(address, networks)
     if host != WILDCARD:
         yield host
 
 
-def _at(address: Address, networks: Networks) -> Iterator[str]:
+def _at(address: Network, networks: Networks) -> Iterator[str]:
     """Yield the hosts that hold every client at an address, the widest first.
 
     Clients that differ in their zone have the same IPv6 address: its text holds one of them.
@@ -117,10 +117,10 @@ def _at(address: Address, networks: Networks) -> Iterator[str]:
     yield WILDCARD
     yield from _networks_around(address, networks)
     if address.bits == IPV4_BITS:
-        yield address_text(*address)
+        yield address_text(address.bits, address.first)
 
 
-def _networks_around(address: Address, networks: Networks) -> Iterator[str]:
+def _networks_around(address: Network, networks: Networks) -> Iterator[str]:
     # Sorted: the texts of one network have no order of their own.
     for texts in reversed(tuple(networks.around(address))):
         yield from sorted(texts)
@@ -138,7 +138,11 @@ class HostTable(Generic[V]):
         self._ranges: list[tuple[int, int, int, str]] = []
         """Family, first and last address of each host that lies in networks, in order."""
         if networks is not None:
-            self._ranges = sorted(filter(None, map(_range_of, self._values)))
+            self._ranges = sorted(
+                (within.bits, within.first, within.last, host)
+                for host in self._values
+                if (within := range_of(host)) is not None
+            )
 
     def overlapping(self, host: str) -> Iterator[V]:
         """Yield the values whose hosts have a client in common with a host."""
@@ -153,7 +157,7 @@ class HostTable(Generic[V]):
             yield from _around(host, self._networks)
             return
         yield WILDCARD
-        for enclosing in _networks_around(Address(network.bits, network.first), self._networks):
+        for enclosing in _networks_around(network, self._networks):
             if contains(enclosing, host, networks=True):
                 yield enclosing
         for at in range(bisect_left(self._ranges, network[:2]), len(self._ranges)):
@@ -165,110 +169,97 @@ class HostTable(Generic[V]):
                 yield within
 
 
-def _range_of(host: str) -> tuple[int, int, int, str] | None:
-    network = network_of(host)
-    if network is not None:
-        return network.bits, network.first, network.last, host
-    address = address_of(host) if is_somewhere(host) else None
-    return None if address is None else (address.bits, address.value, address.value, host)
-
-
 def _first_of(network: Network) -> int:
     # No network matches 0.0.0.0.
     return max(network.first, 1) if network.bits == IPV4_BITS else network.first
 
 
-def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
-    """Return hosts, without ``*``, nested as they lie within each other; sorted at each level.
+def host_classes(
+    hosts: Iterable[str], *, networks: bool, within: str = WILDCARD
+) -> list[HostClass]:
+    """Return the classes of the clients of a host, ``*`` or a network, each before those within it.
 
-    Of several texts of one network the first stands for all.
+    ``hosts`` are those that ACLs name; ``networks`` says whether networks match the clients in
+    them. Hosts that no client can have are left out; of several texts of one network the first
+    stands for all.
     """
-    by_network: dict[Network, str] = {}
-    others = []
+    scope = network_of(within)
+    if scope is None and within != WILDCARD:
+        return [HostClass(within, within, -1)]
+    named = {} if scope is None else {scope: within}
+    addresses: list[tuple[Network, bool, str]] = []
+    nowhere = []
     for host in sorted(set(hosts) - {WILDCARD}):
         network = network_of(host) if networks else None
-        if network is None:
-            others.append(host)
-        else:
-            by_network.setdefault(network, host)
-    inner_networks: dict[Network | None, list[Network]] = {}
-    lengths = sorted({(network.bits, network.length) for network in by_network}, reverse=True)
-    open_networks: list[Network] = []
-    for network in sorted(by_network):
-        while open_networks and not open_networks[-1].contains(network):
-            open_networks.pop()
-        inner_networks.setdefault(open_networks[-1] if open_networks else None, []).append(network)
-        open_networks.append(network)
-    alone: dict[Network | None, list[str]] = {}
-    for host in others:
-        alone.setdefault(_innermost(host, by_network, lengths), []).append(host)
+        if network is not None:
+            named.setdefault(network, host)
+        elif is_somewhere(host):
+            address = address_of(host)
+            if address is None:
+                nowhere.append((host, _NO_RANGE, True))
+            else:
+                addresses.append((address, True, host))
+    inner = _nested([*addresses, *((network, False, host) for network, host in named.items())])
+    inner[None] = [*inner.get(None, ()), *nowhere]
+    classes: list[HostClass] = []
 
-    def nodes(parent: Network | None) -> tuple[HostNode, ...]:
-        children = [HostNode(host, host) for host in alone.get(parent, ())]
-        for network in inner_networks.get(parent, ()):
-            client = _client_of(network, inner_networks.get(network, ()), alone.get(network, ()))
-            children.append(HostNode(by_network[network], client, nodes(network)))
-        return tuple(sorted(children))
+    def add(outer: Network | None, client: str | None, host: str, parent: int) -> None:
+        index = len(classes)
+        classes.append(HostClass(host, client, parent))
+        for inner_host, network, is_address in sorted(inner.get(outer, ())):
+            if is_address:
+                classes.append(HostClass(inner_host, inner_host, index))
+            else:
+                add(network, client_in(network), inner_host, index)
 
-    return nodes(None)
+    def client_in(network: Network) -> str | None:
+        return _client_of(network, [range_ for _, range_, _ in inner.get(network, ())])
+
+    outermost = [host for host, *_ in inner[None]]
+    add(scope, _client_outside(outermost) if scope is None else client_in(scope), within, -1)
+    return classes
 
 
-def _innermost(
-    host: str, networks: Container[Network], lengths: Iterable[tuple[int, int]]
-) -> Network | None:
-    """Return the smallest network around an address.
+def _nested(
+    parts: Iterable[tuple[Network, bool, str]],
+) -> dict[Network | None, list[tuple[str, Network, bool]]]:
+    """Return networks and addresses by the smallest network around them; None where there is none.
 
-    ``lengths`` are those that occur, longest first: a look-up for each, since there may be as many
-    networks as addresses.
+    Each part says whether it is an address, and has its host.
     """
-    address = address_of(host) if lengths and is_somewhere(host) else None
-    if address is None:
-        return None
-    candidates = (
-        Network(bits, address.value >> bits - length << bits - length, length)
-        for bits, length in lengths
-        if bits == address.bits
-    )
-    return next((network for network in candidates if network in networks), None)
+    inner: dict[Network | None, list[tuple[str, Network, bool]]] = {}
+    around: list[Network] = []
+    # Sorted, each part comes behind the networks around it.
+    for network, is_address, host in sorted(parts):
+        while around and not around[-1].contains(network):
+            around.pop()
+        inner.setdefault(around[-1] if around else None, []).append((host, network, is_address))
+        if not is_address:
+            around.append(network)
+    return inner
 
 
-def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[str]) -> str | None:
+def _client_of(network: Network, ranges: Iterable[Network]) -> str | None:
     """Return the first address of a network that is in none of these."""
-    ranges = [(_first_of(inner_network), inner_network.last) for inner_network in inner]
-    taken_addresses = [address for host in addresses if (address := address_of(host)) is not None]
-    ranges += [(address.value, address.value) for address in taken_addresses]
     free = _first_of(network)
-    for first, last in sorted(ranges):
-        if first > free:
+    for inner in sorted(ranges):
+        if _first_of(inner) > free:
             break
         # Ranges may lie within each other: their ends do not ascend.
-        free = max(free, last + 1)
+        free = max(free, inner.last + 1)
     return address_text(network.bits, free) if free <= network.last else None
 
 
-def client_outside(nodes: Iterable[HostNode]) -> str | None:
-    """Return a client that matches no host of a tree; None where there is none."""
-    networks, addresses = [], set()
-    for node in nodes:
-        if (network := network_of(node.host)) is not None:
-            networks.append(network)
-        else:
-            addresses.add(node.host)
+def _client_outside(hosts: Sequence[str]) -> str | None:
+    """Return a client that matches none of some hosts; None where there is none."""
+    ranges = [within for host in hosts if (within := range_of(host)) is not None]
     for example in _EXAMPLES:
         address = address_of(example)
         assert address is not None
-        if example not in addresses and not any(network.holds(address) for network in networks):
+        if not any(within.contains(address) for within in ranges):
             return example
     for bits in (IPV4_BITS, IPV6_BITS):
-        family = [network for network in networks if network.bits == bits]
-        if (client := _client_of(Network(bits, 0, 0), family, tuple(addresses))) is not None:
+        family = [within for within in ranges if within.bits == bits]
+        if (client := _client_of(Network(bits, 0, 0), family)) is not None:
             return client
-    return None if _NOWHERE in addresses else _NOWHERE
-
-
-def clients_of(nodes: Iterable[HostNode]) -> Iterator[str]:
-    """Yield a client for each host of a tree that clients can have, alike to all others of it."""
-    for node in nodes:
-        if node.client is not None and is_somewhere(node.client):
-            yield node.client
-        yield from clients_of(node.within)
+    return None if _NOWHERE in hosts else _NOWHERE

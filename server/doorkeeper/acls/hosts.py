@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
-import struct
 from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from doorkeeper.acls.networks import IPV6_BITS, Network, address_of, address_text, network_of
 
 
-def java_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+def java_text(address: IPv4Address | IPv6Address) -> str:
     """Return an address as Java's ``InetAddress.getHostAddress`` writes it, with its scope."""
-    if isinstance(address, ipaddress.IPv4Address):
+    if isinstance(address, IPv4Address):
         return str(address)
     # Java's ``InetAddress`` converts a mapped address to IPv4.
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
-    # Java neither abbreviates zeros to "::" nor pads groups.
-    text = ":".join(f"{pair:x}" for pair in struct.unpack("!8H", address.packed))
+    text = address_text(IPV6_BITS, int(address))
     return text if address.scope_id is None else f"{text}%{address.scope_id}"
 
 
@@ -24,7 +24,7 @@ def java_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
 def java_host(host: str) -> str | None:
     """Return the text of a client at this address; None where the text is no address."""
     try:
-        return java_text(ipaddress.ip_address(host))
+        return java_text(ip_address(host))
     except ValueError:
         return None
 
@@ -32,3 +32,11 @@ def java_host(host: str) -> str | None:
 def is_somewhere(host: str) -> bool:
     """Say whether a client can be at this host: a name or a network never matches one."""
     return java_host(host) == host
+
+
+def range_of(host: str) -> Network | None:
+    """Return the addresses of the clients that are at a host; None if it names none.
+
+    Clients that differ in their zone have the same IPv6 address.
+    """
+    return network_of(host) or (address_of(host) if is_somewhere(host) else None)

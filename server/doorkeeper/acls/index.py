@@ -23,7 +23,13 @@ from typing import Generic, NamedTuple, TypeVar
 
 from immutables import Map, MapMutation
 
-from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType, ResourcePattern
+from doorkeeper.acls.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    PatternType,
+    ResourcePattern,
+)
 from doorkeeper.acls.operations import ENTRY_BITS
 
 K = TypeVar("K")
@@ -205,6 +211,14 @@ class TypeIndex(NamedTuple):
 
     patterns: Names[Group]
     principals: Map[str, Names[Cell]]
+
+    def concerning(self, principal: str) -> list[tuple[str, Names[Cell]]]:
+        """Return what a principal has, and what ``User:*`` has."""
+        return [
+            (who, cells)
+            for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+            if (cells := self.principals.get(who)) is not None
+        ]
 
 
 EMPTY_TYPE = TypeIndex(empty_names(), Map())

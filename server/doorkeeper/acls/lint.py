@@ -1,28 +1,8 @@
 """Checks a set of ACLs; each finding has a code, a reason, its bindings and a fix.
 
 The errors (E001 to E007) are redundant bindings, determined exactly, see ``necessity``: removing
-all of them changes no decision. The warnings are probable mistakes or risks.
-
-    E001  no effect                   the resource type does not support the operation
-    E002  super user                  ACLs do not apply to super users
-    E003  shadowed                    a DENY covers all of it
-    E004  redundant                   other bindings grant or deny the same
-    E005  nothing to deny             no ALLOW overlaps it
-    E006  allowed by default          the default allows it anyway
-    E007  no resource                 it does not cover the only name of the cluster resource
-    W001  contradiction               one pattern has an ALLOW and a DENY for the same operation
-    W002  prefixed asterisk           PREFIXED * covers only names that begin with an asterisk
-    W003  malformed principal type    missing, or not spelled as in Kafka
-    W004  asterisk in principal       an asterisk that is not a wildcard
-    W005  host not in Kafka's format  it never matches, or matches more
-    W006  everyone                    an ALLOW for User:*
-    W007  group missing               READ on topics, but on no group
-    W008  no credentials              an ALLOW for a user without credentials, if these are known
-    W009  no topic                    an ALLOW for topics that do not exist, if these are known
-    W010  administrator               an ALLOW to change ACLs, or to act as a broker
-    W011  misleading resource name    a name that no resource can have, or a misleading one
-    W012  misleading principal name   a list, or invisible characters
-    W013  not needed                  IDEMPOTENT_WRITE for a principal that may write topics
+all of them changes no decision. The warnings (W001 to W013) are probable mistakes or risks.
+``CODES`` has all of them, and ``docs/reference/lint-rules.md`` their meaning.
 """
 
 from __future__ import annotations
@@ -57,11 +37,10 @@ from doorkeeper.acls.regions import is_asked_about
 from doorkeeper.acls.search import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.misleading_names import Misleading
-    from doorkeeper.acls.necessity import Removable
     from doorkeeper.acls.network_index import Networks
     from doorkeeper.acls.networks import Network
     from doorkeeper.acls.snapshot import Snapshot
@@ -164,20 +143,29 @@ def lint(
     beside WRITE and READ. ``accepts`` says whether a finding with a code is accepted for a binding.
     Without users or topics in ``known`` there are no findings about them.
     """
-    causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     bindings = find(snapshot, ANY_BINDING)
-    accepted_causes: dict[AclBinding, frozenset[Cause]] = {}
-    if accepts is not None:
-        for binding in bindings:
-            accepted = [cause for cause, (code, _) in _CAUSES.items() if accepts(code, binding)]
-            accepted_causes[binding] = frozenset(accepted)
     companions = {} if implied else _companions(bindings)
+
+    def is_left_out(code: str, binding: AclBinding) -> bool:
+        return code not in codes or (accepts is not None and accepts(code, binding))
+
+    def stays(binding: AclBinding, cause: Cause) -> bool:
+        is_companion = cause is Cause.COVERED and binding in companions
+        return is_companion or is_left_out(_CAUSES[cause][0], binding)
+
+    while True:
+        redundant = removable(policy, snapshot, stays)
+        removed = {result.binding for result in redundant}
+        # A DESCRIBE is a finding where nothing that it was added beside stays.
+        alone = [there for there, beside in companions.items() if removed.issuperset(beside)]
+        if not alone:
+            break
+        for describe in alone:
+            del companions[describe]
     findings = [
         Finding(*_CAUSES[cause], cause.value, (binding, *because),
                 Fix(_UNLESS.get(cause, _REMOVE), removed=(binding,)))
-        for binding, cause, because in _redundant(
-            policy, snapshot, causes, accepted_causes, companions
-        )
+        for binding, cause, because in redundant
     ]  # fmt: skip
     findings += _contradictions(bindings, networks_of(snapshot))
     for binding in bindings:
@@ -191,9 +179,7 @@ def lint(
     if known.topics is not None:
         findings += _without_topics(bindings, sorted(known.topics))
     # Rules are cheap: they run for all codes, and the findings are selected here.
-    chosen = [finding for finding in findings if finding.code in codes]
-    if accepts is not None:
-        chosen = [finding for finding in chosen if not accepts(finding.code, finding.bindings[0])]
+    chosen = [finding for finding in findings if not is_left_out(finding.code, finding.bindings[0])]
     return sorted(chosen, key=lambda finding: (finding.code, finding.bindings))
 
 
@@ -211,35 +197,6 @@ def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBin
         if there := tuple(companion for companion in candidates if companion in present):
             companions[AclBinding(pattern, entry)] = there
     return companions
-
-
-def _redundant(
-    policy: Policy,
-    snapshot: Snapshot,
-    causes: Collection[Cause],
-    accepted_causes: Mapping[AclBinding, frozenset[Cause]],
-    companions: Mapping[AclBinding, tuple[AclBinding, ...]],
-) -> list[Removable]:
-    while True:
-        covered = frozenset({Cause.COVERED})
-        stay = {
-            **accepted_causes,
-            **{
-                describe: accepted_causes.get(describe, frozenset()) | covered
-                for describe in companions
-            },
-        }
-        redundant = removable(policy, snapshot, causes, stay)
-        removed = {result.binding for result in redundant}
-        # A DESCRIBE is a finding where nothing that it was added beside stays.
-        left = {
-            describe: added_with
-            for describe, added_with in companions.items()
-            if not removed.issuperset(added_with)
-        }
-        if len(left) == len(companions):
-            return redundant
-        companions = left
 
 
 # --- rules about one binding
@@ -323,7 +280,7 @@ def _network(binding: AclBinding, network: Network | None) -> Finding | None:
             binding, fix=Fix("write the network as address/length, such as 10.0.0.0/8"),
         )  # fmt: skip
     written = address_of(binding.entry.host.partition("/")[0].strip("[]"))
-    if written is None or written.value == network.first:
+    if written is None or written.first == network.first:
         return None
     return _warning(
         "W005", f"the prefix length determines the network: this is all of {network}",
@@ -333,11 +290,7 @@ def _network(binding: AclBinding, network: Network | None) -> Finding | None:
 
 def _everyone(binding: AclBinding) -> Finding | None:
     entry = binding.entry
-    if entry.permission_type is not AclPermissionType.ALLOW or not effects(binding):
-        return None
-    if not is_asked_about(binding.pattern):
-        return None
-    if entry.principal != WILDCARD_PRINCIPAL:
+    if entry.principal != WILDCARD_PRINCIPAL or not _is_asked_allow(binding):
         return None
     anonymous = "" if entry.host != WILDCARD else ", including anonymous clients"
     reason = f"this grants access to everyone{anonymous}"
@@ -348,17 +301,13 @@ def _everyone(binding: AclBinding) -> Finding | None:
 
 def _administrator(binding: AclBinding) -> Finding | None:
     entry = binding.entry
-    if entry.permission_type is not AclPermissionType.ALLOW:
-        return None
-    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
-    if not is_cluster or not is_asked_about(binding.pattern):
-        return None
     may = {
         AclOperation.ALTER: "change ACLs and users",
         AclOperation.CLUSTER_ACTION: "act as a broker",
         AclOperation.ALL: "change ACLs and users and act as a broker",
     }.get(entry.operation)
-    if may is None:
+    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
+    if may is None or not is_cluster or not _is_asked_allow(binding):
         return None
     reason = f"{entry.principal} may {may}, so it can grant itself every permission"
     return _warning(
@@ -369,12 +318,10 @@ def _administrator(binding: AclBinding) -> Finding | None:
     )
 
 
-def _name(binding: AclBinding) -> Finding | None:
-    return _misleading("W011", misleading_name(binding), binding)
-
-
-def _principal_name(binding: AclBinding) -> Finding | None:
-    return _misleading("W012", misleading_principal(binding), binding)
+def _is_asked_allow(binding: AclBinding) -> bool:
+    """Say whether a binding allows what requests ask for."""
+    is_allow = _is(binding, AclPermissionType.ALLOW)
+    return is_allow and bool(effects(binding)) and is_asked_about(binding.pattern)
 
 
 def _misleading(code: str, misleading: Misleading | None, binding: AclBinding) -> Finding | None:
@@ -391,8 +338,8 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
     _principal_star,
     _everyone,
     _administrator,
-    _name,
-    _principal_name,
+    lambda binding: _misleading("W011", misleading_name(binding), binding),
+    lambda binding: _misleading("W012", misleading_principal(binding), binding),
 )
 
 
@@ -404,6 +351,7 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
 
     All operations but some can only be written so: such a DENY is no contradiction.
     """
+    every = AclOperation.ALL
     groups: dict[tuple[ResourcePattern, str], list[AclBinding]] = {}
     for binding in bindings:
         groups.setdefault((binding.pattern, binding.entry.principal), []).append(binding)
@@ -420,7 +368,7 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
                 binding
                 for binding in table.overlapping(allowing.entry.host)
                 if not set(effects(binding)).isdisjoint(allowed)
-                and not _is_exception(allowing, binding)
+                and (allowing.entry.operation is not every or binding.entry.operation is every)
             ]
             if against:
                 yield _warning(
@@ -432,11 +380,6 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
                         " them"
                     ),
                 )
-
-
-def _is_exception(allowing: AclBinding, denying: AclBinding) -> bool:
-    every = AclOperation.ALL
-    return allowing.entry.operation is every and denying.entry.operation is not every
 
 
 def _idempotent_writes(snapshot: Snapshot, bindings: Iterable[AclBinding]) -> Iterator[Finding]:

@@ -26,10 +26,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from enum import Enum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.cases import clients_within
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.model import (
@@ -37,7 +39,6 @@ from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
-    AclPermissionType,
     PatternType,
     ResourcePattern,
     ResourceType,
@@ -48,21 +49,20 @@ from doorkeeper.acls.regions import (
     Extent,
     common_names,
     is_asked_about,
-    is_within,
     names_of,
     overlap,
     region_of,
 )
-from doorkeeper.acls.snapshot import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.regions import NameSet, Region
+    from doorkeeper.acls.regions import Region
 
     Bindings = frozenset[AclBinding]
+    Administrators = Callable[[str, AclOperation], set[str]]
 
 
 class Rule(Enum):
@@ -95,6 +95,7 @@ _SHARE_FROM: Final = 10
 """Up to so many removals are no large share of anything: small sets change as a whole."""
 
 _NAMES_SHOWN: Final = 3
+_DENIES: Final = attrgetter("denies")
 
 _ADMINISTRATION: Final = (AclOperation.ALTER, AclOperation.DESCRIBE)
 """What CreateAcls and DeleteAcls ask for, and DescribeAcls, on the cluster."""
@@ -183,7 +184,7 @@ def stages(added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Iterat
     """Yield the stages of a change, in the order in which they are sent."""
     of_changes = [set(added), set(removed)]
     for adds, deny in ((True, True), (True, False), (False, False), (False, True)):
-        chosen = sorted(binding for binding in of_changes[not adds] if _is_deny(binding) is deny)
+        chosen = sorted(binding for binding in of_changes[not adds] if binding.denies is deny)
         if chosen:
             yield Stage(adds, tuple(chosen))
 
@@ -208,7 +209,7 @@ def binding_text(binding: AclBinding) -> str:
 
 
 class _Judgement:
-    """The state of one call."""
+    """The state of one call; the arguments are those of ``judge``."""
 
     def __init__(
         self,
@@ -220,27 +221,21 @@ class _Judgement:
         accepted: AbstractSet[Rule],
         failed: AbstractSet[AclBinding],
     ) -> None:
-        self._present = present
-        to_add, to_remove = set(added), set(removed)
-        gone = to_remove - to_add
-        self._added = to_add - present - failed
-        self._removed = (to_remove & present) - failed
-        self._at_the_end = to_add
+        self._present, self._cluster = present, cluster
+        self._limits, self._accepted = limits, accepted
+        self._at_the_end = set(added)
         """What the end adds, refused or not."""
-        self._cluster = cluster
-        self._limits = limits
-        self._accepted = accepted
+        gone = set(removed)
+        self._added = self._at_the_end - present - failed
+        self._removed = (gone & present) - failed
         self._held: list[Held] = []
         self._warnings: list[str] = []
         self._stuck = set(failed)
         """What is not changed: neither added where it lacks, nor removed where it is."""
         # Those that go limit nothing at the end either.
-        self._ignored_denies = set(
-            filter(
-                _is_deny,
-                unenforced((binding for binding in present if binding not in gone), cluster),
-            )
-        )
+        leaving = gone - self._at_the_end
+        staying = (binding for binding in present if binding not in leaving)
+        self._ignored_denies = set(filter(_DENIES, unenforced(staying, cluster)))
 
     def change(self) -> LiveChange:
         rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
@@ -308,10 +303,10 @@ class _Judgement:
         self._hold_each(Rule.NETWORKS, unenforced_acls, f"with a network as host: {why}")
         ignored = _Regions(self._ignored_denies)
         limited = {
-            binding for binding in self._added if not _is_deny(binding) and ignored.meet(binding)
+            binding for binding in self._added if not binding.denies and ignored.meet(binding)
         }
         removals = self._removed - unenforced(self._removed, self._cluster)
-        limited |= {binding for binding in removals if _is_deny(binding) and ignored.meet(binding)}
+        limited |= {binding for binding in removals if binding.denies and ignored.meet(binding)}
         text = f"would allow requests that only a DENY for a network restricts: {why}"
         self._hold_each(Rule.NETWORKS, limited, text)
 
@@ -365,7 +360,7 @@ class _Judgement:
         """Return whether some names of a pattern, and of another one, are in no other pattern."""
         if not is_asked_about(pattern):
             return False
-        names: NameSet | None = names_of(pattern)
+        names: Extent | None = names_of(pattern)
         if of is not None:
             is_same_type = of.resource_type is pattern.resource_type
             names = common_names(names_of(pattern), names_of(of)) if is_same_type else None
@@ -382,8 +377,13 @@ class _Judgement:
             frozenset(binding.entry.host for binding in before | after),
             networks=self._cluster.matches_networks is not False,
         )
-        for login in self._logins(before, after, hosts):
-            lost = self._lost(login, before, after, hosts)
+        had, has = self._administrators(before, hosts), self._administrators(after, hosts)
+        for login in self._logins(before | after, had):
+            lost = [
+                operation
+                for operation in _ADMINISTRATION
+                if had(login, operation) - has(login, operation)
+            ]
             if not lost:
                 continue
             who = "somebody" if login == _OTHER_PRINCIPAL else login
@@ -404,74 +404,45 @@ class _Judgement:
             return ", and the principal of this login is unknown"
         return f" ({self._cluster.login_doubt})" if self._cluster.login_doubt else ""
 
-    def _logins(
-        self, before: Bindings, after: AbstractSet[AclBinding], hosts: Iterable[str]
-    ) -> Iterable[str]:
+    def _logins(self, acls: AbstractSet[AclBinding], had: Administrators) -> Iterable[str]:
         known = self._cluster.logins
         # A login that the ACLs do not allow, and that can read them, has another name there, or
         # the right another way.
-        if (
-            known
-            and self._cluster.login_doubt
-            and not self._are_administrators(known, before, hosts)
-        ):
-            known = None
+        if known and self._cluster.login_doubt:
+            may = any(had(login, operation) for login in known for operation in _ADMINISTRATION)
+            known = known if may else None
         if known is not None:
             return known
         # Any of those that ACLs name may be the login, or one that "User:*" stands for.
-        named = {binding.entry.principal for binding in before | after} - {WILDCARD_PRINCIPAL}
+        named = {binding.entry.principal for binding in acls} - {WILDCARD_PRINCIPAL}
         return (*sorted(named), _OTHER_PRINCIPAL)
 
-    def _are_administrators(
-        self, logins: Iterable[str], acls: Bindings, hosts: Iterable[str]
-    ) -> bool:
-        may = self._decision(acls)
-        return any(
-            may(login, operation, host)
-            for login in logins
-            for operation in _ADMINISTRATION
-            for host in hosts
-        )
-
-    def _decision(self, acls: AbstractSet[AclBinding]) -> Callable[[str, AclOperation, str], bool]:
-        """Return whether these ACLs allow a login an operation on the cluster, from a host."""
+    def _administrators(
+        self, acls: AbstractSet[AclBinding], hosts: Iterable[str]
+    ) -> Administrators:
+        """Return a function: the hosts from which these ACLs allow a login an operation."""
         policy = Policy(allow_everyone=self._cluster.open_by_default is True)
-        snapshot = EMPTY.with_changes(
-            [("", binding) for binding in acls], []
-        ).with_network_matching(enabled=self._cluster.matches_networks is not False)
+        networks = self._cluster.matches_networks is not False
+        snapshot = snapshot_of(acls, networks=networks)
 
-        def may(login: str, operation: AclOperation, host: str) -> bool:
-            question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
-            return allows(policy, snapshot, question)
-
-        return may
-
-    def _lost(
-        self,
-        login: str,
-        before: Bindings,
-        after: AbstractSet[AclBinding],
-        hosts: Iterable[str],
-    ) -> list[AclOperation]:
-        """Return the rights that the login has before and not after, from any host."""
-        had, has = self._decision(before), self._decision(after)
-        return [
-            operation
-            for operation in _ADMINISTRATION
-            if any(
-                had(login, operation, host) and not has(login, operation, host) for host in hosts
+        def hosts_of(login: str, operation: AclOperation) -> set[str]:
+            questions = (
+                Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+                for host in hosts
             )
-        ]
+            return {question.host for question in questions if allows(policy, snapshot, question)}
+
+        return hosts_of
 
     def _order(self) -> None:
         # What limits others and will not be there, or will not be gone.
-        missing = (binding for binding in self._stuck - self._present if _is_deny(binding))
-        remaining = (binding for binding in self._stuck & self._present if not _is_deny(binding))
+        missing = (binding for binding in self._stuck - self._present if binding.denies)
+        remaining = (binding for binding in self._stuck & self._present if not binding.denies)
         denies = _Regions(missing)
-        added = (binding for binding in self._added if not _is_deny(binding))
+        added = (binding for binding in self._added if not binding.denies)
         waiting = set(filter(denies.meet, added))
         self._hold_each(Rule.ORDER, waiting, "to allow must wait until a DENY is in force")
-        removals = list(filter(_is_deny, self._removed))
+        removals = list(filter(_DENIES, self._removed))
         # Many removals may be held, whose regions most changes do not need.
         allows_ = _Regions(remaining if removals else ())
         waiting = {binding for binding in removals if denies.meet(binding) or allows_.meet(binding)}
@@ -480,17 +451,15 @@ class _Judgement:
 
 
 def _is_covered(
-    names: NameSet, resource_type: ResourceType, patterns: AbstractSet[ResourcePattern]
+    names: Extent, resource_type: ResourceType, patterns: AbstractSet[ResourcePattern]
 ) -> bool:
     """Return whether one of the patterns has all these names. O(length of a name)."""
 
     def has(name: str, pattern_type: PatternType) -> bool:
         return ResourcePattern(resource_type, name, pattern_type) in patterns
 
-    if is_within(names, WILD) and has(WILDCARD, PatternType.LITERAL):
+    if WILD.contains(names) and has(WILDCARD, PatternType.LITERAL):
         return True
-    if not isinstance(names, Extent):
-        return has("", PatternType.PREFIXED)
     if names.is_single and names.text != WILDCARD and has(names.text, PatternType.LITERAL):
         return True
     lengths = range(len(names.text) + 1)
@@ -520,10 +489,6 @@ class _Regions:
         else:
             candidates = [*self._everyones[kind], *self._by_principal[kind, region.principal]]
         return any(overlap(region, other, networks=True) for other in candidates)
-
-
-def _is_deny(binding: AclBinding) -> bool:
-    return binding.entry.permission_type is AclPermissionType.DENY
 
 
 def _is_of_cluster(binding: AclBinding) -> bool:

@@ -88,6 +88,13 @@ class AclPermissionType(_Codes):
     ALLOW = 3
 
 
+# Kafka's numbers. A look-up costs less than a call of the class.
+RESOURCE_TYPES = {member.value: member for member in ResourceType}
+PATTERN_TYPES = {member.value: member for member in PatternType}
+OPERATIONS = {member.value: member for member in AclOperation}
+PERMISSION_TYPES = {member.value: member for member in AclPermissionType}
+
+
 class Principal(NamedTuple):
     """Who asks. Both parts are case-sensitive."""
 
@@ -139,6 +146,10 @@ class AclBinding(NamedTuple):
 
     pattern: ResourcePattern
     entry: AccessControlEntry
+
+    @property
+    def denies(self) -> bool:
+        return self.entry.permission_type is AclPermissionType.DENY
 
 
 class SortedBindings(list[AclBinding]):

@@ -56,11 +56,10 @@ from doorkeeper.acls.regions import (
 from doorkeeper.acls.search import find
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.network_index import Networks
-    from doorkeeper.acls.regions import CoveringCell, NameSet
     from doorkeeper.acls.snapshot import Snapshot
 
 
@@ -76,10 +75,6 @@ class Cause(Enum):
     NO_RESOURCE = f"requests check the cluster as {CLUSTER_NAME}, which this pattern does not match"
 
 
-ALL_CAUSES = frozenset(Cause)
-_NONE_ACCEPTED: Mapping[AclBinding, Container[Cause]] = {}
-
-
 class Removable(NamedTuple):
     """A redundant binding, the reason, and the bindings that make it redundant."""
 
@@ -91,14 +86,12 @@ class Removable(NamedTuple):
 def removable(
     policy: Policy,
     snapshot: Snapshot,
-    causes: Container[Cause] = ALL_CAUSES,
-    accepted_causes: Mapping[AclBinding, Container[Cause]] = _NONE_ACCEPTED,
+    stays: Callable[[AclBinding, Cause], bool] = lambda _binding, _cause: False,
 ) -> list[Removable]:
     """Return bindings that can be removed together, so that none of the others is redundant.
 
-    Bindings that are redundant for another cause stay, as do those whose cause is among their
-    ``accepted_causes``; and so do those that are redundant only because of them. The
-    result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
+    A redundant binding may stay for its cause, and so do those that are redundant only because of
+    it. The result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
     """
     removed: dict[AclBinding, Removable] = {}
     order = sorted(find(snapshot, ANY_BINDING), key=_turn)
@@ -112,9 +105,7 @@ def removable(
         for binding in order:
             space = spaces[binding.pattern.resource_type]
             verdict = _Judge(policy, snapshot, space, binding).verdict()
-            if verdict is None or verdict.cause not in causes:
-                continue
-            if verdict.cause not in accepted_causes.get(binding, ()):
+            if verdict is not None and not stays(binding, verdict.cause):
                 removed[binding] = verdict
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:
@@ -132,11 +123,7 @@ def _turn(binding: AclBinding) -> tuple[bool, bool, bool]:
     """
     pattern, entry = binding
     is_cluster = pattern == (ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
-    return _is_deny(binding), entry.operation is AclOperation.ALL, is_cluster
-
-
-def _is_deny(binding: AclBinding) -> bool:
-    return binding.entry.permission_type is AclPermissionType.DENY
+    return binding.denies, entry.operation is AclOperation.ALL, is_cluster
 
 
 class _Space:
@@ -171,20 +158,18 @@ class _Space:
     def _tables(self, name: str, pattern_type: PatternType) -> dict[str, HostTable[AclBinding]]:
         by_principal: dict[str, list[tuple[str, AclBinding]]] = {}
         for binding in self._patterns.get(name, pattern_type) or ():
-            if not _is_deny(binding):
+            if not binding.denies:
                 entry = binding.entry
                 by_principal.setdefault(entry.principal, []).append((entry.host, binding))
         return {
             principal: HostTable(pairs, self._networks) for principal, pairs in by_principal.items()
         }
 
-    def within(self, names: NameSet) -> Iterator[tuple[str, PatternType]]:
+    def within(self, names: Extent) -> Iterator[tuple[str, PatternType]]:
         """Yield patterns whose names lie within a set; removed ones may be among them."""
-        prefix = ""
-        if isinstance(names, Extent):
-            if names.is_single:
-                return
-            prefix = names.text
+        if names.is_single:
+            return
+        prefix = names.text
         for listed, pattern_type in (
             (self._literals, PatternType.LITERAL),
             (self._prefixes, PatternType.PREFIXED),
@@ -221,7 +206,7 @@ class _Judge:
         asked = effects(binding)
         if not asked:
             return Removable(binding, Cause.NO_EFFECT)
-        return self._deny(asked) if _is_deny(binding) else self._allow(asked)
+        return self._deny(asked) if binding.denies else self._allow(asked)
 
     def _allow(self, asked: Sequence[AclOperation]) -> Removable | None:
         because: dict[AclBinding, None] = {}
@@ -306,25 +291,23 @@ class _Judge:
         of masks.
         """
         cells = list(covering_cells(self._snapshot, region))
+        pattern, own = self._binding
+        own_place = (pattern, own.principal, own.host)
+        own_bit = entry_bit(own.operation, own.permission_type)
 
         def held(host: str) -> AclBinding | None:
-            for cell in cells:
-                bits = mask_at(cell.cell, host) & test
-                if bits:
-                    bits &= ~self._own_bit(cell, host)
+            for cell_pattern, principal, cell in cells:
+                bits = mask_at(cell, host) & test
+                if bits and (cell_pattern, principal, host) == own_place:
+                    bits &= ~own_bit
                 if bits:
                     # The lowest bit: one binding is reason enough, although several may cover it.
-                    return _binding(region.resource_type, cell, host, bits & -bits)
+                    [entry] = entries_of(bits & -bits)
+                    return AclBinding(cell_pattern, AccessControlEntry(principal, host, *entry))
             return None
 
         cover = cover_of(region.host, networks_of(self._snapshot), held) if cells else None
         return () if cover is None else tuple(cover)
-
-    def _own_bit(self, cell: CoveringCell, host: str) -> int:
-        (_, name, pattern_type), (principal, own, operation, permission_type) = self._binding
-        if cell[:3] == (name, pattern_type, principal) and host == own:
-            return entry_bit(operation, permission_type)
-        return 0
 
     def _allowed_regions(self, operation: AclOperation) -> Iterator[Region]:
         """Yield the regions within this DENY where a binding allows the operation."""
@@ -357,11 +340,3 @@ def _either(operation: AclOperation) -> int:
 def networks_of(snapshot: Snapshot) -> Networks | None:
     """Return the networks of a snapshot; None where it compares hosts as texts."""
     return snapshot.networks if snapshot.matches_networks else None
-
-
-def _binding(resource_type: ResourceType, cell: CoveringCell, host: str, bit: int) -> AclBinding:
-    ((operation, permission_type),) = entries_of(bit)
-    return AclBinding(
-        ResourcePattern(resource_type, cell.name, cell.pattern_type),
-        AccessControlEntry(cell.principal, host, operation, permission_type),
-    )

@@ -17,7 +17,7 @@ from immutables import Map
 
 from doorkeeper.acls.index import Cell, mask_for
 from doorkeeper.acls.model import WILDCARD
-from doorkeeper.acls.networks import IPV4_BITS, IPV6_BITS, Address, Network, address_of, network_of
+from doorkeeper.acls.networks import IPV4_BITS, IPV6_BITS, Network, address_of, network_of
 
 Hosts = frozenset[str]
 """The hosts of ACLs that a client matches."""
@@ -93,9 +93,9 @@ class Networks:
         self._masks[key] = (cell, mask)
         return mask
 
-    def around(self, address: Address) -> Iterator[Collection[str]]:
+    def around(self, address: Network) -> Iterator[Collection[str]]:
         """Yield the hosts of each network that holds an address, the smallest network first."""
-        value = address.value
+        value = address.first
         for shift, texts in self._lengths[address.bits]:
             hosts = texts.get(value >> shift)
             if hosts is not None:

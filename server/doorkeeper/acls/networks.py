@@ -15,8 +15,8 @@ Sources: ``CidrUtils``, commons-net ``SubnetUtils`` and ``SubnetUtils6`` (4.4.0)
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
+from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 
 IPV4_BITS: Final = 32
@@ -24,27 +24,18 @@ IPV6_BITS: Final = 128
 
 _IPV4: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
 _IPV4_NETWORK: Final = re.compile(_IPV4.pattern + r"/([0-9]{1,2})")
-_LONG_IPV6: Final = re.compile(r"((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4})(?:%[0-9]+)?")
-_DIGITS: Final = re.compile(r"[0-9]+")
-_HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
-_OCTETS: Final = 4
-_OCTET_MAX: Final = 255
 _IPV4_TEXT_MAX: Final = 15
-_GROUP_MAX: Final = 0xFFFF
-_GROUPS: Final = 8
+_LEADING_ZEROS: Final = re.compile(r"(?<![0-9a-fA-F])0+(?=[0-9a-fA-F])")
+# Python refuses to read numbers of very many digits.
+_INTEGER: Final = re.compile(r"[+-]?\d{1,4000}")
+_ZONE: Final = re.compile(r"0*([0-9]{1,10})")
+_OCTET_MAX: Final = 255
 _MAPPED: Final = 0xFFFF
 _INT_MAX: Final = 2**31 - 1
 
 
-class Address(NamedTuple):
-    """An address as a number; ``bits`` tells the family."""
-
-    bits: int
-    value: int
-
-
 class Network(NamedTuple):
-    """A range of addresses; two texts of one range are equal networks."""
+    """A range of addresses, or a single one; two texts of one range are equal networks."""
 
     bits: int
     """How many bits an address of the family has: 32 or 128."""
@@ -59,12 +50,6 @@ class Network(NamedTuple):
     def last(self) -> int:
         """Return the last address."""
         return self.first | (1 << self.bits - self.length) - 1
-
-    def holds(self, address: Address) -> bool:
-        return (
-            self.bits == address.bits
-            and address.value >> self.bits - self.length == self.first >> self.bits - self.length
-        )
 
     def contains(self, other: Network) -> bool:
         """Say whether every address of the other network is in this one."""
@@ -103,23 +88,17 @@ def parse_network(host: str) -> Network:
     return _ipv6_network(host) if ":" in host else _ipv4_network(host)
 
 
-def address_of(host: str) -> Address | None:
+def address_of(host: str) -> Network | None:
     """Return the address of a client, as networks see it; None where it can be in no network."""
     match = _IPV4.fullmatch(host)
     if match is not None:
         octets = list(map(int, match.groups()))
-        if max(octets) > _OCTET_MAX:
-            return None
-        value = int.from_bytes(bytes(octets), "big")
-        return Address(IPV4_BITS, value) if value else None
-    match = _LONG_IPV6.fullmatch(host)
-    if match is not None:
-        value = int("".join(f"{group:0>4}" for group in match[1].split(":")), 16)
-        return None if value >> IPV4_BITS == _MAPPED else Address(IPV6_BITS, value)
+        value = 0 if max(octets) > _OCTET_MAX else int.from_bytes(bytes(octets), "big")
+        return Network(IPV4_BITS, value, IPV4_BITS) if value else None
     if ":" not in host:
         return None
     try:
-        return Address(IPV6_BITS, _ipv6_address(host))
+        return Network(IPV6_BITS, _ipv6_address(host), IPV6_BITS)
     except InvalidNetwork:
         return None
 
@@ -128,7 +107,7 @@ def address_text(bits: int, value: int) -> str:
     """Return an address as Java's ``InetAddress.getHostAddress`` writes it."""
     if bits == IPV4_BITS:
         return ".".join(map(str, value.to_bytes(4, "big")))
-    return ":".join(f"{value >> shift & _GROUP_MAX:x}" for shift in range(112, -1, -16))
+    return ":".join(f"{value >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
 
 
 def _ipv4_network(host: str) -> Network:
@@ -165,18 +144,11 @@ def _ipv6_network(host: str) -> Network:
 
 def _java_int(text: str) -> int | None:
     """Read a number as ``Integer.parseInt`` does; None where it refuses."""
-    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
-    value = 0
-    for character in digits:
-        # Java sees no digits beyond the basic plane.
-        digit = unicodedata.decimal(character, None) if character <= "\uffff" else None
-        if digit is None:
-            return None
-        value = value * 10 + digit
-        if value > _INT_MAX + 1:
-            return None
-    value = -value if sign == "-" else value
-    return value if digits and -_INT_MAX - 1 <= value <= _INT_MAX else None
+    # Java sees no digits beyond the basic plane.
+    if _INTEGER.fullmatch(text) is None or max(text) > "\uffff":
+        return None
+    value = int(text)
+    return value if -_INT_MAX - 1 <= value <= _INT_MAX else None
 
 
 def _ipv6_address(text: str) -> int:
@@ -185,75 +157,21 @@ def _ipv6_address(text: str) -> int:
     A zone has to be a number: names of interfaces belong to the machine of a broker, not to ACLs.
     """
     refused = InvalidNetwork(f"Could not parse [{text}]")
-    literal = text
-    if text[:1] == "[":
-        if len(text) <= 2 or text[-1] != "]":
-            raise refused
-        literal = text[1:-1]
+    literal = text[1:-1] if (text[:1], text[-1:]) == ("[", "]") else text
     address, percent, zone = literal.partition("%")
-    value = _ipv6_value(address)
-    if value is None or (percent and not _is_numeric_zone(zone)):
+    if percent:
+        number = _ZONE.fullmatch(zone)
+        if number is None or int(number[1]) > _INT_MAX:
+            raise refused
+    last = address.rpartition(":")[2]
+    if "." in last and len(last) > _IPV4_TEXT_MAX:
         raise refused
+    try:
+        # Java takes any number of zeros at the begin of a group.
+        value = int(IPv6Address(_LEADING_ZEROS.sub("", address)))
+    except ValueError:
+        raise refused from None
     # Java makes an IPv4 address of it.
     if value >> IPV4_BITS == _MAPPED:
         raise refused if percent else InvalidNetwork(f"{refused} - not an IPv6 address")
     return value
-
-
-def _is_numeric_zone(zone: str) -> bool:
-    # Python refuses to read numbers of very many digits.
-    digits = zone.lstrip("0") or zone[-1:]
-    return _DIGITS.fullmatch(zone) is not None and len(digits) <= 10 and int(digits) <= _INT_MAX
-
-
-def _ipv6_value(text: str) -> int | None:
-    """Return the number of an address without brackets and zone; None where it is none."""
-    head, gap, tail = text.partition("::")
-    front = _groups(head, last=not gap)
-    back = _groups(tail, last=True) if gap else []
-    if front is None or back is None:
-        return None
-    missing = _GROUPS - len(front) - len(back)
-    # The double colon stands for one group at least.
-    if (missing < 1) if gap else missing:
-        return None
-    value = 0
-    for group in (*front, *[0] * missing, *back):
-        value = value << 16 | group
-    return value
-
-
-def _groups(text: str, *, last: bool) -> list[int] | None:
-    """Return the groups of a part of an address; an IPv4 address may be the last of them."""
-    if not text:
-        return []
-    *leading, end = text.split(":")
-    ending = _ipv4_groups(end) if last and "." in end else _group(end)
-    if ending is None:
-        return None
-    groups: list[int] = []
-    for part in leading:
-        group = _group(part)
-        if group is None:
-            return None
-        groups += group
-    return groups + ending
-
-
-def _group(text: str) -> list[int] | None:
-    if _HEXADECIMAL.fullmatch(text) is None:
-        return None
-    value = int(text, 16)
-    return [value] if value <= _GROUP_MAX else None
-
-
-def _ipv4_groups(text: str) -> list[int] | None:
-    octets = text.split(".")
-    if len(text) > _IPV4_TEXT_MAX or len(octets) != _OCTETS:
-        return None
-    if not all(map(_DIGITS.fullmatch, octets)):
-        return None
-    first, second, third, fourth = map(int, octets)
-    if max(first, second, third, fourth) > _OCTET_MAX:
-        return None
-    return [first << 8 | second, third << 8 | fourth]

@@ -95,11 +95,10 @@ def satisfied_by(operation: AclOperation, allowed: AclOperation) -> bool:
     return allowed in IMPLIED_BY.get(operation, (operation,))
 
 
-def _allow_test(operation: AclOperation) -> int:
-    return sum(1 << allowed for allowed in AclOperation if satisfied_by(operation, allowed))
-
-
-ALLOW_TESTS: tuple[int, ...] = tuple(_allow_test(operation) for operation in AclOperation)
+ALLOW_TESTS: tuple[int, ...] = tuple(
+    sum(1 << allowed for allowed in AclOperation if satisfied_by(operation, allowed))
+    for operation in AclOperation
+)
 """By operation code: the bits of which one allows the operation."""
 
 DENY_TESTS: tuple[int, ...] = tuple(

@@ -2,7 +2,8 @@
 
 ACLs mention some names and hosts. Between two patterns all names are covered by the same patterns,
 and between two hosts all clients match the same ones. So one name and one client stand for a class,
-and the engine decides about these (``decision``). Classes are nested, as patterns and hosts are:
+and the engine decides about these (``decision``). ``host_sets`` makes the classes of clients, and
+this module those of names. Classes are nested, as patterns and hosts are:
 
     a*                  names that begin with "a", but in none of the classes within; as "ax"
       ab*               as "abx"
@@ -21,10 +22,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from doorkeeper.acls.host_sets import HostNode, client_outside, tree_of
-from doorkeeper.acls.hosts import is_somewhere
 from doorkeeper.acls.model import WILDCARD, PatternType
-from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.regions import ALL_NAMES, Extent, single
 
 V = TypeVar("V")
@@ -49,17 +47,6 @@ class NameClass(Struct, frozen=True):
     parent: int
 
 
-class HostClass(Struct, frozen=True):
-    """Clients with one decision: those of a host that match none of the hosts within it.
-
-    ``client`` is one of them; None where there is none.
-    """
-
-    host: str
-    client: str | None
-    parent: int
-
-
 class ClassUnion(Struct, frozen=True):
     """A class with those within it, except some; indexes in the list of classes."""
 
@@ -72,13 +59,6 @@ def extent_of(name: str, pattern_type: PatternType) -> Extent:
     if pattern_type is PatternType.PREFIXED:
         return Extent(name)
     return ALL_NAMES if name == WILDCARD else single(name)
-
-
-def common_extent(one: Extent, other: Extent) -> Extent | None:
-    """Return the names that are in both; None where there is none."""
-    if one.contains(other):
-        return other
-    return one if other.contains(one) else None
 
 
 def outermost(extents: Iterable[Extent]) -> list[Extent]:
@@ -160,49 +140,8 @@ def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list
 
 def _examples(ordered: Sequence[Extent]) -> Iterator[str]:
     texts = [extent.text for extent in ordered]
-    for text, is_single in ordered:
+    for text, is_single, _ in ordered:
         yield text if is_single else _fresh_name(text, texts)
-
-
-def host_classes(
-    hosts: Iterable[str], *, networks: bool, within: str = WILDCARD
-) -> list[HostClass]:
-    """Return the classes of the clients of a host, ``*`` or a network, each before those within it.
-
-    ``hosts`` are those that ACLs name; ``networks`` says whether networks match the clients in
-    them. Hosts that no client can have are left out.
-    """
-    named = {
-        host
-        for host in hosts
-        if host != WILDCARD and (is_somewhere(host) or (networks and network_of(host) is not None))
-    }
-    if within == WILDCARD:
-        tree = tree_of(named, networks=networks)
-        classes = [HostClass(WILDCARD, client_outside(tree), -1)]
-        _add_nodes(classes, tree, 0)
-        return classes
-    classes = []
-    # The scope is a set of clients, whether or not the hosts of ACLs can be networks.
-    _add_nodes(classes, _node_of(within, tree_of({*named, within}, networks=True)), -1)
-    return classes
-
-
-def _add_nodes(classes: list[HostClass], nodes: Iterable[HostNode], parent: int) -> None:
-    for node in nodes:
-        classes.append(HostClass(node.host, node.client, parent))
-        _add_nodes(classes, node.within, len(classes) - 1)
-
-
-def _node_of(host: str, nodes: Sequence[HostNode]) -> Sequence[HostNode]:
-    """Return the node of a network, alone, of a tree that has it."""
-    network = network_of(host)
-    for node in nodes:
-        if node.host == host or (network is not None and network_of(node.host) == network):
-            return (node._replace(host=host),)
-        if inner := _node_of(host, node.within):
-            return inner
-    return ()
 
 
 def collapse(parents: Sequence[int], values: Sequence[V | None]) -> list[tuple[ClassUnion, V]]:

@@ -22,12 +22,8 @@ from doorkeeper.acls.model import (
 T = TypeVar("T")
 
 
-class PlanError(ValueError):
-    """The wanted set cannot be planned; the text has the reason."""
-
-
-class NotOwned(PlanError):
-    """A wanted binding is not owned."""
+class NotOwned(ValueError):
+    """A wanted binding is not owned, so that the set cannot be planned."""
 
 
 class Selector(Struct, frozen=True, kw_only=True):

@@ -45,15 +45,24 @@ class Rules(Struct, frozen=True):
     limits: RemovalLimits | None = None
     accepted: frozenset[Rule] = frozenset()
 
-    def judge(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveChange:
-        """Return the stages of a plan, and what the rules hold back of it."""
+    def judge(
+        self,
+        present: AbstractSet[AclBinding],
+        plan: Plan,
+        failed: AbstractSet[AclBinding] | None = None,
+    ) -> LiveChange:
+        """Return the stages of a plan, and what the rules hold back of it.
+
+        With ``failed`` it is the rest of a plan, whose number of removals was judged before.
+        """
         return judge(
             present,
             plan.added,
             plan.removed,
             self.cluster,
-            limits=self.limits,
+            limits=self.limits if failed is None else None,
             accepted=self.accepted,
+            failed=failed or frozenset(),
         )
 
 
@@ -119,15 +128,7 @@ async def apply(
                 break
         else:
             break
-        # Without limits: the number of removals was judged for the whole plan.
-        change = judge(
-            current,
-            plan.added,
-            plan.removed,
-            rules.cluster,
-            accepted=rules.accepted,
-            failed=failed.keys() | skipped,
-        )
+        change = rules.judge(current, plan, failed.keys() | skipped)
         held = (*first.held, *change.held)
     if between is not None:
         await between()

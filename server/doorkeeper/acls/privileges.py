@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -161,76 +160,69 @@ def least(needs: Iterable[Need], known: Known, *, prefixes: bool = False) -> lis
     minimal: list[Privilege] = []
     grantable = sorted(need for need in needs if _grant(need) is not None)
     for _, of_one in groupby(grantable, key=attrgetter("principal", "host", "resource_type")):
-        by_operation: dict[AclOperation, dict[str, _Use]] = defaultdict(dict)
-        for name, operation, use in _without_implied(list(of_one)):
-            by_operation[operation][name] = use
+        by_operation: dict[AclOperation, dict[str, Need]] = defaultdict(dict)
+        for need in _without_implied(of_one):
+            by_operation[need.operation][need.name] = need
         privileges = []
-        for uses in by_operation.values():
-            groups = _groups(sorted(uses), known, uses, PARTS_MAX if prefixes else 0)
-            privileges += [_privilege(uses, group, known) for group in groups]
+        for by_name in by_operation.values():
+            groups = _groups(sorted(by_name), known, by_name, PARTS_MAX if prefixes else 0)
+            privileges += [_privilege(by_name, group, known) for group in groups]
         minimal += _without_covered(privileges)
     return sorted(minimal)
-
-
-@dataclass(slots=True)
-class _Use:
-    """The use of one name and operation; implied operations are added to it."""
-
-    need: Need
-    count: int = 0
-    first: Any = None
-    last: Any = None
-
-    def add(self, need: Need) -> None:
-        self.count += need.uses
-        self.first = need.first if self.first is None else min(self.first, need.first)
-        self.last = need.last if self.last is None else max(self.last, need.last)
 
 
 def _grant(need: Need) -> AclBinding | None:
     return grant_of(need.principal, need.resource_type, need.name, need.operation, need.host)
 
 
-class _Group(Struct, frozen=True):
-    """Names of which one binding is made: a prefix, or a name alone."""
-
-    prefix: str | None
-    names: list[str]
+_Group = tuple["str | None", "list[str]"]
+"""Names of which one binding is made: a prefix, or None of a name alone, and the names."""
 
 
-def _without_implied(needs: Sequence[Need]) -> Iterator[tuple[str, AclOperation, _Use]]:
+def _without_implied(needs: Iterable[Need]) -> Iterator[Need]:
     """Yield the needs of each name; an implied operation counts for the one that implies it."""
-    for name, of_name in groupby(needs, key=attrgetter("name")):
-        together = list(of_name)
-        uses: dict[AclOperation, _Use] = {}
-        for need in together:
-            others = (
-                other.operation
+    for _, of_name in groupby(needs, key=attrgetter("name")):
+        together: dict[AclOperation, Need] = {}
+        for need in of_name:
+            _add(together, need.operation, need)
+        left: dict[AclOperation, Need] = {}
+        for operation, need in together.items():
+            implying = (
+                other
                 for other in together
-                if other.operation is not need.operation
-                and satisfied_by(need.operation, other.operation)
+                if other is not operation and satisfied_by(operation, other)
             )
-            operation = min(others, default=need.operation)
-            uses.setdefault(operation, _Use(need._replace(operation=operation))).add(need)
-        for operation, use in uses.items():
-            yield name, operation, use
+            _add(left, min(implying, default=operation), need)
+        yield from left.values()
+
+
+def _add(needs: dict[AclOperation, Need], operation: AclOperation, need: Need) -> None:
+    other = needs.get(operation)
+    if other is None:
+        needs[operation] = need._replace(operation=operation)
+    else:
+        needs[operation] = other._replace(
+            uses=other.uses + need.uses,
+            first=min(other.first, need.first),
+            last=max(other.last, need.last),
+        )
 
 
 def _groups(
-    names: Sequence[str], known: Known, uses: Mapping[str, _Use], parts: int, begin: int = 0
+    names: Sequence[str], known: Known, needs: Mapping[str, Need], parts: int, begin: int = 0
 ) -> Iterator[_Group]:
     """Yield prefixes that cover as much as they may, as long as they can be; other names alone."""
     if not parts:
-        yield from (_Group(None, [name]) for name in names)
+        yield from ((None, [name]) for name in names)
         return
     for prefix, of_prefix in groupby(names, key=lambda name: _to_delimiter(name, begin)):
         together = list(of_prefix)
         if prefix is None or len(together) < PREFIX_NAMES_MIN:
-            yield from (_Group(None, [name]) for name in together)
-        elif _is_own(prefix, known, uses[together[0]].need):
-            yield _Group(_longest(together, prefix), together)
+            yield from ((None, [name]) for name in together)
+        elif _is_own(prefix, known, needs[together[0]]):
+            yield _longest(together, prefix), together
         else:
-            yield from _groups(together, known, uses, parts - 1, len(prefix))
+            yield from _groups(together, known, needs, parts - 1, len(prefix))
 
 
 def _to_delimiter(name: str, begin: int) -> str | None:
@@ -258,24 +250,25 @@ def _is_own(prefix: str, known: Known, need: Need) -> bool:
     )
 
 
-def _privilege(uses: Mapping[str, _Use], group: _Group, known: Known) -> Privilege:
-    need = uses[group.names[0]].need
+def _privilege(needs: Mapping[str, Need], group: _Group, known: Known) -> Privilege:
+    prefix, names = group
+    together = [needs[name] for name in names]
+    need = together[0]
     binding = _grant(need)
     assert binding is not None
     covers: tuple[str, ...] = ()
-    if group.prefix is not None:
-        pattern = ResourcePattern(need.resource_type, group.prefix, PatternType.PREFIXED)
+    if prefix is not None:
+        pattern = ResourcePattern(need.resource_type, prefix, PatternType.PREFIXED)
         binding = binding._replace(pattern=pattern)
-        within = known.within(need.resource_type, group.prefix)
-        covers = tuple(name for name in within if name not in uses)
-    together = [uses[name] for name in group.names]
+        within = known.within(need.resource_type, prefix)
+        covers = tuple(name for name in within if name not in needs)
     return Privilege(
         binding,
-        sum(use.count for use in together),
-        tuple(group.names),
+        sum(need.uses for need in together),
+        tuple(names),
         covers,
-        min(use.first for use in together),
-        max(use.last for use in together),
+        min(need.first for need in together),
+        max(need.last for need in together),
     )
 
 

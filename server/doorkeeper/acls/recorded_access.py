@@ -67,16 +67,12 @@ def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
     called ``*``, are left out.
     """
     recorded = list(accesses)
-    return [
-        NeededAcl(privilege.binding, _reasons(privilege, recorded))
-        for privilege in least(_needs(recorded), Known({}))
-    ]
-
-
-def _needs(recorded: Sequence[RecordedAccess]) -> list[Need]:
     needs = [_need(access) for access in recorded if not access.on_any]
     needs += [_need(access) for access in _without_resource(recorded, needs)]
-    return _sum(needs)
+    return [
+        NeededAcl(privilege.binding, _reasons(privilege, recorded))
+        for privilege in least(needs, Known({}))
+    ]
 
 
 def missing_acls(
@@ -132,24 +128,6 @@ def _need(access: RecordedAccess) -> Need:
         access.first,
         access.first,
     )
-
-
-def _sum(needs: Iterable[Need]) -> list[Need]:
-    """Return each need once, with its uses summed and the first and the last time."""
-    sums: dict[tuple[object, ...], Need] = {}
-    for need in needs:
-        key = need[:5]
-        other = sums.get(key)
-        sums[key] = (
-            need
-            if other is None
-            else need._replace(
-                uses=need.uses + other.uses,
-                first=min(need.first, other.first),
-                last=max(need.last, other.last),
-            )
-        )
-    return list(sums.values())
 
 
 def _without_resource(

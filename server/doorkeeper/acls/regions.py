@@ -14,7 +14,6 @@ question covers the whole region. Networks are the exception: two halves cover a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -26,6 +25,7 @@ from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     PatternType,
+    ResourcePattern,
     ResourceType,
 )
 
@@ -33,23 +33,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acls.index import Cell, Names
-    from doorkeeper.acls.model import AclBinding, ResourcePattern
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
 
 
 class Extent(NamedTuple):
-    """All names that begin with a text, or the single name.
+    """All names that begin with a text, or the single name; or those that the literal ``*`` covers.
 
     Sorted, an extent comes before those within it.
     """
 
     text: str
     is_single: bool = False
+    is_wild: bool = False
+    """All names but longer ones that begin with ``*``; the text is empty."""
 
     def contains(self, other: Extent) -> bool:
         """Say whether all names of another extent are in this one."""
         if self.is_single:
             return self == other
+        if self.is_wild and other.is_single:
+            return wildcard_covers(other.text)
+        if self.is_wild and not other.is_wild:
+            return other.text[:1] not in ("", WILDCARD)
         return other.text.startswith(self.text)
 
 
@@ -57,46 +63,31 @@ def single(name: str) -> Extent:
     return Extent(name, is_single=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Wild:
-    """The names that the literal ``*`` covers: all but longer names that begin with ``*``."""
-
-
-WILD = Wild()
 ALL_NAMES = Extent("")
+WILD = Extent("", is_wild=True)
+"""The names that the literal ``*`` covers."""
 CLUSTER = single(CLUSTER_NAME)
 """The only name of the cluster resource."""
 
 V = TypeVar("V")
-NameSet = Extent | Wild
 
 
 class Region(Struct, frozen=True):
     """A set of questions."""
 
     resource_type: ResourceType
-    names: NameSet
+    names: Extent
     principal: str
     host: str
 
 
-class CoveringCell(NamedTuple):
-    """The masks of one principal on one pattern, by host."""
-
-    name: str
-    pattern_type: PatternType
-    principal: str
-    cell: Cell
-
-
-def names_of(pattern: ResourcePattern) -> NameSet:
+def names_of(pattern: ResourcePattern) -> Extent:
     """Return the names that a pattern covers; for the cluster at most its single name."""
-    names: NameSet
     if pattern.pattern_type is PatternType.PREFIXED:
         names = Extent(pattern.name)
     else:
         names = WILD if pattern.name == WILDCARD else single(pattern.name)
-    if pattern.resource_type is ResourceType.CLUSTER and is_within(CLUSTER, names):
+    if pattern.resource_type is ResourceType.CLUSTER and names.contains(CLUSTER):
         return CLUSTER
     return names
 
@@ -112,26 +103,11 @@ def region_of(binding: AclBinding) -> Region:
     return Region(pattern.resource_type, names_of(pattern), entry.principal, entry.host)
 
 
-def is_within(inner: NameSet, outer: NameSet) -> bool:
-    """Return whether one set of names contains the other."""
-    if isinstance(outer, Extent):
-        if isinstance(inner, Extent):
-            return outer.contains(inner)
-        # Of all extents only that of the empty prefix has every name.
-        return outer == ALL_NAMES
-    if isinstance(inner, Wild):
-        return True
-    if inner.is_single:
-        return wildcard_covers(inner.text)
-    # "*" alone is in WILD, longer names that begin with "*" are not.
-    return inner.text[:1] not in ("", WILDCARD)
-
-
-def common_names(one: NameSet, other: NameSet) -> NameSet | None:
+def common_names(one: Extent, other: Extent) -> Extent | None:
     """Return the intersection of two sets of names, None if it is empty."""
-    if is_within(one, other):
+    if other.contains(one):
         return one
-    if is_within(other, one):
+    if one.contains(other):
         return other
     # WILD excludes longer names that begin with "*", so the two share this single name.
     if {one, other} == {WILD, Extent(WILDCARD)}:
@@ -151,31 +127,24 @@ def overlap(one: Region, other: Region, *, networks: bool = False) -> Region | N
     return Region(one.resource_type, names, principal, host)
 
 
-def covering_cells(snapshot: Snapshot, region: Region) -> Iterator[CoveringCell]:
-    """Yield the cells whose patterns and principals cover the region. O(lengths of prefixes)."""
-    principals = snapshot.types[region.resource_type].principals
-    for principal in dict.fromkeys((region.principal, WILDCARD_PRINCIPAL)):
-        cells = principals.get(principal)
-        if cells is None:
-            continue
+def covering_cells(
+    snapshot: Snapshot, region: Region
+) -> Iterator[tuple[ResourcePattern, str, Cell]]:
+    """Yield the patterns, principals and cells that cover the region. O(lengths of prefixes)."""
+    kind = region.resource_type
+    for principal, cells in snapshot.types[kind].concerning(region.principal):
         for name, pattern_type in covering_patterns(cells, region.names):
             cell = cells.get(name, pattern_type)
             if cell is not None:
-                yield CoveringCell(name, pattern_type, principal, cell)
+                yield ResourcePattern(kind, name, pattern_type), principal, cell
 
 
-def covering_patterns(names: Names[V], covered: NameSet) -> Iterator[tuple[str, PatternType]]:
+def covering_patterns(names: Names[V], covered: Extent) -> Iterator[tuple[str, PatternType]]:
     """Yield the patterns of an index that cover all these names, each once."""
-    if isinstance(covered, Wild):
-        if WILDCARD in names.literals:
-            yield WILDCARD, PatternType.LITERAL
-        if "" in names.prefixes:
-            yield "", PatternType.PREFIXED
-        return
     text = covered.text
     if covered.is_single and text != WILDCARD and text in names.literals:
         yield text, PatternType.LITERAL
-    if WILDCARD in names.literals and is_within(covered, WILD):
+    if WILDCARD in names.literals and WILD.contains(covered):
         yield WILDCARD, PatternType.LITERAL
     for prefix, _ in names.prefixes_of(text):
         yield prefix, PatternType.PREFIXED

@@ -93,7 +93,8 @@ def find(snapshot: Snapshot, filter: AclBindingFilter) -> SortedBindings:
         else:
             cells = index.principals.get(filter.entry.principal)
             if cells is not None:
-                _add_cells(bindings, resource_type, cells, filter)
+                found = sorted(selected(cells, filter.pattern), key=_NAME)
+                bindings += _of_cells(resource_type, found, filter.entry)
     return bindings
 
 
@@ -187,25 +188,24 @@ def _bindings_of(snapshot: Snapshot, source: Source) -> Iterator[AclBinding]:
     values = names.literals if kind is _LITERAL else names.prefixes
     if principal is None:
         return iter(values[name]) if name is not None else chain.from_iterable(values.values())
-    cells: Iterable[tuple[str, Cell]]
     cells = values.items() if name is None else ((name, values[name]),)
-    return _of_principal(resource_type, kind, principal, cells)
-
-
-def _of_principal(
-    resource_type: ResourceType,
-    kind: PatternType,
-    principal: str,
-    cells: Iterable[tuple[str, Cell]],
-) -> Iterator[AclBinding]:
     entry_filter = ALL_ENTRIES._replace(principal=principal)
+    return _of_cells(resource_type, ((name, kind, cell) for name, cell in cells), entry_filter)
+
+
+def _of_cells(
+    resource_type: ResourceType,
+    cells: Iterable[tuple[str, PatternType, Cell]],
+    filter: AccessControlEntryFilter,
+) -> Iterator[AclBinding]:
+    """Yield what a filter that names a principal asks for of its cells."""
     # One principal has the same few rights on many resources: their entries are made once.
     known: dict[Cell, list[AccessControlEntry]] = {}
-    for name, cell in cells:
+    for name, kind, cell in cells:
         pattern = _new(ResourcePattern, (resource_type, name, kind))
         entries = known.get(cell)
         if entries is None:
-            entries = known[cell] = _matching(cell, entry_filter)
+            entries = known[cell] = _matching(cell, filter)
         for entry in entries:
             yield _new(AclBinding, (pattern, entry))
 
@@ -245,22 +245,6 @@ def _add_groups(
 def matching(group: Iterable[AclBinding], filter: AccessControlEntryFilter) -> list[AclBinding]:
     """Return those of some bindings whose entries a filter asks for."""
     return [binding for binding in group if entry_matches(filter, binding.entry)]
-
-
-def _add_cells(
-    bindings: list[AclBinding],
-    resource_type: ResourceType,
-    cells: Names[Cell],
-    filter: AclBindingFilter,
-) -> None:
-    # One principal has the same few rights on many resources: their entries are made once.
-    known: dict[Cell, list[AccessControlEntry]] = {}
-    for name, pattern_type, cell in sorted(selected(cells, filter.pattern), key=_NAME):
-        pattern = _new(ResourcePattern, (resource_type, name, pattern_type))
-        entries = known.get(cell)
-        if entries is None:
-            entries = known[cell] = _matching(cell, filter.entry)
-        bindings += [_new(AclBinding, (pattern, entry)) for entry in entries]
 
 
 def matching_in_cell(

@@ -26,7 +26,12 @@ from doorkeeper.acls.cases import (
     together,
 )
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.effective_changes import ComparisonScope, DecisionState, effective_changes
+from doorkeeper.acls.effective_changes import (
+    ComparisonScope,
+    DecisionState,
+    depend_on_hosts,
+    effective_changes,
+)
 from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import ALL_NAMES
@@ -221,20 +226,11 @@ def _clients(
     principals = (principal, WILDCARD_PRINCIPAL)
     hosts: set[str] = set()
     for need in needs:
-        if principal not in policy.super_users and _has_hosts(snapshot, need, principals):
+        tables = [cells for _, cells in snapshot.types[need.resource_type].concerning(principal)]
+        if principal not in policy.super_users and depend_on_hosts(tables):
             for name in names_about(policy, snapshot, _space(principal, host, need)):
                 hosts |= hosts_about(snapshot, need.resource_type, name, principals)
     yield from clients_within(host, frozenset(hosts), networks=snapshot.matches_networks)
-
-
-def _has_hosts(snapshot: Snapshot, need: TaskNeed, principals: Iterable[str]) -> bool:
-    named = snapshot.types[need.resource_type].principals
-    return any(
-        not isinstance(cell, int)
-        for principal in principals
-        if (cells := named.get(principal)) is not None
-        for _, _, cell in cells.patterns()
-    )
 
 
 def _space(principal: str, host: str, need: TaskNeed) -> Space:

@@ -13,13 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.model import (
-    AccessControlEntry,
     AclBinding,
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
     PatternType,
-    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acls.networks import InvalidNetwork, parse_network
@@ -81,31 +79,21 @@ def _host_refusal(host: str) -> ApiError | None:
 
 def _fault(binding: AclBinding) -> str:
     """Return the first rule that a binding breaks."""
-    text = _pattern_fault(binding.pattern) or _entry_fault(binding.entry)
-    if text is not None:
-        return text
-    if not binding.pattern.name:
+    (resource_type, name, pattern_type), (principal, _, operation, permission_type) = binding
+    for what, member, allowed in (
+        ("resourceType", resource_type, _TYPES),
+        ("patternType", pattern_type, _PATTERN_TYPES),
+        ("operation", operation, _OPERATIONS),
+        ("permissionType", permission_type, _PERMISSIONS),
+    ):
+        if member not in allowed:
+            return f"Invalid {what} {member.name}"
+    if not name:
         return "Resource name should not be empty"
     return (
-        f"Could not parse principal from `{binding.entry.principal}` (no colon is present"
+        f"Could not parse principal from `{principal}` (no colon is present"
         " separating the principal type from the principal name)"
     )
-
-
-def _pattern_fault(pattern: ResourcePattern) -> str | None:
-    if pattern.resource_type not in _TYPES:
-        return f"Invalid resourceType {pattern.resource_type.name}"
-    if pattern.pattern_type not in _PATTERN_TYPES:
-        return f"Invalid patternType {pattern.pattern_type.name}"
-    return None
-
-
-def _entry_fault(entry: AccessControlEntry) -> str | None:
-    if entry.operation not in _OPERATIONS:
-        return f"Invalid operation {entry.operation.name}"
-    if entry.permission_type not in _PERMISSIONS:
-        return f"Invalid permissionType {entry.permission_type.name}"
-    return None
 
 
 def unencodable(acl: AclBinding | AclBindingFilter) -> ApiError | None:

@@ -8,14 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.model import WILDCARD, PatternType, ResourceType
-from doorkeeper.acls.regions import ALL_NAMES, Extent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.regions import NameSet
+    from doorkeeper.acls.regions import Extent
 
 _NOUNS: Final = {
     ResourceType.TOPIC: "topic",
@@ -72,16 +69,9 @@ def names_and_hosts_words(change: EffectiveChange) -> str:
         where = f", from {'all hosts' if change.host == WILDCARD else change.host}"
         if change.other_hosts:
             where += f" except {', '.join(change.other_hosts)}"
-    names = _names_words(change.resource_type, change.names, change.other_names)
-    return f"{names}{where}"
-
-
-def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -> str:
-    words = extent_words(kind, names if isinstance(names, Extent) else ALL_NAMES)
-    if not others:
-        return words
-    shown = [
-        extent.text if extent.is_single else f"{extent.text}*" for extent in others[:_OTHERS_MAX]
-    ]
-    more = f" and {len(others) - _OTHERS_MAX} more" if len(others) > _OTHERS_MAX else ""
-    return f"{words} except {', '.join(shown)}{more}"
+    words, others = extent_words(change.resource_type, change.names), change.other_names
+    if others:
+        shown = [f"{name.text}{'' if name.is_single else '*'}" for name in others[:_OTHERS_MAX]]
+        more = f" and {len(others) - _OTHERS_MAX} more" if len(others) > _OTHERS_MAX else ""
+        words += f" except {', '.join(shown)}{more}"
+    return f"{words}{where}"

@@ -3,7 +3,7 @@
 errors              Kafka's error codes, and the error of a request
 config_errors       the error of a configuration; key, entry, values: its keys, lines and parsers
 properties          Java's .properties files
-jaas                JAAS configurations; jaas_tokens splits them
+jaas                JAAS configurations, and the tokens of JAAS files
 encodings           bytes that are not UTF-8
 secret_files        files with passwords and tokens
 credentials         SCRAM credentials

@@ -193,12 +193,14 @@ def optional(
     name: str, doc: str, check: Check | None = None, **options: Unpack[Options]
 ) -> Key[str | None]:
     """Declare a text; one that is absent or empty is None."""
-    return Key(name, KeyType.STRING, None, doc, check, read=_or_none, **options)
+    return Key(name, KeyType.STRING, None, doc, check, read=lambda text: text or None, **options)
 
 
 def file(name: str, doc: str, **options: Unpack[Options]) -> Key[Path | None]:
     """Declare a path; one that is absent or empty is None."""
-    return Key(name, KeyType.STRING, None, doc, read=_path, **options)
+    return Key(
+        name, KeyType.STRING, None, doc, read=lambda text: Path(text) if text else None, **options
+    )
 
 
 def java_class(
@@ -216,16 +218,8 @@ def words(
     name: str, default: str | None, doc: str, **options: Unpack[Options]
 ) -> Key[tuple[str, ...]]:
     """Declare a list, without its empty and repeated elements."""
-    return Key(name, KeyType.LIST, default, doc, read=_distinct, absent=(), **options)
 
+    def distinct(value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, value)))
 
-def _or_none(value: str) -> str | None:
-    return value or None
-
-
-def _path(value: str) -> Path | None:
-    return Path(value) if value else None
-
-
-def _distinct(value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, value)))
+    return Key(name, KeyType.LIST, default, doc, read=distinct, absent=(), **options)

@@ -360,17 +360,14 @@ class AdminClient(NodesClient):
                 raise ClientError(f"received {len(answers)} results for {len(waiting)} items")
             for at, result in zip(waiting, answers, strict=True):
                 results[at] = result
-            waiting = [at for at in waiting if _is_retriable(results[at])]
+            errors = ((at, results[at].error) for at in waiting)
+            waiting = [at for at, error in errors if error and error.code in RETRIABLE]
             if waiting:
                 raise RetryNeeded(str(results[waiting[0]].error))
 
         # Without time for another try, the errors of the items are the result.
         with contextlib.suppress(RetryNeeded):
             await self._nodes.retry(once)
-
-
-def _is_retriable(result: _Result) -> bool:
-    return result.error is not None and result.error.code in RETRIABLE
 
 
 def _delete_result(result: DeleteAclsFilterResult) -> Deleted:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from doorkeeper.client.config_providers import with_prefix
 from doorkeeper.client.errors import LoginRefused
 from doorkeeper.client.logins import Bearer
 
@@ -40,7 +41,7 @@ def bearer_of(options: Mapping[str, str], endpoint: str | None) -> Bearer:
     Raises:
         ValueError: they configure none, or need a network service; the text begins with the key.
     """
-    extensions = _with_prefix(options, _EXTENSION)
+    extensions = with_prefix(options, _EXTENSION)
     if endpoint:
         parts = urlsplit(endpoint)
         if parts.scheme != "file":
@@ -67,19 +68,13 @@ def bearer_of(options: Mapping[str, str], endpoint: str | None) -> Bearer:
 
 
 def _claims(options: Mapping[str, str]) -> dict[str, Any]:
-    claims: dict[str, Any] = dict(_with_prefix(options, _STRING))
-    for name, text in _with_prefix(options, _NUMBER).items():
+    claims: dict[str, Any] = dict(with_prefix(options, _STRING))
+    for name, text in with_prefix(options, _NUMBER).items():
         claims[name] = _number(_NUMBER + name, text)
-    for name, text in _with_prefix(options, _LIST).items():
+    for name, text in with_prefix(options, _LIST).items():
         # The first character is the separator, as in Kafka.
         claims[name] = text[1:].split(text[0]) if text else []
     return claims
-
-
-def _with_prefix(options: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {
-        key.removeprefix(prefix): value for key, value in options.items() if key.startswith(prefix)
-    }
 
 
 def _number(option: str, text: str) -> float:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from doorkeeper.acls.codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from doorkeeper.acls.filters import has_unknown
 from doorkeeper.acls.model import (
+    OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
+    RESOURCE_TYPES,
     AccessControlEntry,
     AclBinding,
     AclBindingFilter,
@@ -35,6 +38,8 @@ from doorkeeper_wire.messages.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
+
+_INDEFINITE = ("UNKNOWN", "ANY", "MATCH")
 
 Filter = TypeVar("Filter", DescribeAclsRequest, DeleteAclsFilter)
 
@@ -139,16 +144,20 @@ def refusal(binding: AclBinding) -> ApiError | None:
 
     Source: ``AclBindingFilter.findIndefiniteField``.
     """
-    pattern, entry = binding
-    indefinite = None
-    if pattern.resource_type in (ResourceType.ANY, ResourceType.UNKNOWN):
-        indefinite = f"Resource type is {pattern.resource_type.name}"
-    elif pattern.pattern_type in (PatternType.ANY, PatternType.MATCH, PatternType.UNKNOWN):
-        indefinite = f"Resource pattern type is {pattern.pattern_type.name}"
-    elif entry.operation in (AclOperation.ANY, AclOperation.UNKNOWN):
-        indefinite = f"Operation is {entry.operation.name}"
-    elif entry.permission_type in (AclPermissionType.ANY, AclPermissionType.UNKNOWN):
-        indefinite = f"Permission type is {entry.permission_type.name}"
+    (resource_type, _, pattern_type), (_, _, operation, permission_type) = binding
+    indefinite = next(
+        (
+            f"{what} is {member.name}"
+            for what, member in (
+                ("Resource type", resource_type),
+                ("Resource pattern type", pattern_type),
+                ("Operation", operation),
+                ("Permission type", permission_type),
+            )
+            if member.name in _INDEFINITE
+        ),
+        None,
+    )
     if indefinite is None:
         return unencodable(binding)
     return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid ACL creation: {indefinite}")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.encodings import not_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     Settings = Mapping[str, str]
 
@@ -48,12 +48,12 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
         VariableError: a provider is unknown or not declared, or a variable has no value.
     """
     names = [name.strip() for name in values.get(PROVIDERS_KEY, "").split(",") if name.strip()]
-    classes = {name: _class_of(name, values) for name in names}
+    kinds = {name: _kind_of(name, values) for name in names}
 
     def text_of(key: str, text: str) -> str:
         def value_of(match: re.Match[str]) -> str:
             name, path, variable = match[1], match[2] or "", match[3]
-            if name not in classes:
+            if name not in kinds:
                 # Java's client takes such a text as it stands; a password may hold it.
                 if name not in CLASSES:
                     return match[0]
@@ -62,8 +62,8 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
                     f" {PROVIDERS_KEY}={name} and {PROVIDERS_KEY}.{name}.class={CLASSES[name]}"
                 )
             try:
-                parameters = _parameters(name, values)
-                return _READERS[classes[name]](path, variable, parameters, environment)
+                parameters = with_prefix(values, f"{PROVIDERS_KEY}.{name}.param.")
+                return _value_of(kinds[name], path, variable, parameters, environment)
             except ValueError as error:
                 raise VariableError(f"{key}: {match[0]}: {error}") from None
 
@@ -85,27 +85,47 @@ def value_of_variable(reference: str, environment: Settings) -> str:
     """
     match = _VARIABLE.fullmatch(reference)
     assert match is not None
-    return _READERS[CLASSES[match[1]]](match[2] or "", match[3], {}, environment).strip()
+    return _value_of(match[1], match[2] or "", match[3], {}, environment).strip()
 
 
-def _class_of(name: str, values: Settings) -> str:
+def _kind_of(name: str, values: Settings) -> str:
     key = f"{PROVIDERS_KEY}.{name}.class"
     class_name = values.get(key, "")
-    if class_name not in CLASSES.values():
-        raise VariableError(
-            f"{key}: found {class_name or 'nothing'}; allowed: {', '.join(CLASSES.values())}"
-        )
-    return class_name
+    for kind, supported in CLASSES.items():
+        if class_name == supported:
+            return kind
+    raise VariableError(
+        f"{key}: found {class_name or 'nothing'}; allowed: {', '.join(CLASSES.values())}"
+    )
 
 
-def _parameters(name: str, values: Settings) -> Settings:
-    prefix = f"{PROVIDERS_KEY}.{name}.param."
+def with_prefix(values: Settings, prefix: str) -> dict[str, str]:
+    """Return the values whose keys have a prefix, without it."""
     return {
         key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)
     }
 
 
-def _read_environment(path: str, name: str, parameters: Settings, environment: Settings) -> str:
+def _value_of(kind: str, path: str, name: str, parameters: Settings, environment: Settings) -> str:
+    """Return the value of a variable of a kind of provider."""
+    if kind == "env":
+        return _of_environment(path, name, parameters, environment)
+    if kind == "dir":
+        # It would lead out of the folder.
+        if "/" in name:
+            raise ValueError("the name of a file must not contain a slash")
+        return _text_of(path and f"{path}/{name}", parameters, "${dir:PATH:NAME}")
+    import javaproperties
+
+    # Java reads these in UTF-8, unlike the properties of the client.
+    properties = javaproperties.loads(_text_of(path, parameters, "${file:PATH:KEY}"))
+    if name not in properties:
+        raise ValueError("no such key in the file")
+    value: str = properties[name]
+    return value
+
+
+def _of_environment(path: str, name: str, parameters: Settings, environment: Settings) -> str:
     if path:
         raise ValueError(
             "found a path in a reference to an environment variable; expected: ${env:NAME}"
@@ -119,26 +139,6 @@ def _read_environment(path: str, name: str, parameters: Settings, environment: S
     if name not in environment:
         raise ValueError("no such environment variable")
     return environment[name]
-
-
-def _read_properties(path: str, key: str, parameters: Settings, _environment: Settings) -> str:
-    import javaproperties
-
-    text = _text_of(path, parameters, "${file:PATH:KEY}")
-    # Java reads these in UTF-8, unlike the properties of the client.
-    properties = javaproperties.loads(text)
-    if key not in properties:
-        raise ValueError("no such key in the file")
-    return properties[key]
-
-
-def _read_file(path: str, name: str, parameters: Settings, _environment: Settings) -> str:
-    if not path:
-        raise ValueError("expected ${dir:PATH:NAME}")
-    # It would lead out of the folder.
-    if "/" in name:
-        raise ValueError("the name of a file must not contain a slash")
-    return _text_of(f"{path}/{name}", parameters, "${dir:PATH:NAME}")
 
 
 def _text_of(path: str, parameters: Settings, form: str) -> str:
@@ -157,10 +157,3 @@ def _text_of(path: str, parameters: Settings, form: str) -> str:
         raise ValueError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: {not_utf8(error)}") from None
-
-
-_READERS: Final[dict[str, Callable[[str, str, Settings, Settings], str]]] = {
-    CLASSES["env"]: _read_environment,
-    CLASSES["file"]: _read_properties,
-    CLASSES["dir"]: _read_file,
-}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import ssl
 from collections import deque
 from typing import TYPE_CHECKING, Final, Self, TypeVar
@@ -113,7 +114,9 @@ class ClientConnection:
         """Return the newest version of an API that both sides support."""
         name = API_NAMES[request.API_KEY]
         served = self._versions.get(request.API_KEY)
-        unsupported = f"The node does not support {_java_name(name)}"
+        # Like Java's constants: DESCRIBE_ACLS.
+        constant = re.sub("(?<!^)(?=[A-Z])", "_", name).upper()
+        unsupported = f"The node does not support {constant}"
         if served is None:
             text = f"{self.address} does not support {name}"
             if name == "Metadata":
@@ -300,13 +303,14 @@ class ClientConnection:
                 f"Client SASL mechanism '{login.mechanism}' not enabled in the server, enabled"
                 f" mechanisms are [{offered}]",
             )
-        lifetime_ms = await self._authenticate(exchange, exchange.first())
+        lifetime_ms = await self._authenticate(exchange)
         loop = asyncio.get_running_loop()
         self._renew_at_s = loop.time() + lifetime_ms / 1000 * _RENEWED_AT if lifetime_ms else None
 
-    async def _authenticate(self, exchange: Exchange, token: bytes) -> int:
+    async def _authenticate(self, exchange: Exchange) -> int:
         """Exchange tokens to the end; return the session's lifetime in ms, 0 for unlimited."""
         version = self.version_of(SaslAuthenticateRequest)
+        token = next(exchange)
         for _ in range(_STEPS_MAX):
             answer = await self._ask(
                 SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, version
@@ -319,12 +323,11 @@ class ClientConnection:
                     text,
                 )
             try:
-                following = exchange.answer(answer.auth_bytes)
+                token = exchange.send(answer.auth_bytes)
+            except StopIteration:
+                return answer.session_lifetime_ms
             except LoginRefused as error:
                 raise LoginRefused(f"{self.address}: {error}") from error
-            if following is None:
-                return answer.session_lifetime_ms
-            token = following
         raise LoginRefused(f"{self.address}: the authentication did not complete")
 
     async def _renew(self) -> None:
@@ -397,10 +400,3 @@ def describe_error(error: Exception) -> str:
         # asyncio replaces the system's text by its own.
         return os.strerror(error.errno)
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _java_name(name: str) -> str:
-    """Return the name of an API like Java's constants: DESCRIBE_ACLS."""
-    return (
-        "".join(f"_{letter}" if letter.isupper() else letter for letter in name).lstrip("_").upper()
-    )

@@ -201,32 +201,26 @@ async def alter(nodes: Nodes, changes: Sequence[EntityChange]) -> list[Altered]:
 
 
 def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[Message]]]:
-    topics = [change for change in changes if isinstance(change.entity, TopicEntity)]
-    if created := [topic.after for topic in topics if topic.before is None]:
-        yield (
-            CreateTopicsRequest(
-                topics=tuple(
-                    _creation(topic) for topic in created if isinstance(topic, TopicEntity)
-                ),
-                timeout_ms=_TIMEOUT_MS,
-            ),
-            CreateTopicsResponse,
-        )
-    altered = [
-        (before, after)
-        for before, after in topics
-        if isinstance(before, TopicEntity) and isinstance(after, TopicEntity)
-    ]
+    created, altered, deleted = [], [], []
+    for before, after in changes:
+        if isinstance(after, TopicEntity):
+            if isinstance(before, TopicEntity):
+                altered.append((before, after))
+            else:
+                created.append(_creation(after))
+        elif isinstance(before, TopicEntity):
+            deleted.append(DeleteTopicState(name=before.name))
+    if created:
+        request: Message = CreateTopicsRequest(topics=tuple(created), timeout_ms=_TIMEOUT_MS)
+        yield request, CreateTopicsResponse
     grown = tuple(
         CreatePartitionsTopic(name=after.name, count=after.partitions, assignments=None)
         for before, after in altered
         if after.partitions is not None and after.partitions != before.partitions
     )
     if grown:
-        yield (
-            CreatePartitionsRequest(topics=grown, timeout_ms=_TIMEOUT_MS),
-            CreatePartitionsResponse,
-        )
+        request = CreatePartitionsRequest(topics=grown, timeout_ms=_TIMEOUT_MS)
+        yield request, CreatePartitionsResponse
     edits = ((after.name, tuple(_edits(before, after))) for before, after in altered)
     resources = tuple(
         AlterConfigsResource(resource_type=_TOPIC, resource_name=name, configs=configs)
@@ -235,14 +229,9 @@ def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[M
     )
     if resources:
         yield IncrementalAlterConfigsRequest(resources=resources), IncrementalAlterConfigsResponse
-    if deleted := [topic.entity.key[0] for topic in topics if topic.after is None]:
-        yield (
-            DeleteTopicsRequest(
-                topics=tuple(DeleteTopicState(name=str(name)) for name in deleted),
-                timeout_ms=_TIMEOUT_MS,
-            ),
-            DeleteTopicsResponse,
-        )
+    if deleted:
+        request = DeleteTopicsRequest(topics=tuple(deleted), timeout_ms=_TIMEOUT_MS)
+        yield request, DeleteTopicsResponse
     if entries := tuple(_quota_entries(changes)):
         yield AlterClientQuotasRequest(entries=entries), AlterClientQuotasResponse
 

@@ -71,13 +71,10 @@ async def identity_of(config: ClientConfig) -> Identity:
 async def _subject(login: Bearer) -> str:
     """Return the claim ``sub`` of a token, which is not verified; empty if there is none."""
     try:
-        claims = json.loads(_decoded((await login.token()).split(".")[1]))
+        part = (await login.token()).split(".")[1]
+        claims = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     # The login itself reports what is wrong with a token.
     except (LoginRefused, ValueError, IndexError):
         return ""
     name = claims.get("sub") if isinstance(claims, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _decoded(part: str) -> bytes:
-    return urlsafe_b64decode(part + "=" * (-len(part) % 4))

@@ -1,8 +1,7 @@
 """The client's side of the SASL mechanisms: PLAIN, SCRAM and OAUTHBEARER.
 
-A login is a value. ``exchange`` begins one authentication, which supplies the first token and
-answers each of the server's, until the answer is None. SCRAM ends with a check that the server
-knows the password too.
+A login is a value, and ``exchange`` begins one authentication. SCRAM ends with a check that the
+server knows the password too.
 
 Source: RFC 4616, RFC 5802, RFC 7628; ``ScramSaslClient``, ``OAuthBearerSaslClient`` (4.3.1).
 """
@@ -14,11 +13,17 @@ import hmac
 import os
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN, base_36
+from doorkeeper.base.credentials import (
+    DIGESTS,
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    base_36,
+    salted_credential_of,
+)
 from doorkeeper.client.errors import LoginRefused
 
 _NONCE_BYTES = 17
@@ -29,18 +34,11 @@ _NAME = re.compile(r"[A-Za-z]+")
 _VALUE = re.compile(r"[\x21-\x7E \t\r\n]+")
 
 
-class Exchange(Protocol):
-    """One authentication in progress."""
+Exchange = Generator[bytes, bytes, None]
+"""One authentication: it yields the client's tokens, is sent the server's, and ends after the last.
 
-    def first(self) -> bytes: ...
-
-    def answer(self, token: bytes) -> bytes | None:
-        """Answer the server's token; None ends the exchange.
-
-        Raises:
-            LoginRefused: the token is malformed, or the server's proof is wrong.
-        """
-        ...
+It raises LoginRefused where a token is malformed, or the server's proof is wrong.
+"""
 
 
 class Login(Protocol):
@@ -66,9 +64,9 @@ class Password:
 
     async def exchange(self) -> Exchange:
         if self.mechanism == "PLAIN":
-            return _Plain(self)
+            return _plain(self)
         if self.mechanism in DIGESTS:
-            return ScramExchange(self, base_36(os.urandom(_NONCE_BYTES)).decode())
+            return scram(self, base_36(os.urandom(_NONCE_BYTES)).decode())
         raise LoginRefused(f"{self.mechanism}: a password requires PLAIN, {' or '.join(DIGESTS)}")
 
 
@@ -100,83 +98,57 @@ class Bearer:
                 raise LoginRefused(
                     f"OAUTHBEARER: the extension {name} has an invalid name or value"
                 )
-        return _Bearer(token, self.extensions)
+        return _bearer(token, self.extensions)
 
 
-class _Plain:
-    def __init__(self, login: Password) -> None:
-        self._login = login
-
-    def first(self) -> bytes:
-        return f"\0{self._login.name}\0{self._login.password}".encode()
-
-    def answer(self, token: bytes) -> bytes | None:
-        return None
+def _plain(login: Password) -> Exchange:
+    yield f"\0{login.name}\0{login.password}".encode()
 
 
-class _Bearer:
-    def __init__(self, token: str, extensions: Mapping[str, str]) -> None:
-        self._token = token
-        self._extensions = extensions
-
-    def first(self) -> bytes:
-        pairs = "".join(f"{name}={value}\x01" for name, value in self._extensions.items())
-        return f"n,,\x01auth=Bearer {self._token}\x01{pairs}\x01".encode()
-
-    def answer(self, token: bytes) -> bytes | None:
-        # Acknowledge the refusal; the server then sends it again as an error.
-        return b"\x01" if token else None
+def _bearer(token: str, extensions: Mapping[str, str]) -> Exchange:
+    pairs = "".join(f"{name}={value}\x01" for name, value in extensions.items())
+    refusal = yield f"n,,\x01auth=Bearer {token}\x01{pairs}\x01".encode()
+    # Acknowledge the refusal; the server then sends it again as an error.
+    while refusal:
+        refusal = yield b"\x01"
 
 
-class ScramExchange:
-    """One authentication by SCRAM (RFC 5802)."""
+def scram(login: Password, nonce: str) -> Exchange:
+    """Yield the tokens of one authentication by SCRAM (RFC 5802); ``nonce`` must be unique."""
+    # RFC 5802, 5.1: both characters separate attributes.
+    escaped = login.name.replace("=", "=3D").replace(",", "=2C")
+    # The server looks the name up among delegation tokens, not users (KIP-48).
+    extension = ",tokenauth=true" if login.by_token else ""
+    bare = f"n={escaped},r={nonce}{extension}"
+    server_first = yield f"n,,{bare}".encode()
+    try:
+        proof, signature = _proof(login, nonce, bare, server_first)
+    except (ValueError, KeyError) as error:
+        raise LoginRefused(f"the server sent an invalid {login.mechanism} message") from error
+    server_last = yield proof
+    if not hmac.compare_digest(server_last, b"v=" + b64encode(signature)):
+        raise LoginRefused("the server's signature is wrong: it does not know the password")
 
-    def __init__(self, login: Password, nonce: str) -> None:
-        """Begin; ``nonce`` must be unique."""
-        # RFC 5802, 5.1: both characters separate attributes.
-        escaped = login.name.replace("=", "=3D").replace(",", "=2C")
-        # The server looks the name up among delegation tokens, not users (KIP-48).
-        extension = ",tokenauth=true" if login.by_token else ""
-        self._login = login
-        self._nonce = nonce
-        self._bare = f"n={escaped},r={nonce}{extension}"
-        self._signature: bytes | None = None
 
-    def first(self) -> bytes:
-        return f"n,,{self._bare}".encode()
-
-    def answer(self, token: bytes) -> bytes | None:
-        """Return the client's proof, and in the second call check the server's."""
-        if self._signature is not None:
-            if not hmac.compare_digest(token, b"v=" + b64encode(self._signature)):
-                raise LoginRefused("the server's signature is wrong: it does not know the password")
-            return None
-        try:
-            return self._proof(token)
-        except (ValueError, KeyError) as error:
-            raise LoginRefused(
-                f"the server sent an invalid {self._login.mechanism} message"
-            ) from error
-
-    def _proof(self, server_first: bytes) -> bytes:
-        text = server_first.decode()
-        parts = {part[:1]: part[2:] for part in text.split(",", _OPTIONS_MAX)}
-        iterations = int(parts["i"])
-        # Few iterations would help a fake server to guess the password, many would block the
-        # client.
-        if not parts["r"].startswith(self._nonce) or not (
-            ITERATIONS_MIN <= iterations <= ITERATIONS_MAX
-        ):
-            raise ValueError("the server's first message")
-        digest = DIGESTS[self._login.mechanism]
-        salt = b64decode(parts["s"])
-        salted = hashlib.pbkdf2_hmac(digest, self._login.password.encode(), salt, iterations)
-        client_key = hmac.digest(salted, b"Client Key", digest)
-        # "biws" is "n,," in base64: no channel binding, which Kafka does not support.
-        unproved = f"c=biws,r={parts['r']}"
-        signed = f"{self._bare},{text},{unproved}".encode()
-        signature = hmac.digest(hashlib.new(digest, client_key).digest(), signed, digest)
-        proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
-        server_key = hmac.digest(salted, b"Server Key", digest)
-        self._signature = hmac.digest(server_key, signed, digest)
-        return f"{unproved},p={b64encode(proof).decode()}".encode()
+def _proof(login: Password, nonce: str, bare: str, server_first: bytes) -> tuple[bytes, bytes]:
+    """Return the client's proof, and the signature of a server that knows the password."""
+    text = server_first.decode()
+    parts = {part[:1]: part[2:] for part in text.split(",", _OPTIONS_MAX)}
+    iterations = int(parts["i"])
+    # Few iterations would help a fake server to guess the password, many would block the client.
+    if not parts["r"].startswith(nonce) or not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
+        raise ValueError("the server's first message")
+    digest = DIGESTS[login.mechanism]
+    salt = b64decode(parts["s"])
+    salted = hashlib.pbkdf2_hmac(digest, login.password.encode(), salt, iterations)
+    client_key = hmac.digest(salted, b"Client Key", digest)
+    credential = salted_credential_of(login.mechanism, salted, iterations, salt)
+    # "biws" is "n,," in base64: no channel binding, which Kafka does not support.
+    unproved = f"c=biws,r={parts['r']}"
+    signed = f"{bare},{text},{unproved}".encode()
+    signature = hmac.digest(credential.stored_key, signed, digest)
+    proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
+    return (
+        f"{unproved},p={b64encode(proof).decode()}".encode(),
+        hmac.digest(credential.server_key, signed, digest),
+    )

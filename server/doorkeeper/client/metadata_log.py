@@ -147,8 +147,8 @@ class MetadataLog:
         parts: list[bytes] = []
         at = 0
         while True:
-            request: Any = _SnapshotRequest(position, self._leader_epoch, at)
-            answer: Any = await self._connection.call(request, cast("type[Any]", _SnapshotResponse))
+            request: Any = _Snapshot(position, self._leader_epoch, at)
+            answer: Any = await self._connection.call(request, cast("type[Any]", _Snapshot))
             partition = _partition(answer)
             part, size = partition["unaligned_records"], partition["size"]
             # A size from the wire bounds how much is collected.
@@ -163,8 +163,8 @@ class MetadataLog:
                 raise ConnectionLost(f"the snapshot {position} ends at byte {at} of {size}")
 
 
-class _SnapshotRequest:
-    """A FetchSnapshot request, written by its tree."""
+class _Snapshot:
+    """A FetchSnapshot request, and a decoder of its responses, by their trees."""
 
     API_KEY: ClassVar[int] = 59
     MIN_VERSION: ClassVar[int] = 0
@@ -183,10 +183,6 @@ class _SnapshotRequest:
     def encode(self, version: int) -> bytes:
         encoded: bytes = tree("FetchSnapshotRequest", version).build(self._values)
         return encoded
-
-
-class _SnapshotResponse:
-    """Decodes FetchSnapshot responses by their tree, in the place of a class."""
 
     @staticmethod
     def decode(frame: bytes, at: int, version: int) -> tuple[Any, int]:

@@ -83,6 +83,9 @@ def client_config_of(
         )
     login = _login(values) if protocol.startswith("SASL_") else None
     tls, certificate_name = _tls(values, protocol) if protocol.endswith("SSL") else (None, "")
+    times: dict[str, Any] = {
+        name: _number(values, key) for key, name in NUMBERS.items() if key in values
+    }
     return ClientConfig(
         bootstrap=bootstrap,
         controllers=controllers,
@@ -90,7 +93,7 @@ def client_config_of(
         tls=tls,
         certificate_name=certificate_name,
         client_id=values.get("client.id") or "doorkeeper",
-        **_times(values),
+        **times,
     )
 
 
@@ -101,10 +104,6 @@ def _resolve_variables(values: Mapping[str, str]) -> Mapping[str, str]:
         return resolve(values, os.environ)
     except VariableError as error:
         raise CommandConfigError(str(error)) from None
-
-
-def _times(values: Mapping[str, str]) -> dict[str, Any]:
-    return {name: _number(values, key) for key, name in NUMBERS.items() if key in values}
 
 
 def _number(values: Mapping[str, str], key: str) -> int:
@@ -137,7 +136,10 @@ def _login(values: Mapping[str, str]) -> Login:
             f"{key}: found {module.name}; {mechanism} requires {MODULES[mechanism]}"
         )
     if mechanism == "OAUTHBEARER":
-        return _bearer(module.options, values)
+        try:
+            return bearer_of(module.options, values.get(ENDPOINT_KEY))
+        except ValueError as error:
+            raise CommandConfigError(str(error)) from None
     for option in ("username", "password"):
         if not module.options.get(option):
             raise CommandConfigError(f"{key}: the option {option} is missing or empty")
@@ -147,13 +149,6 @@ def _login(values: Mapping[str, str]) -> Login:
         module.options["password"],
         by_token=module.options.get("tokenauth", "").lower() == "true",
     )
-
-
-def _bearer(options: Mapping[str, str], values: Mapping[str, str]) -> Login:
-    try:
-        return bearer_of(options, values.get(ENDPOINT_KEY))
-    except ValueError as error:
-        raise CommandConfigError(str(error)) from None
 
 
 def _tls(values: Mapping[str, str], protocol: str) -> tuple[ssl.SSLContext, str]:

@@ -15,11 +15,10 @@ from typing import Any, Final, Literal, get_args
 from msgspec import Struct
 
 from doorkeeper.acls.formats import values
+from doorkeeper.acls.formats.documents import document_of_yaml, lines_of
 from doorkeeper.acls.formats.entities import is_entity_part
-from doorkeeper.acls.formats.lines import lines_of
 from doorkeeper.acls.formats.names import FormatError, wrong
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
-from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.encodings import not_utf8

@@ -133,7 +133,9 @@ def check(
 def test_removable_for_some_causes(
     policy: Policy, world: list[AclBinding], causes: frozenset[Cause]
 ) -> None:
-    found = removable(policy, acl_worlds.loaded(*world), causes)
+    found = removable(
+        policy, acl_worlds.loaded(*world), lambda _binding, cause: cause not in causes
+    )
     gone = {each.binding for each in found}
 
     assert {each.cause for each in found} <= causes
@@ -147,9 +149,7 @@ def test_removable_while_keeping_bindings(
     policy: Policy, world: list[AclBinding], data: st.DataObject
 ) -> None:
     kept = data.draw(st.frozensets(st.sampled_from(world))) if world else frozenset()
-    found = removable(
-        policy, acl_worlds.loaded(*world), accepted_causes=dict.fromkeys(kept, frozenset(Cause))
-    )
+    found = removable(policy, acl_worlds.loaded(*world), lambda binding, _cause: binding in kept)
     gone = {each.binding for each in found}
 
     assert gone.isdisjoint(kept)

@@ -11,7 +11,7 @@ from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Question, allows
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.acls.networks import network_of
-from doorkeeper.acls.regions import Extent, is_within, single
+from doorkeeper.acls.regions import Extent, single
 from doorkeeper.acls.tasks import TaskNeed, regions_of
 from testkit.question_worlds import ASKED, PRINCIPALS, policies, prefixes, scopes, worlds
 
@@ -39,7 +39,7 @@ def has_client(host: str, client: str) -> bool:
 def has(region: EffectiveChange, name: str, client: str) -> bool:
     """Say whether a region has a question."""
     names, hosts = (region.names, *region.other_names), (region.host, *region.other_hosts)
-    is_named, *excepted = (is_within(single(name), some) for some in names)
+    is_named, *excepted = (some.contains(single(name)) for some in names)
     is_from, *excepted_hosts = (has_client(host, client) for host in hosts)
     return is_named and is_from and not any(excepted) and not any(excepted_hosts)
 

@@ -69,7 +69,7 @@ def _seen(binding: AclBinding, question: Question, live: LiveCluster) -> AclBind
     """Return a binding with the host of the question where its network has it."""
     network = network_of(binding.entry.host) if live.matches_networks else None
     address = address_of(question.host)
-    if network is None or address is None or not network.holds(address):
+    if network is None or address is None or not network.contains(address):
         return binding
     return binding._replace(entry=binding.entry._replace(host=question.host))
 

@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.acls.host_sets import (
-    HostNode,
     HostTable,
-    client_outside,
     contains,
     cover_of,
+    host_classes,
     narrower,
-    tree_of,
 )
 from doorkeeper.acls.network_index import NO_NETWORKS
 
@@ -68,23 +66,32 @@ def test_several_hosts_cover_a_network(
     assert cover_of(host, networks, lambda part: part if part in parts else None) == cover
 
 
-def test_host_tree_finds_uncovered_client() -> None:
+def test_host_classes_are_nested_and_have_a_client() -> None:
     hosts = ["10.0.0.0/8", "10.9.9.9/8", "10.0.0.0", "10.0.0.0/30", "0.0.0.0/0", "name"]
     halves = ["192.0.0.0/7", "192.0.0.0/8", "193.0.0.0/8"]
 
-    tree = tree_of([*hosts, *halves], networks=True)
+    classes = host_classes([*hosts, *halves], networks=True)
+    parts = host_classes([*hosts, *halves], networks=True, within="10.0.0.0/24")
 
-    inner = HostNode("10.0.0.0/30", "10.0.0.1", (HostNode("10.0.0.0", "10.0.0.0"),))
-    ten, both = tree[0].within
-    assert [(node.host, node.client) for node in (tree[0], both)] == [
-        ("0.0.0.0/0", "0.0.0.1"),
-        ("192.0.0.0/7", None),
+    assert [(each.host, each.client, each.parent) for each in classes] == [
+        ("*", "2001:db8:0:0:0:0:0:1", -1),
+        ("0.0.0.0/0", "0.0.0.1", 0),
+        ("10.0.0.0/8", "10.0.0.4", 1),
+        ("10.0.0.0/30", "10.0.0.1", 2),
+        ("10.0.0.0", "10.0.0.0", 3),
+        ("192.0.0.0/7", None, 1),
+        ("192.0.0.0/8", "192.0.0.0", 5),
+        ("193.0.0.0/8", "193.0.0.0", 5),
     ]
-    assert ten == HostNode("10.0.0.0/8", "10.0.0.4", (inner,))
-    assert tree_of(["10.0.0.0/8", "10.0.0.1"], networks=False) == (
-        HostNode("10.0.0.0/8", "10.0.0.0/8"),
-        HostNode("10.0.0.1", "10.0.0.1"),
-    )
+    assert [(each.host, each.client) for each in parts] == [
+        ("10.0.0.0/24", "10.0.0.4"),
+        ("10.0.0.0/30", "10.0.0.1"),
+        ("10.0.0.0", "10.0.0.0"),
+    ]
+    assert [each.host for each in host_classes(["10.0.0.0/8", "10.0.0.1"], networks=False)] == [
+        "*",
+        "10.0.0.1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +106,7 @@ def test_host_tree_finds_uncovered_client() -> None:
 )
 def test_client_outside_all_hosts(hosts: list[str], client: str | None) -> None:
     """It matches none of the hosts; 0.0.0.0 is in no network."""
-    assert client_outside(tree_of(hosts, networks=True)) == client
+    assert host_classes(hosts, networks=True)[0].client == client
 
 
 @given(

@@ -304,7 +304,7 @@ def allowed(acls: set[AclBinding], policy: Policy, *, networks: bool) -> set[Que
     def seen(host: str, question: Question) -> str:
         network = network_of(host) if networks else None
         address = address_of(question.host)
-        is_in = network is not None and address is not None and network.holds(address)
+        is_in = network is not None and address is not None and network.contains(address)
         return question.host if is_in else host
 
     return {

@@ -49,7 +49,7 @@ def test_network_index_matches_linear_scan(changes: list[tuple[str, bool]]) -> N
                 if count
                 and address is not None
                 and (network := network_of(each)) is not None
-                and network.holds(address)
+                and network.contains(address)
             }
             assert index.matching(client) == {"*", client, *around}
     assert set(index) == {each for each, count in counts.items() if count and network_of(each)}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.plan import (
     EVERYTHING,
+    NotOwned,
     Plan,
-    PlanError,
     Selector,
     SelectorUnion,
     plan,
@@ -50,7 +50,7 @@ def test_unowned_acls_are_unchanged(owned: Selector, removed: tuple[AclBinding, 
 
 
 def test_desired_acls_must_be_owned() -> None:
-    with pytest.raises(PlanError, match=r"not owned: TOPIC 'team-b\.' for User:b;"):
+    with pytest.raises(NotOwned, match=r"not owned: TOPIC 'team-b\.' for User:b;"):
         plan([], [A, B], Selector(prefixes=("team-a",)))
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.base.jaas import JaasError, parse
-from doorkeeper.base.jaas_tokens import JaasTokenizer
+from doorkeeper.base.jaas import JaasError, JaasTokenizer, parse
 
 
 def options_of(text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from doorkeeper.client.errors import LoginRefused
-from doorkeeper.client.logins import Bearer, Password, ScramExchange
+from doorkeeper.client.logins import Bearer, Exchange, Password, scram
 
 SERVER_FIRST = (
     b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
@@ -22,38 +22,48 @@ def giving(token: str) -> Callable[[], Awaitable[str]]:
     return give
 
 
+def ends(exchange: Exchange, token: bytes) -> bool:
+    """Say whether the client has no answer to a token of the server."""
+    try:
+        exchange.send(token)
+    except StopIteration:
+        return True
+    return False
+
+
 async def test_plain_is_one_token() -> None:
     """An empty authorization id, the name and the password."""
     exchange = await Password("PLAIN", "alice", "alice-secret").exchange()
 
-    assert exchange.first() == b"\0alice\0alice-secret"
-    assert exchange.answer(b"") is None
+    assert next(exchange) == b"\0alice\0alice-secret"
+    assert ends(exchange, b"")
 
 
 def test_scram_matches_rfc_7677_example() -> None:
     """The example of RFC 7677, from first to last message."""
-    login = ScramExchange(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
+    login = scram(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
 
-    assert login.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
-    assert login.answer(SERVER_FIRST) == (
+    assert next(login) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    assert login.send(SERVER_FIRST) == (
         b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
         b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
     )
-    assert login.answer(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=") is None
+    assert ends(login, b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
 def test_wrong_server_signature_is_rejected() -> None:
-    login = ScramExchange(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
-    login.answer(SERVER_FIRST)
+    login = scram(Password("SCRAM-SHA-256", "user", "pencil"), "rOprNGfwEbeRWgbNEkqO")
+    next(login)
+    login.send(SERVER_FIRST)
 
     with pytest.raises(LoginRefused, match="does not know the password"):
-        login.answer(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=")
+        login.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=")
 
 
 def test_names_and_tokens_are_escaped() -> None:
-    assert ScramExchange(SCRAM, "n").first() == b"n,,n=a=3D=2Cb,r=n"
+    assert next(scram(SCRAM, "n")) == b"n,,n=a=3D=2Cb,r=n"
     token = Password("SCRAM-SHA-256", "id", "hmac", by_token=True)
-    assert ScramExchange(token, "n").first() == b"n,,n=id,r=n,tokenauth=true"
+    assert next(scram(token, "n")) == b"n,,n=id,r=n,tokenauth=true"
 
 
 @pytest.mark.parametrize(
@@ -70,23 +80,27 @@ def test_names_and_tokens_are_escaped() -> None:
 )
 def test_invalid_scram_iterations_are_rejected(first: bytes) -> None:
     """Too few iterations give the password away, too many are work for ever: Kafka's bounds."""
+    login = scram(SCRAM, "n")
+    next(login)
+
     with pytest.raises(LoginRefused, match="the server sent an invalid SCRAM-SHA-256 message"):
-        ScramExchange(SCRAM, "n").answer(first)
+        login.send(first)
 
 
 async def test_password_requires_a_password_mechanism() -> None:
     with pytest.raises(LoginRefused, match="GSSAPI: a password requires PLAIN, SCRAM-SHA-256 or"):
         await Password("GSSAPI", "a", "b").exchange()
-    assert (await SCRAM.exchange()).first().startswith(b"n,,n=a=3D=2Cb,r=")
+    assert next(await SCRAM.exchange()).startswith(b"n,,n=a=3D=2Cb,r=")
 
 
 async def test_token_is_sent_with_extensions() -> None:
     """RFC 7628; a server that says what is wrong is answered, so that it refuses."""
-    exchange = await Bearer(giving("a.b.c"), {"traceId": "1 2"}).exchange()
+    login = Bearer(giving("a.b.c"), {"traceId": "1 2"})
+    accepted, refused = await login.exchange(), await login.exchange()
 
-    assert exchange.first() == b"n,,\x01auth=Bearer a.b.c\x01traceId=1 2\x01\x01"
-    assert exchange.answer(b"") is None
-    assert exchange.answer(b'{"status":"invalid_token"}') == b"\x01"
+    assert next(accepted) == next(refused) == b"n,,\x01auth=Bearer a.b.c\x01traceId=1 2\x01\x01"
+    assert ends(accepted, b"")
+    assert refused.send(b'{"status":"invalid_token"}') == b"\x01"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,6 @@ from msgspec import Struct
 DEFAULT_NAME: Final = "<default>"
 """The name, in files, of the quotas of all users, client ids or addresses without their own."""
 
-MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-ITERATIONS: Final = (4096, 16384)
-"""The least and the most iterations that a broker takes."""
 CLIENT_QUOTAS: Final = (
     "producer_byte_rate",
     "consumer_byte_rate",
@@ -132,15 +129,6 @@ class OwnedName(Struct, frozen=True):
         return f"{self.entity}{' and all with this prefix' if self.is_prefix else ''}"
 
 
-_KINDS: Final[dict[EntityScope, type[Entity]]] = {
-    EntityScope.TOPIC: TopicEntity,
-    EntityScope.USER: Credential,
-    EntityScope.QUOTA_USER: Quota,
-    EntityScope.QUOTA_CLIENT_ID: Quota,
-    EntityScope.QUOTA_IP: Quota,
-}
-
-
 class EntitySet(Struct, frozen=True):
     """The entities of a file, with the path to each, and the names that it owns."""
 
@@ -156,7 +144,8 @@ class EntitySet(Struct, frozen=True):
 
     def owns_kind(self, kind: type[Entity]) -> bool:
         """Say whether any entities of a kind are owned."""
-        return any(_KINDS[owned_name.entity.scope] is kind for owned_name in self.owned)
+        kinds = {EntityScope.TOPIC: TopicEntity, EntityScope.USER: Credential}
+        return any(kinds.get(name.entity.scope, Quota) is kind for name in self.owned)
 
     def concerns(self, kind: type[Entity]) -> bool:
         """Say whether any entities of a kind are wanted or owned."""
@@ -165,14 +154,10 @@ class EntitySet(Struct, frozen=True):
     @property
     def topic_names(self) -> frozenset[str] | None:
         """Return the topics that are wanted or owned by name; None if a prefix is owned."""
-        owned = [
-            owned_name for owned_name in self.owned if owned_name.entity.scope is EntityScope.TOPIC
-        ]
-        if any(owned_name.is_prefix for owned_name in owned):
+        owned = [part for part in self.owned if part.entity.scope is EntityScope.TOPIC]
+        if any(part.is_prefix for part in owned):
             return None
-        named = {
-            owned_name.entity.name for owned_name in owned if owned_name.entity.name is not None
-        }
-        return frozenset(
-            named | {entity.name for entity in self.entities if isinstance(entity, TopicEntity)}
+        named = {part.entity.name for part in owned if part.entity.name is not None}
+        return frozenset(named).union(
+            entity.name for entity in self.entities if isinstance(entity, TopicEntity)
         )

@@ -93,45 +93,30 @@ def plan_entities(
     Raises:
         EntityPlanError: the partitions of a topic would decrease, or its replicas move.
     """
-    present_by_key = {(type(entity), entity.key): entity for entity in present}
-    problems: list[str] = []
     changes: list[EntityChange] = []
     foreign: list[EntityChange] = []
+    staying: list[TopicEntity] = []
+    problems: list[str] = []
     unchanged = 0
-    for entity in desired.entities:
-        now = present_by_key.get((type(entity), entity.key))
-        change = EntityChange(now, entity) if now is None else _alteration(now, entity, normalize)
-        if isinstance(entity, Credential) and entity.user in new_passwords and now is not None:
-            change = change or EntityChange(now, replace(entity, iterations=_iterations(now)))
+    for change in _compare(present, desired.entities, normalize, new_passwords):
         if change is None:
             unchanged += 1
-        elif now is None:
-            changes.append(change)
-        elif not desired.owns(entity.owner_name):
-            foreign.append(change)
-        elif (
-            isinstance(now, TopicEntity)
-            and isinstance(entity, TopicEntity)
-            and (refusals := list(_refusals(now, entity)))
-        ):
+            continue
+        now, goal = change
+        is_owned = desired.owns(change.entity.owner_name)
+        if now is not None and not is_owned:
+            # What is not desired either is of nobody here.
+            foreign += [change] if goal is not None else []
+        elif isinstance(now, TopicEntity) and goal is None and not delete_topics:
+            staying.append(now)
+        elif isinstance(now, TopicEntity) and isinstance(goal, TopicEntity):
+            refusals = list(_refusals(now, goal))
             problems += refusals
+            changes += [] if refusals else [change]
         else:
             changes.append(change)
     if problems:
         raise EntityPlanError(*problems)
-    # By identity: what differs in its values is changed above, not removed.
-    goal = {(type(entity), entity.key) for entity in desired.entities}
-    surplus = [
-        entity
-        for key, entity in present_by_key.items()
-        if key not in goal and desired.owns(entity.owner_name)
-    ]
-    staying = []
-    for entity in surplus:
-        if isinstance(entity, TopicEntity) and not delete_topics:
-            staying.append(entity)
-        else:
-            changes.append(EntityChange(entity, None))
     return EntityPlan(
         tuple(sorted(changes, key=_order)), unchanged, tuple(sorted(staying)), tuple(foreign)
     )
@@ -143,18 +128,29 @@ def difference(
     normalize: Normalize = lambda _name, value: value,
 ) -> EntityPlan:
     """Return the changes that make one set equal to another, without owners."""
+    compared = list(_compare(before, after, normalize))
+    changes = [change for change in compared if change is not None]
+    return EntityPlan(tuple(sorted(changes, key=_order)), len(compared) - len(changes))
+
+
+def _compare(
+    before: Iterable[Entity],
+    after: Iterable[Entity],
+    normalize: Normalize,
+    new_passwords: Collection[str] = (),
+) -> Iterator[EntityChange | None]:
+    """Yield the changes that make one set equal to another; None for each equal entity."""
     left = {(type(entity), entity.key): entity for entity in before}
     right = {(type(entity), entity.key): entity for entity in after}
-    changes = [EntityChange(entity, None) for key, entity in left.items() if key not in right]
-    unchanged = 0
     for key, entity in right.items():
         now = left.get(key)
         change = EntityChange(now, entity) if now is None else _alteration(now, entity, normalize)
-        if change is None:
-            unchanged += 1
-        else:
-            changes.append(change)
-    return EntityPlan(tuple(sorted(changes, key=_order)), unchanged)
+        if change is None and isinstance(now, Credential) and isinstance(entity, Credential):
+            renewed = EntityChange(now, replace(entity, iterations=now.iterations))
+            change = renewed if entity.user in new_passwords else None
+        yield change
+    # By identity: what differs in its values is changed above, not removed.
+    yield from (EntityChange(entity, None) for key, entity in left.items() if key not in right)
 
 
 def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -> EntityPlan:
@@ -192,11 +188,6 @@ def _order(change: EntityChange) -> tuple[object, ...]:
     # The default of quotas, None, is before all names.
     name = entity.owner_name.name or ""
     return (_KINDS.index(type(entity)), name, str(entity.key))
-
-
-def _iterations(now: Entity) -> int | None:
-    assert isinstance(now, Credential)
-    return now.iterations
 
 
 def _alteration(now: Entity, desired: Entity, normalize: Normalize) -> EntityChange | None:

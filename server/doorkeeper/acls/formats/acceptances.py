@@ -10,17 +10,19 @@ up to the end of the day ``until``.
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.names import FormatError, resource_type, suggestion, wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding, ResourceType
 
 WORDS: Final = ("code", "reason", "until", "principal", "resourceType", "name")
@@ -36,7 +38,7 @@ class Acceptance(Struct, frozen=True):
     name: str | None
     reason: str
     until: date
-    path: Path
+    path: Path = ()
 
     def accepts(self, code: str, binding: AclBinding) -> bool:
         pattern, entry = binding
@@ -48,19 +50,13 @@ class Acceptance(Struct, frozen=True):
         )
 
 
-def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Acceptance]:
-    """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables."""
-    if not isinstance(value, list):
-        raise wrong(value, "a list of mappings", "accept")
-    for index, row in enumerate(value):
-        path = ("accept", index)
-        try:
-            yield _acceptance(row, path, text_of)
-        except FormatError as error:
-            raise error.at(path, f"accept {index + 1}: ") from None
+def acceptances(value: object, text_of: Callable[[str], str]) -> tuple[Acceptance, ...]:
+    """Return the acceptances of the value of ``accept``; ``text_of`` replaces variables."""
+    rows = values.rows(partial(_acceptance, text_of), value, "accept")
+    return tuple(replace(acceptance, path=path) for path, acceptance in rows)
 
 
-def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acceptance:
+def _acceptance(text_of: Callable[[str], str], value: object) -> Acceptance:
     from doorkeeper.acls.lint import CODES  # noqa: PLC0415  few files accept findings
 
     texts = {}
@@ -84,7 +80,6 @@ def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acc
         texts.get("name"),
         texts["reason"],
         _day(texts["until"]),
-        path,
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.acls.formats.acceptances import Acceptance
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Selector
 
@@ -25,10 +25,6 @@ class Owned(Struct, frozen=True):
 
     selector: Selector
     path: Path
-
-
-def _no_line(_path: Path) -> int:
-    return 0
 
 
 class AclSet(Struct, frozen=True):
@@ -45,7 +41,7 @@ class AclSet(Struct, frozen=True):
     owned: tuple[Owned, ...] = ()
     accepted: tuple[Acceptance, ...] = ()
     entities: EntitySet = EntitySet()
-    line_of: Callable[[Path], int] = _no_line
+    line_of: Callable[[Path], int] = lambda _path: 0
     cluster: str = ""
 
     def line_of_binding(self, index: int) -> int:

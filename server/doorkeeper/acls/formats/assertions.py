@@ -21,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.assertions import Assertion, AssertionKind
-from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.lines import Path, lines_of
+from doorkeeper.acls.formats import values
+from doorkeeper.acls.formats.documents import document_of, document_of_yaml, lines_of
 from doorkeeper.acls.formats.names import (
     FormatError,
     check_words,
@@ -34,7 +36,6 @@ from doorkeeper.acls.formats.names import (
     suggestion,
     wrong,
 )
-from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import WILDCARD, AclOperation, Principal, ResourceType
 from doorkeeper.acls.networks import network_of
@@ -68,20 +69,15 @@ def _assertions(document: object) -> Iterator[Assertion]:
     if not isinstance(document, dict):
         raise wrong(document, "a mapping with version and rules")
     check_words([word for word in document if not str(word).startswith("x-")], ("version", "rules"))
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        version = short(document.get("version"))
-        raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
+    values.check_version(document, VERSION)
     rules = document.get("rules")
     if not isinstance(rules, list) or not rules:
         raise wrong(rules, "a list of rules", "rules")
-    for index, rule in enumerate(rules):
-        try:
-            yield _assertion(rule, ("rules", index))
-        except FormatError as error:
-            raise error.at(("rules", index), f"rule {index + 1}: ") from None
+    for path, rule in values.rows(_assertion, rules, "rules"):
+        yield replace(rule, path=path)
 
 
-def _assertion(rule: object, path: Path) -> Assertion:
+def _assertion(rule: object) -> Assertion:
     if not isinstance(rule, dict):
         raise wrong(rule, f"a mapping with the keys rule, {', '.join(_NEEDED)}")
     check_words(rule, WORDS)
@@ -112,7 +108,6 @@ def _assertion(rule: object, path: Path) -> Assertion:
         _names(rule, kinds),
         _host(rule),
         reason,
-        path,
     )
 
 

@@ -206,7 +206,8 @@ def _older_tail(rest: str) -> _Tail:
     if pattern is None:
         return _check_name(rest), "", 1, "", ""
     rest = rest[pattern.end() :]
-    counted = _last(_COUNTED, rest)
+    start = rest.rfind(_REQUEST)
+    counted = None if start < 0 else _COUNTED.match(rest, start)
     name = rest if counted is None else rest[: counted.start()]
     if pattern[1] != "LITERAL":
         return None, "", 0, "", ""
@@ -282,12 +283,6 @@ def _fits(acl: str, resource_type: str, name: str, principal: str, host: str) ->
         and acl_principal in (principal, "User:*")
         and (acl_host in (host, "*") or "/" in acl_host)  # a network, since Kafka 4.4
     )
-
-
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return the match that begins furthest right."""
-    start = text.rfind(_REQUEST)
-    return None if start < 0 else pattern.match(text, start)
 
 
 def _check_name(name: str) -> str:

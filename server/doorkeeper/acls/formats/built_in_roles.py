@@ -28,6 +28,11 @@ def _acl(resource: str, name: str, *operations: str, pattern: str | None = None)
 
 
 _PRODUCER: Final = _acl("TOPIC", "${topic}", *_PRODUCED)
+_CONSUMER: Final = Role(
+    ("topic", "group"),
+    {},
+    (_acl("TOPIC", "${topic}", *_CONSUMED), _acl("GROUP", "${group}", "READ")),
+)
 
 BUILT_IN: Final[dict[str, Role]] = {
     "producer": Role(("topic",), {}, (_PRODUCER,)),
@@ -39,16 +44,8 @@ BUILT_IN: Final[dict[str, Role]] = {
         {},
         (_PRODUCER, _acl("TRANSACTIONAL_ID", "${transactionalId}", *_TRANSACTIONS)),
     ),
-    "consumer": Role(
-        ("topic", "group"),
-        {},
-        (_acl("TOPIC", "${topic}", *_CONSUMED), _acl("GROUP", "${group}", "READ")),
-    ),
-    "share-consumer": Role(
-        ("topic", "group"),
-        {},
-        (_acl("TOPIC", "${topic}", *_CONSUMED), _acl("GROUP", "${group}", "READ")),
-    ),
+    "consumer": _CONSUMER,
+    "share-consumer": _CONSUMER,
     # Internal topics, groups and transactional ids begin with the application id.
     "streams-application": Role(
         ("applicationId", "input"),

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
 
 from doorkeeper.acls.formats import csv, listing, records, znodes
 from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.documents import Source, json_source, yaml_source
 from doorkeeper.acls.formats.foreign import (
     jikkou,
     json_rows,
@@ -21,7 +23,6 @@ from doorkeeper.acls.formats.foreign import (
     terraform,
 )
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.formats.sources import Source, json_source, yaml_source
 from doorkeeper.acls.model import AclBinding
 
 
@@ -45,13 +46,10 @@ class Format(Enum):
 _TEXTS: tuple[tuple[Format, Callable[[str], object], Callable[[str], AclSet]], ...] = (
     (Format.KAFKA, listing.is_listing, listing.read),
     (Format.CSV, csv.is_table, csv.read),
-    (Format.RPK, refused.is_old_rpk_table, refused.refuse_old_rpk_table),
     (Format.RPK, rpk_table.is_table, rpk_table.read),
-    (Format.CONFLUENT, refused.is_confluent_table, refused.refuse_confluent_table),
-    (
-        Format.TERRAFORM,
-        refused.is_configuration_of_terraform,
-        refused.refuse_configuration_of_terraform,
+    *(
+        (Format(how), re.compile(beginning).match, refused.refusing(why))
+        for how, beginning, why in refused.TEXTS
     ),
     # What we write is read without a parser of YAML.
     (Format.YAML, lambda text: text.startswith(records.HEAD), records.read_yaml),

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from doorkeeper.acls.formats.acl_set import AclSet
-from doorkeeper.acls.formats.lines import Path, line_in_path
+from doorkeeper.acls.formats.documents import Path, line_in_path
 from doorkeeper.acls.formats.names import FormatError, binding_of
 from doorkeeper.acls.model import AclBinding, PatternType, ResourceType
 

@@ -69,19 +69,16 @@ def read_denial(text: str) -> Denial | str:
     for pattern, kind, operation in _EXCEPTIONS:
         if (match := re.search(pattern, spaced, re.IGNORECASE)) is not None:
             named = match[1] if match.re.groups and match[1] else ""
-            return _of_exception(kind, operation, named)
+            reading = "an exception of a client"
+            # A request that needs a permission on the cluster names the permission.
+            if kind == "CLUSTER":
+                return Denial(reading, "", "", named, kind, CLUSTER_NAME, "DENIED")
+            name, *others = [word.strip() for word in named.split(",")]
+            return Denial(reading, "", "", operation, kind, name, "DENIED", len(others))
     return (
         "neither a line of an authorizer log (Principal = ... is Denied operation = ...) nor an"
         " authorization exception of a client"
     )
-
-
-def _of_exception(kind: str, operation: str, named: str) -> Denial:
-    reading = "an exception of a client"
-    if kind == "CLUSTER":
-        return Denial(reading, "", "", named, kind, CLUSTER_NAME, "DENIED")
-    name, *others = [word.strip() for word in named.split(",")]
-    return Denial(reading, "", "", operation, kind, name, "DENIED", len(others))
 
 
 def _message_in(text: str) -> Message | str:

@@ -14,6 +14,7 @@ A password is a reference, never a text: the text of a file is seen by its reade
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import partial
 from sys import float_info
@@ -27,8 +28,6 @@ from doorkeeper.acls.entities.model import (
     DEFAULT_NAME,
     IP,
     IP_QUOTAS,
-    ITERATIONS,
-    MECHANISMS,
     USER,
     Credential,
     EntityName,
@@ -41,12 +40,13 @@ from doorkeeper.acls.entities.model import (
 )
 from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.names import FormatError, check_words, short, wrong
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.acls.entities.model import Entity
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
 
     TextOf = Callable[[str], str]
     Reader = Callable[[object, TextOf], Iterator[Entity]]
@@ -88,27 +88,21 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
     paths: list[Path] = []
     seen: set[object] = set()
     for section, read in _READERS.items():
-        rows = document.get(section, [])
-        if not isinstance(rows, list):
-            raise wrong(rows, "a list of mappings", section)
-        for index, row in enumerate(rows):
-            path = (section, index)
-            try:
-                of_row = list(read(row, text_of))
-                _refuse_duplicates(of_row, seen)
-            except FormatError as error:
-                raise error.at(path, f"{section[:-1]} {index + 1}: ") from None
+        reader = partial(_distinct, read, text_of, seen)
+        for path, of_row in values.rows(reader, document.get(section, []), section):
             entities += of_row
             paths += [path] * len(of_row)
     return EntitySet(tuple(entities), tuple(paths), owned)
 
 
-def _refuse_duplicates(entities: Iterable[Entity], seen: set[object]) -> None:
+def _distinct(read: Reader, text_of: TextOf, seen: set[object], row: object) -> list[Entity]:
+    entities = list(read(row, text_of))
     for entity in entities:
         key = (type(entity), entity.key)
         if key in seen:
             raise FormatError(f"{entity.owner_name} occurs twice in this file")
         seen.add(key)
+    return entities
 
 
 def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
@@ -169,28 +163,18 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
         name,
         _number(words, "partitions", 1, _INT_MAX),
         _number(words, "replicationFactor", 1, _SHORT_MAX),
-        None
-        if configs is None
-        else tuple(
-            sorted(
-                (_config_name(setting), _config(setting, configs[setting])) for setting in configs
-            )
-        ),
+        None if configs is None else tuple(sorted(itertools.starmap(_config, configs.items()))),
     )
 
 
-def _config_name(name: object) -> str:
+def _config(name: object, value: object) -> tuple[str, str]:
     if not isinstance(name, str) or not name:
         raise wrong(name, "the name of a configuration key", "configs")
-    return name
-
-
-def _config(name: str, value: object) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return name, "true" if value else "false"
     if not isinstance(value, (str, int, float)):
         raise wrong(value, "a string or a number", f"configs: {name}", ("configs", name))
-    return str(value)
+    return name, str(value)
 
 
 def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
@@ -209,12 +193,15 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     mechanisms = words["mechanism"]
     # Without any, an owner would lose those that it has.
     for mechanism in mechanisms if isinstance(mechanisms, list) and mechanisms else [mechanisms]:
-        if mechanism not in MECHANISMS:
+        # A list or a mapping has no hash.
+        if mechanism not in tuple(DIGESTS):
             raise FormatError(
-                f"mechanism: found {short(mechanism)}; allowed: {', '.join(MECHANISMS)}",
+                f"mechanism: found {short(mechanism)}; allowed: {', '.join(DIGESTS)}",
                 path=("mechanism",),
             )
-        yield Credential(name, mechanism, _number(words, "iterations", *ITERATIONS), password)
+        yield Credential(
+            name, mechanism, _number(words, "iterations", ITERATIONS_MIN, ITERATIONS_MAX), password
+        )
 
 
 def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
@@ -260,18 +247,13 @@ _READERS: Final[dict[str, Reader]] = {
 
 def records_of_entities(entities: Iterable[Entity]) -> dict[str, list[dict[str, Any]]]:
     """Return the sections of entities, as a document has them; those without any are left out."""
-    sections: dict[str, list[dict[str, Any]]] = {}
+    sections: dict[str, dict[object, dict[str, Any]]] = {}
     for entity in entities:
         section, record = record_of_entity(entity)
-        rows = sections.setdefault(section, [])
         # The limits of a client stand in one record, and so they are read.
-        if isinstance(entity, Quota) and rows:
-            client = {word: text for word, text in rows[-1].items() if word in QUOTA_CLIENTS}
-            if client == _client_record(entity):
-                rows[-1].update(record)
-                continue
-        rows.append(record)
-    return {word: sections[word] for word in SECTIONS if word in sections}
+        key = entity.client if isinstance(entity, Quota) else entity.key
+        sections.setdefault(section, {}).setdefault(key, {}).update(record)
+    return {word: list(sections[word].values()) for word in SECTIONS if word in sections}
 
 
 def record_of_entity(entity: Entity) -> tuple[str, dict[str, Any]]:

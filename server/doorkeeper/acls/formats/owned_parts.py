@@ -21,7 +21,7 @@ from doorkeeper.acls.plan import Selector
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
 
 WORDS: Final = ("principals", "prefixes", "resourceTypes")
 

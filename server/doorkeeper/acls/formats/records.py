@@ -28,19 +28,17 @@ from doorkeeper.acls.formats.acceptances import acceptances
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.block_yaml import read_items, write_items
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
+from doorkeeper.acls.formats.documents import json_source, lines_of, yaml_source
 from doorkeeper.acls.formats.entities import SECTIONS, entities_of
-from doorkeeper.acls.formats.lines import lines_of
-from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short, wrong
+from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, wrong
 from doorkeeper.acls.formats.owned_parts import owned_parts
 from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_grant, variables
-from doorkeeper.acls.formats.sources import json_source, yaml_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.formats.acceptances import Acceptance
-    from doorkeeper.acls.formats.lines import Path
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Path, Source
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
 
@@ -84,8 +82,11 @@ def read_json(text: str) -> AclSet:
 
 
 def read_yaml(text: str) -> AclSet:
-    document = _as_written(text)
-    return read(yaml_source(text)) if document is None else _set_of(text, document)
+    # What ``write_yaml`` writes is parsed many times as fast.
+    items = read_items(text, len(HEAD)) if text.startswith(HEAD) else None
+    if items is None:
+        return read(yaml_source(text))
+    return _set_of(text, {"version": VERSION, "acls": items})
 
 
 def _set_of(text: str, document: object) -> AclSet:
@@ -125,16 +126,12 @@ def write_yaml(bindings: Iterable[AclBinding], sections: Sections | None = None)
 
     Bindings that follow each other and differ in their operations only are one record.
     """
-    rows = "".join(write_items(map(_short_record, _by_operations(bindings))))
+    groups = (list(of_one) for _, of_one in groupby(bindings, _all_but_operation))
+    rows = "".join(write_items(map(_short_record, groups)))
     text = f"{HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
     for word, of_one in (sections or {}).items():
         text += f"{word}:\n{''.join(write_items(of_one))}"
     return text
-
-
-def _by_operations(bindings: Iterable[AclBinding]) -> Iterator[list[AclBinding]]:
-    for _, of_one in groupby(bindings, _all_but_operation):
-        yield list(of_one)
 
 
 def _all_but_operation(binding: AclBinding) -> object:
@@ -186,48 +183,40 @@ def set_of_document(document: object) -> AclSet:
     """Return the set of a parsed document; lines are unknown."""
     if not isinstance(document, dict):
         raise wrong(document, "a mapping with version and acls")
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        version = short(document.get("version"))
-        raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
+    values.check_version(document, VERSION)
     check_words([word for word in document if not str(word).startswith("x-")], MEMBERS)
     text_of = _text_reader(document)
     owned = owned_parts(document["owns"], text_of) if "owns" in document else ()
     bindings: list[AclBinding] = []
     paths: list[Path] = []
-    for path, where, row in _rows(document):
-        # The texts of a grant have no variables any more.
-        read = text_of if path[0] == "acls" else _as_it_stands
-        try:
-            for record in row:
-                bindings.extend(_bindings(record, read))
-        except FormatError as error:
-            raise error.at(path, f"{where}: ") from None
-        paths.extend([path] * (len(bindings) - len(paths)))
+    for path, of_row in _rows(document, text_of):
+        bindings += of_row
+        paths += [path] * len(of_row)
     accepted: tuple[Acceptance, ...] = ()
     if "accept" in document:
-        accepted = tuple(acceptances(document["accept"], text_of))
+        accepted = acceptances(document["accept"], text_of)
     entities = entities_of(document, text_of)
     return AclSet(bindings, tuple(paths), owned, accepted, entities)
 
 
-def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object]]]:
-    """Yield each ACL and each grant: its path, its number in words, and its records."""
+def _rows(
+    document: dict[str, Any], text_of: Callable[[str], str]
+) -> Iterator[tuple[Path, list[AclBinding]]]:
+    """Yield the path and the bindings of each ACL and each grant."""
     may_lack = any(word in document for word in ("grants", *SECTIONS))
-    rows = document.get("acls", [] if may_lack else None)
-    if not isinstance(rows, list):
-        raise wrong(rows, "a list of mappings", "acls")
-    for index, row in enumerate(rows):
-        yield ("acls", index), f"acl {index + 1}", [row]
+    acls = document.get("acls", [] if may_lack else None)
+    yield from values.rows(lambda row: list(_bindings(row, text_of)), acls, "acls")
     if not {"grants", "roles"} & document.keys():
         return
-
     roles = roles_of(document.get("roles", {}), BUILT_IN)
     variables_ = variables(document.get("vars", {}))
-    grants = document.get("grants", [])
-    if not isinstance(grants, list):
-        raise wrong(grants, "a list of mappings", "grants")
-    for index, grant in enumerate(grants):
-        yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
+
+    def granted(grant: object) -> list[AclBinding]:
+        # The texts of a grant have no variables any more.
+        rows = rows_of_grant(grant, roles, variables_)
+        return [binding for row in rows for binding in _bindings(row, _as_it_stands)]
+
+    yield from values.rows(granted, document.get("grants", []), "grants")
 
 
 def _as_it_stands(text: str) -> str:
@@ -239,8 +228,8 @@ def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
     """Return a function that replaces variables; without ``vars`` texts are as they stand."""
     if "vars" not in document:
         return _as_it_stands
-    values = variables(document["vars"])
-    return lambda text: replace_references(text, values)
+    replaced = variables(document["vars"])
+    return lambda text: replace_references(text, replaced)
 
 
 def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding]:
@@ -262,11 +251,3 @@ def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding
             does=operation,
             permission=words["permissionType"],
         )
-
-
-def _as_written(text: str) -> object | None:
-    """Parse the output of ``write_yaml``, many times as fast; None for other texts."""
-    if not text.startswith(HEAD):
-        return None
-    items = read_items(text, len(HEAD))
-    return None if items is None else {"version": VERSION, "acls": items}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from doorkeeper.acls.formats import names
-from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import AclOperation, ResourceType
 
 WORDS_MAX = 4096
@@ -19,10 +18,7 @@ def operation(text: str) -> str:
     Raises:
         ValueError: it is none that a request can ask for.
     """
-    try:
-        member = names.operation(text)
-    except FormatError as error:
-        raise ValueError(str(error)) from None
+    member = names.operation(text)
     if member in (AclOperation.ANY, AclOperation.ALL, AclOperation.UNKNOWN):
         raise ValueError(
             f"operation: found {text!r}; expected: an operation that a request can have"
@@ -33,10 +29,7 @@ def operation(text: str) -> str:
 @lru_cache(WORDS_MAX)
 def resource_type(text: str) -> str:
     """Return a type of resources: TransactionalId and transactional_id are TRANSACTIONAL_ID."""
-    try:
-        member = names.resource_type(text)
-    except FormatError as error:
-        raise ValueError(str(error)) from None
+    member = names.resource_type(text)
     if member in (ResourceType.ANY, ResourceType.UNKNOWN):
         raise ValueError(f"resource type: found {text!r}; expected: the type of a resource")
     return member.name

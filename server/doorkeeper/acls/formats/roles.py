@@ -27,7 +27,7 @@ from doorkeeper.acls.formats.names import FormatError, check_words, short, sugge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
 
     Row = dict[str, Any]
     Values = Mapping[str, Sequence["ParameterValue"]]

@@ -5,10 +5,11 @@ An error says what was found and what is expected; ``part`` adds the path to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from doorkeeper.acls.formats.names import FormatError, check_words, wrong
+from doorkeeper.acls.formats.documents import Path
+from doorkeeper.acls.formats.names import FormatError, check_words, short, wrong
 
 T = TypeVar("T")
 
@@ -30,10 +31,32 @@ def record(value: object, allowed: Sequence[str], needed: Sequence[str] = ()) ->
     return value
 
 
+def check_version(document: Mapping[str, Any], version: int) -> None:
+    """Refuse a document of another version."""
+    value = document.get("version")
+    if value != version or isinstance(value, bool):
+        raise FormatError(f"version: found {short(value)}; allowed: {version}", path=("version",))
+
+
 def items(reader: Callable[[Any], T], value: object) -> list[T]:
     """Return what a reader returns for each item of a list."""
     expect(isinstance(value, list), "a list", value)
     return [part(reader, index, item) for index, item in enumerate(cast("list[object]", value))]
+
+
+def rows(reader: Callable[[Any], T], value: object, section: str) -> Iterator[tuple[Path, T]]:
+    """Yield the path of each row of a section, and what a reader returns for it.
+
+    Errors have the number of the row, and the path to it.
+    """
+    if not isinstance(value, list):
+        raise wrong(value, "a list of mappings", section)
+    for index, row in enumerate(value):
+        try:
+            yield (section, index), reader(row)
+        except FormatError as error:
+            prefix = f"{section.removesuffix('s')} {index + 1}: "
+            raise error.at((section, index), prefix) from None
 
 
 def part(reader: Callable[[Any], T], step: str | int, value: object, prefix: str = "") -> T:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Final, Protocol
+from typing import Any, Final
 
-from doorkeeper.acls.formats.lines import lines_of_stream
 from doorkeeper.acls.formats.names import FormatError
 
 _DEPTH_MAX: Final = 100
@@ -19,30 +18,8 @@ _MERGE: Final = "<<"
 _COLLECTIONS: Final = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 """The tags of mappings and lists."""
 
-
-class _Mark(Protocol):
-    """A position in a text; lines count from 0."""
-
-    line: int
-
-
-class _Event(Protocol):
-    """The attributes of yaml's events; those of scalars are only in scalars."""
-
-    start_mark: _Mark
-    anchor: str | None
-    tag: str | None
-    implicit: tuple[bool, bool]
-    value: str
-
-
-def document_of_yaml(text: str) -> object:
-    """Return the only document of a YAML text; None if it has none."""
-    documents = documents_of_yaml(text)
-    if len(documents) > 1:
-        line = lines_of_stream(text)((1,))
-        raise FormatError(f"not YAML: found {len(documents)} documents; expected: one", line)
-    return documents[0] if documents else None
+_Event = Any
+"""An event of yaml, whose classes have no types."""
 
 
 def documents_of_yaml(text: str) -> list[object]:

@@ -18,10 +18,8 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from doorkeeper.acls.formats.acl_set import AclSet
-from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.lines import Path
+from doorkeeper.acls.formats.documents import Path, Source, document_of
 from doorkeeper.acls.formats.names import FormatError, binding_of, wrong
-from doorkeeper.acls.formats.sources import Source
 from doorkeeper.acls.model import AclBinding
 
 _PATH = re.compile(

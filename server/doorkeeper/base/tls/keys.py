@@ -8,6 +8,7 @@ from doorkeeper.base.key import (
     Applies,
     Dynamic,
     Key,
+    Options,
     Scope,
     file,
     flag,
@@ -18,71 +19,55 @@ from doorkeeper.base.key import (
 )
 from doorkeeper.base.values import one_of
 
+_OF_STORE: Final[Options] = {"scope": Scope.LISTENER, "in_kafka": Dynamic.LISTENER}
+_OF_STORE_FILE: Final[Options] = {**_OF_STORE, "applies": Applies.DYNAMIC}
+_OF_BROKER: Final[Options] = {"scope": Scope.LISTENER, "in_kafka": Dynamic.BROKER}
+
 SSL_KEYSTORE_TYPE: Final = text(
     "ssl.keystore.type",
     "JKS",
     "The type of the key store: JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java.",
-    scope=Scope.LISTENER,
-    applies=Applies.DYNAMIC,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE_FILE,
 )
 SSL_KEYSTORE_LOCATION: Final = optional(
     "ssl.keystore.location",
     "The key store: a file with the server's certificate and private key.",
-    scope=Scope.LISTENER,
-    applies=Applies.DYNAMIC,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE_FILE,
 )
 SSL_KEYSTORE_PASSWORD: Final = password(
-    "ssl.keystore.password",
-    "The password of the key store; PEM has none.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.LISTENER,
+    "ssl.keystore.password", "The password of the key store; PEM has none.", **_OF_STORE
 )
 SSL_KEY_PASSWORD: Final = password(
-    "ssl.key.password",
-    "The password of the server's private key.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.LISTENER,
+    "ssl.key.password", "The password of the server's private key.", **_OF_STORE
 )
 SSL_KEYSTORE_KEY: Final = password(
     "ssl.keystore.key",
     "The server's private key as PEM with PKCS#8; requires ssl.keystore.type=PEM.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE,
 )
 SSL_KEYSTORE_CERTIFICATE_CHAIN: Final = password(
     "ssl.keystore.certificate.chain",
     "The server's certificate and those of its issuers as PEM.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE,
 )
 SSL_TRUSTSTORE_TYPE: Final = text(
     "ssl.truststore.type",
     "JKS",
     "The type of the trust store: JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java.",
-    scope=Scope.LISTENER,
-    applies=Applies.DYNAMIC,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE_FILE,
 )
 SSL_TRUSTSTORE_LOCATION: Final = optional(
     "ssl.truststore.location",
     "The trust store: a file with the issuers of client certificates.",
-    scope=Scope.LISTENER,
-    applies=Applies.DYNAMIC,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE_FILE,
 )
 SSL_TRUSTSTORE_PASSWORD: Final = password(
-    "ssl.truststore.password",
-    "The password of the trust store; PEM has none.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.LISTENER,
+    "ssl.truststore.password", "The password of the trust store; PEM has none.", **_OF_STORE
 )
 SSL_TRUSTSTORE_CERTIFICATES: Final = password(
     "ssl.truststore.certificates",
     "The issuers of client certificates as PEM; requires ssl.truststore.type=PEM.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.LISTENER,
+    **_OF_STORE,
 )
 SSL_CLIENT_AUTH: Final = text(
     "ssl.client.auth",
@@ -90,8 +75,7 @@ SSL_CLIENT_AUTH: Final = text(
     "Whether clients must present a certificate. On SASL_SSL only the value with the listener's"
     " prefix applies.",
     one_of("required", "requested", "none"),
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.BROKER,
+    **_OF_BROKER,
 )
 SSL_PRINCIPAL_MAPPING_RULES: Final = text(
     "ssl.principal.mapping.rules",
@@ -104,22 +88,19 @@ SSL_PROTOCOL: Final = text(
     "ssl.protocol",
     "TLSv1.3",
     "Has no effect: ssl.enabled.protocols selects the protocols.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.BROKER,
+    **_OF_BROKER,
 )
 SSL_ENABLED_PROTOCOLS: Final = words(
     "ssl.enabled.protocols",
     "TLSv1.2,TLSv1.3",
     "The enabled protocols: TLSv1.2, TLSv1.3.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.BROKER,
+    **_OF_BROKER,
 )
 SSL_CIPHER_SUITES: Final = words(
     "ssl.cipher.suites",
     "",
     "The enabled cipher suites, by Java's or OpenSSL's names; empty enables all.",
-    scope=Scope.LISTENER,
-    in_kafka=Dynamic.BROKER,
+    **_OF_BROKER,
 )
 SSL_ALLOW_DN_CHANGES: Final = flag(
     "ssl.allow.dn.changes",

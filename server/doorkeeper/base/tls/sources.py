@@ -1,7 +1,7 @@
 """Reads the files that a listener's keys name, and passes secrets to OpenSSL in memory.
 
-OpenSSL loads keys from file names only. A key is written to an anonymous file in memory, which
-never reaches a disk and disappears when it is closed.
+OpenSSL loads keys from file names only. A key is written to a pipe, which never reaches a disk and
+disappears when it is closed.
 """
 
 from __future__ import annotations
@@ -45,24 +45,7 @@ def _read(settings: TlsSettings, key: Key[object]) -> bytes:
 
 @contextmanager
 def memory_file(data: bytes) -> Iterator[str]:
-    """Provide the data under a file name for the duration of the block."""
-    # Linux only; macOS has no anonymous files with a name.
-    if not hasattr(os, "memfd_create"):
-        with _pipe_file(data) as name:
-            yield name
-        return
-    descriptor = os.memfd_create("doorkeeper", os.MFD_CLOEXEC)
-    try:
-        with os.fdopen(descriptor, "wb", closefd=False) as file:
-            file.write(data)
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _pipe_file(data: bytes) -> Iterator[str]:
-    """Provide the data under a file name that can be read once, without memfd."""
+    """Provide the data under a file name for the duration of the block; it can be read once."""
     reading, writing = os.pipe()
     # A thread, because a pipe holds less than a long chain and the reader comes later.
     writer = threading.Thread(target=_fill, args=(writing, data), name="doorkeeper-tls-pipe")

@@ -88,13 +88,9 @@ def trust(context: ssl.SSLContext, certificates: Iterable[Certificate]) -> None:
 
 def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> ServerIdentity:
     """Return the server's key and certificate chain."""
-    _check_type(settings, SSL_KEYSTORE_TYPE)
-    inline_key, inline_chain = (
-        settings[SSL_KEYSTORE_KEY],
-        settings[SSL_KEYSTORE_CERTIFICATE_CHAIN],
-    )
-    password = settings[SSL_KEYSTORE_PASSWORD]
     in_pem = _type(settings, SSL_KEYSTORE_TYPE) == "PEM"
+    inline_key, inline_chain = settings[SSL_KEYSTORE_KEY], settings[SSL_KEYSTORE_CERTIFICATE_CHAIN]
+    password = settings[SSL_KEYSTORE_PASSWORD]
     if (inline_key is not None or inline_chain is not None) and not in_pem:
         key = SSL_KEYSTORE_KEY if inline_key is not None else SSL_KEYSTORE_CERTIFICATE_CHAIN
         raise settings.problem(key, "allowed with ssl.keystore.type=PEM only")
@@ -132,10 +128,9 @@ def trust_store_of(
     settings: TlsSettings, files: Mapping[Key[object], bytes]
 ) -> tuple[Certificate, ...] | None:
     """Return the trusted certificates; None without a trust store."""
-    _check_type(settings, SSL_TRUSTSTORE_TYPE)
+    in_pem = _type(settings, SSL_TRUSTSTORE_TYPE) == "PEM"
     inline = settings[SSL_TRUSTSTORE_CERTIFICATES]
     password = settings[SSL_TRUSTSTORE_PASSWORD]
-    in_pem = _type(settings, SSL_TRUSTSTORE_TYPE) == "PEM"
     if inline is not None and not in_pem:
         raise settings.problem(
             SSL_TRUSTSTORE_CERTIFICATES, "allowed with ssl.truststore.type=PEM only"
@@ -164,12 +159,10 @@ def trust_store_of(
 
 
 def _type(settings: TlsSettings, key: Key[str]) -> str:
-    return settings[key].upper()
-
-
-def _check_type(settings: TlsSettings, key: Key[str]) -> None:
-    if _type(settings, key) not in TYPES:
+    store_type = settings[key].upper()
+    if store_type not in TYPES:
         raise settings.problem(key, f"found {settings[key]!r}; allowed: {', '.join(TYPES)}")
+    return store_type
 
 
 def _problem(settings: TlsSettings, key: Key[object], text: str) -> ValueError:

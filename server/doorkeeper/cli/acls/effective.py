@@ -22,7 +22,7 @@ from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.decision import Decision, Question, explain
 from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, effective_changes
 from doorkeeper.acls.model import WILDCARD, AclBinding
-from doorkeeper.acls.regions import Extent, NameSet
+from doorkeeper.acls.regions import Extent
 from doorkeeper.acls.words import region_words, resource_words
 from doorkeeper.cli.acls.explanations import decision_record, question_record, reason_lines
 from doorkeeper.cli.acls.printing import code_block, rest_lines, row
@@ -182,8 +182,8 @@ def requests_record(region: EffectiveChange) -> Requests:
     }
 
 
-def _names_record(names: NameSet) -> Names:
+def _names_record(names: Extent) -> Names:
     """Return names as the pattern that covers them."""
-    if not isinstance(names, Extent):
+    if names.is_wild:
         return {"name": WILDCARD, "patternType": "LITERAL"}
     return {"name": names.text, "patternType": "LITERAL" if names.is_single else "PREFIXED"}

@@ -93,7 +93,7 @@ class Ownership(Struct, frozen=True):
         """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:
-            PlanError: as for ``doorkeeper.acls.plan.plan``.
+            NotOwned: as for ``doorkeeper.acls.plan.plan``.
         """
         changes = contents.plan(partial(self.plan, desired=desired))
         if self.part is None and changes.foreign:
@@ -110,7 +110,7 @@ class Ownership(Struct, frozen=True):
         """Return the plan for some present ACLs.
 
         Raises:
-            PlanError: as for ``doorkeeper.acls.plan.plan``.
+            NotOwned: as for ``doorkeeper.acls.plan.plan``.
         """
         if self.part is None:
             return plan_additions(present, desired)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
-from doorkeeper.acls.plan import Plan, PlanError
+from doorkeeper.acls.plan import NotOwned, Plan
 from doorkeeper.acls.plan_application import Rules, apply
 from doorkeeper.acls.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
@@ -248,7 +248,7 @@ def apply_plan(
         plan, entities = asyncio.run(apply_())
     except RepositoryError as error:
         fail([*error.problems, *application.lines(), *application.refusals()])
-    except PlanError as error:
+    except NotOwned as error:
         fail_without_plan(error)
     except KeyboardInterrupt:
         application.end_interrupted()
@@ -470,6 +470,6 @@ class _Application:
         return _refusal_lines(self._refused_entities, self._refused_acls)
 
 
-def fail_without_plan(error: PlanError) -> NoReturn:
+def fail_without_plan(error: NotOwned) -> NoReturn:
     """End the process because there is no plan, with the options that permit one."""
     fail([f"{error} (--own-prefix, --own-principal, --own-type)"])

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from doorkeeper.acls.entities.plan import NO_ENTITIES
 from doorkeeper.acls.plan import (
     EVERYTHING,
-    PlanError,
+    NotOwned,
     Selector,
     plan_additions,
     with_topic_prefix,
@@ -270,7 +270,7 @@ def plan(
         present = read_contents(location)
         changes = owned.plan_contents(present, goal.bindings)
         entities = asyncio.run(planner.plan_at(location.repository()))
-    except PlanError as error:
+    except NotOwned as error:
         fail_without_plan(error)
     sides = side_of(location, present), side_of(source, goal)
     acceptance = Acceptance(accepted, removals_max)

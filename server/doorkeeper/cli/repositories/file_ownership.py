@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Selector
 

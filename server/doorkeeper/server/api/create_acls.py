@@ -23,9 +23,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from functools import partial
 
-from doorkeeper.acls.codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
+    OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
+    RESOURCE_TYPES,
     AccessControlEntry,
     AclBinding,
     AclOperation,

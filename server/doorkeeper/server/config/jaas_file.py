@@ -24,8 +24,7 @@ from typing import Final
 from msgspec import Struct
 
 from doorkeeper.base.entry import Problem
-from doorkeeper.base.jaas import FLAGS, JaasError, LoginModule
-from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
+from doorkeeper.base.jaas import FLAGS, JaasError, JaasToken, JaasTokenizer, LoginModule
 from doorkeeper.base.secret_files import TooLarge, read_bytes
 from doorkeeper.server.config.keys import JAAS_FILE
 
@@ -96,7 +95,7 @@ class _JaasFileParser:
     """Parses section after section; ``token`` is the next token, None at the end."""
 
     def __init__(self, text: str, properties: Mapping[str, str]) -> None:
-        self._tokens = JaasTokenizer(text, more_in_words="*")
+        self._tokens = JaasTokenizer(text, more="*")
         self._properties = properties
         self.token: JaasToken | None = self._tokens.next()
 

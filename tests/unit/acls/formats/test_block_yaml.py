@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from doorkeeper.acls.formats.block_yaml import read_items, write_items
 from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.formats.documents import document_of_yaml
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import read_yaml, write_yaml
-from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.model import AclOperation
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 

@@ -11,13 +11,14 @@ import jsonschema
 import pytest
 import yaml
 
-from doorkeeper.acls.entities.model import CLIENT_QUOTAS, IP_QUOTAS, ITERATIONS, MECHANISMS
+from doorkeeper.acls.entities.model import CLIENT_QUOTAS, IP_QUOTAS
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.entities import QUOTA_CLIENTS, SECTIONS, TOPIC_WORDS, USER_WORDS
 from doorkeeper.acls.formats.owned_parts import WORDS
 from doorkeeper.acls.formats.records import DEFAULTS, MEMBERS, NEEDED, read_yaml, write_json
 from doorkeeper.acls.lint import CODES
 from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from testkit.acl import READ, allow, topic
 from testkit.checkout import ROOT
 
@@ -56,8 +57,8 @@ def test_schema_and_reader_accept_the_same_keys() -> None:
     assert set(defined["ownedEntities"]["properties"]) == set(SECTIONS)
     assert set(defined["topics"]["properties"]) == set(TOPIC_WORDS)
     assert set(defined["users"]["properties"]) == set(USER_WORDS)
-    assert defined["users"]["properties"]["mechanism"]["oneOf"][0]["enum"] == list(MECHANISMS)
-    assert (iterations["minimum"], iterations["maximum"]) == ITERATIONS
+    assert defined["users"]["properties"]["mechanism"]["oneOf"][0]["enum"] == list(DIGESTS)
+    assert (iterations["minimum"], iterations["maximum"]) == (ITERATIONS_MIN, ITERATIONS_MAX)
     assert set(defined["quotas"]["properties"]) == {*QUOTA_CLIENTS, *limits}
 
 

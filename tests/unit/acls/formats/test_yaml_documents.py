@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from doorkeeper.acls.formats.documents import document_of_yaml
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 
 TEXTS = [
     "",

@@ -19,22 +19,23 @@ Source: ``LiteralKafkaAclBindingBuilder``, ``KafkaPrincipalAuthorizationTransfor
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.formats.foreign.manifests import Manifest, manifests_of
 from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
-from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, mismatch, short
+from doorkeeper.acls.formats.names import FormatError, NoAcls, mismatch, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.formats.lines import Path
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Source
 
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
 _OLD: Final = "KafkaAuthorizationList"
+_WORDS: Final = ("resource", "type", "operations", "host")
 _CONVERT: Final = "jikkou get kafkaprincipalauthorizations > acls.yaml"
 
 
@@ -93,38 +94,25 @@ def _add_authorization(rows: Rows, manifest: Manifest, roles: Mapping[object, Ma
 
 
 def _add_acls(rows: Rows, manifest: Manifest, where: str, principal: str) -> None:
-    path: Path = (*manifest.path, "spec", "acls")
     acls = manifest.spec.get("acls") or []
-    if not isinstance(acls, list):
-        raise rows.error(path, where, mismatch(acls, "a list", "acls"))
-    for index, acl in enumerate(acls):
-        _add_acl(rows, (*path, index), f"{where}: acl {index + 1}", acl, principal)
+    path = (*manifest.path, "spec", "acls")
+    rows.add_acls(path, where, acls, _WORDS, partial(_row, principal))
 
 
-def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str) -> None:
-    body = mapping_at(acl)
-    try:
-        check_words(body, ("resource", "type", "operations", "host"))
-    except FormatError as error:
-        raise rows.error((*path, *error.path), where, str(error)) from None
+def _row(principal: str, body: Mapping[str, Any]) -> dict[str, Any]:
     resource = mapping_at(body.get("resource"))
     pattern = resource.get("patternType")
     if isinstance(pattern, str) and pattern.upper() == "MATCH":
-        text = (
+        raise FormatError(
             "MATCH patterns are expanded by Jikkou with the topics of a cluster; apply the file"
             f" with Jikkou, then run {_CONVERT}"
         )
-        raise rows.error(path, where, text)
-    operations = body.get("operations")
-    if not isinstance(operations, list):
-        raise rows.error(path, where, mismatch(operations, "a list", "operations"))
-    row: dict[str, Any] = {
+    return {
         "resource": resource.get("type"),
         "name": resource.get("pattern"),
         "pattern": pattern,
         "principal": principal,
         "host": body.get("host", "*"),
         "permission": body.get("type"),
+        "does": body.get("operations"),
     }
-    for operation in operations:
-        rows.add(path, where, {**row, "does": operation})

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
 from doorkeeper.acls.formats.names import short
 
@@ -26,16 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.formats.sources import Source
-
-
-class _Layout(Struct, frozen=True):
-    """Where the rows are, and the name of each word in them."""
-
-    member: str
-    """The member of the document that has the rows; empty if the document is the list."""
-    words: Mapping[str, str]
-    defaults: Mapping[str, str]
+    from doorkeeper.acls.formats.documents import Source
 
 
 SNAKE: Final = {
@@ -46,15 +35,6 @@ SNAKE: Final = {
     "does": "operation",
     "permission": "permission",
 }
-_RPK: Final = _Layout("matches", {**SNAKE, "pattern": "resource_pattern_type"}, {})
-# Confluent Cloud has no hosts in its ACLs.
-_CONFLUENT: Final = _Layout("", {**SNAKE, "pattern": "pattern_type"}, {"host": "*"})
-# Julie Ops makes ALLOW only.
-_JULIE: Final = _Layout(
-    "bindings",
-    {**SNAKE, "resource": "resourceType", "name": "resourceName", "pattern": "pattern"},
-    {"permission": "ALLOW"},
-)
 SCHEMA_REGISTRY: Final = ("SUBJECT", "REGISTRY")
 """Resource types of Redpanda's Schema Registry: no ACLs of Kafka."""
 
@@ -84,29 +64,32 @@ def read_rpk(source: Source) -> AclSet:
             rows = Rows(source.line_of)
             text = f"rpk could not list all ACLs: {short(message)}"
             raise rows.error((0, "filters", index), f"filter {index + 1}", text)
-    return _read(source, _RPK)
+    return _read(source, "matches", {**SNAKE, "pattern": "resource_pattern_type"})
 
 
 def read_confluent(source: Source) -> AclSet:
-    """Return the set of the output of Confluent's CLI."""
-    return _read(source, _CONFLUENT)
+    """Return the set of the output of Confluent's CLI; Confluent Cloud has no hosts in its ACLs."""
+    return _read(source, "", {**SNAKE, "pattern": "pattern_type"}, host="*")
 
 
 def read_julie_state(source: Source) -> AclSet:
-    """Return the set that Julie Ops has made."""
-    return _read(source, _JULIE)
+    """Return the set that Julie Ops has made, which makes ALLOW only."""
+    words = {"resource": "resourceType", "name": "resourceName", "pattern": "pattern"}
+    return _read(source, "bindings", {**SNAKE, **words}, permission="ALLOW")
 
 
-def _read(source: Source, layout: _Layout) -> AclSet:
+def _read(source: Source, member: str, words: Mapping[str, str], **defaults: str) -> AclSet:
+    """Return the set of the rows of a member, or of a document that is the list.
+
+    ``words`` has the name of each word of ``Rows.add`` in a row.
+    """
     rows = Rows(source.line_of)
-    document, path = source.first, (0, *((layout.member,) if layout.member else ()))
-    items = mapping_at(document)[layout.member] if layout.member else document
+    items = mapping_at(source.first)[member] if member else source.first
     assert isinstance(items, list)
     for index, item in enumerate(items):
         body = mapping_at(item)
-        row = {
-            word: body.get(name, layout.defaults.get(word)) for word, name in layout.words.items()
-        }
+        row = {word: body.get(name, defaults.get(word)) for word, name in words.items()}
         if row["resource"] not in SCHEMA_REGISTRY:
-            rows.add((*path, index), f"acl {index + 1}", row)
+            path = (0, member, index) if member else (0, index)
+            rows.add(path, f"acl {index + 1}", row)
     return rows.result()

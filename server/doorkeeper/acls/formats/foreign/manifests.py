@@ -15,8 +15,7 @@ from doorkeeper.acls.formats.names import FormatError, mismatch, short
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from doorkeeper.acls.formats.lines import Path
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Path, Source
 
 
 class Manifest(Struct, frozen=True):

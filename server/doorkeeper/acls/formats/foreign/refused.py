@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.formats.foreign.rows import mapping_at
@@ -12,40 +11,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Source
 
 _EXPORT: Final = "doorkeeper acls export kafka://HOST:PORT > acls.yaml"
 
 
-def _refusing(text: str) -> Callable[[object], NoReturn]:
+def refusing(text: str) -> Callable[[object], NoReturn]:
+    """Return a reader that refuses every text."""
+
     def refuse(_source: object) -> NoReturn:
         raise FormatError(text)
 
     return refuse
 
 
-is_configuration_of_terraform = re.compile(
-    r"(?:\s|[#/][^\n]*\n)*(?:resource|terraform|provider|module|variable)\b[^\n]*{"
-).match
-# Names and principals are values that only Terraform computes.
-refuse_configuration_of_terraform = _refusing(
-    "found a Terraform configuration; expected: a Terraform state: terraform show -json >"
-    " state.json"
+TEXTS: Final = (
+    # Names and principals are values that only Terraform computes.
+    (
+        "terraform",
+        r"(?:\s|[#/][^\n]*\n)*(?:resource|terraform|provider|module|variable)\b[^\n]*{",
+        (
+            "found a Terraform configuration; expected: a Terraform state: terraform show -json >"
+            " state.json"
+        ),
+    ),
+    # A bar in a name cannot be told from one between columns.
+    (
+        "confluent",
+        r"\s*Principal\s+\|\s+Permission\s+\|",
+        (
+            "found the table of confluent kafka acl list; expected: its JSON: confluent kafka acl"
+            " list -o json > acls.json"
+        ),
+    ),
+    # The table has no types of patterns.
+    (
+        "rpk",
+        r"\s*PRINCIPAL +HOST +OPERATION +PERMISSION TYPE",
+        (
+            "found a table of rpk before 21.10, which does not show which ACLs are PREFIXED; use a"
+            " newer rpk: rpk security acl list > acls.txt"
+        ),
+    ),
 )
-
-is_confluent_table = re.compile(r"\s*Principal\s+\|\s+Permission\s+\|").match
-# A bar in a name cannot be told from one between columns.
-refuse_confluent_table = _refusing(
-    "found the table of confluent kafka acl list; expected: its JSON: confluent kafka acl list"
-    " -o json > acls.json"
-)
-
-is_old_rpk_table = re.compile(r"\s*PRINCIPAL +HOST +OPERATION +PERMISSION TYPE").match
-# The table has no types of patterns.
-refuse_old_rpk_table = _refusing(
-    "found a table of rpk before 21.10, which does not show which ACLs are PREFIXED; use a newer"
-    " rpk: rpk security acl list > acls.txt"
-)
+"""The format, how a text begins that is refused, and why."""
 
 
 def is_julie_topology(source: Source) -> bool:
@@ -55,7 +64,7 @@ def is_julie_topology(source: Source) -> bool:
 
 
 # Names follow from formats in Julie's own configuration.
-refuse_julie_topology = _refusing(
+refuse_julie_topology = refusing(
     "found a topology of Julie Ops (Kafka Topology Builder), whose names depend on its"
     " configuration; expected: the .cluster-state file that it writes, or export the cluster:"
     f" {_EXPORT}"

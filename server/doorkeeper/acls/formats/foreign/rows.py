@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.formats.acl_set import AclSet
-from doorkeeper.acls.formats.names import FormatError, binding_of, mismatch
+from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, mismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.documents import Path
     from doorkeeper.acls.model import AclBinding
 
 BINDINGS_MAX: Final = 1_000_000
 """The most bindings of a file: aliases of YAML can make a small text a huge list."""
-
-CLUSTER: Final = "kafka-cluster"
-"""The only name of the resource type CLUSTER, which some tools leave out."""
 
 
 class Rows:
@@ -43,6 +40,34 @@ class Rows:
             raise self.error(path, where, f"found more than {BINDINGS_MAX} ACLs")
         self._bindings.append(binding)
         self._paths.append(path)
+
+    def add_acls(
+        self,
+        path: Path,
+        where: str,
+        acls: object,
+        words: Sequence[str],
+        row_of: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> None:
+        """Add the bindings of a list of mappings with some words.
+
+        ``row_of`` returns the words of ``add``, of which "does" is a list of operations.
+        """
+        if not isinstance(acls, list):
+            raise self.error(path, where, mismatch(acls, "a list", "acls"))
+        for index, acl in enumerate(acls):
+            acl_path, acl_where = (*path, index), f"{where}: acl {index + 1}"
+            body = mapping_at(acl)
+            try:
+                check_words(body, words)
+                row = row_of(body)
+            except FormatError as error:
+                raise self.error((*acl_path, *error.path), acl_where, str(error)) from None
+            if not isinstance(row["does"], list):
+                text = mismatch(row["does"], "a list", "operations")
+                raise self.error(acl_path, acl_where, text)
+            for operation in row["does"]:
+                self.add(acl_path, acl_where, {**row, "does": operation})
 
     def error(self, path: Path, where: str, text: str) -> FormatError:
         """Return an error with the line of a path and the place in words."""

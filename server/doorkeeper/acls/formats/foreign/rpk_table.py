@@ -14,9 +14,9 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.acls.formats.documents import line_in_path
 from doorkeeper.acls.formats.foreign.json_rows import SCHEMA_REGISTRY
 from doorkeeper.acls.formats.foreign.rows import Rows
-from doorkeeper.acls.formats.lines import line_in_path
 from doorkeeper.acls.formats.names import FormatError
 
 if TYPE_CHECKING:

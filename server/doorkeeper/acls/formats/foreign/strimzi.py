@@ -18,21 +18,25 @@ Source: ``KafkaUserModel``, ``SimpleAclRule``, ``SimpleAclRuleResource`` of Stri
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.formats.foreign.manifests import Manifest, manifests_of
-from doorkeeper.acls.formats.foreign.rows import CLUSTER, Rows, mapping_at
-from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, mismatch, short
+from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
+from doorkeeper.acls.formats.names import NoAcls, mismatch, short, wrong
+from doorkeeper.acls.model import CLUSTER_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.formats.lines import Path
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Source
 
 _GROUPS: Final = ("kafka.strimzi.io", "eventstreams.ibm.com")
 _CLUSTER_LABELS: Final = tuple(f"{group.removeprefix('kafka.')}/cluster" for group in _GROUPS)
 _PRINCIPALS: Final = {"tls": "User:CN=", "tls-external": "User:CN=", "scram-sha-512": "User:"}
 _PATTERNS: Final = {"literal": "LITERAL", "prefix": "PREFIXED"}
+_WORDS: Final = ("resource", "type", "host", "operations")
 
 
 def read(source: Source) -> AclSet:
@@ -51,9 +55,9 @@ def read(source: Source) -> AclSet:
             authorized += manifest.spec.get("authorization") is not None
             _add_user(rows, manifest)
     if not count:
+        shown = ", ".join(sorted(kinds)[:5]) + (" and more" if len(kinds) > 5 else "")
         raise NoAcls(
-            f"found Kubernetes resources but no Strimzi KafkaUser: {_some(kinds)}; expected: a"
-            " KafkaUser"
+            f"found Kubernetes resources but no Strimzi KafkaUser: {shown}; expected: a KafkaUser"
         )
     if not authorized:
         # More likely users of a cluster without ACLs than the wish to remove all.
@@ -62,11 +66,6 @@ def read(source: Source) -> AclSet:
             " spec.authorization; expected: authorization.acls (use [] for no ACLs)"
         )
     return rows.result()
-
-
-def _some(kinds: set[str]) -> str:
-    shown = sorted(kinds)[:5]
-    return ", ".join(shown) + (" and more" if len(kinds) > len(shown) else "")
 
 
 def _add_user(rows: Rows, user: Manifest) -> None:
@@ -85,13 +84,9 @@ def _add_user(rows: Rows, user: Manifest) -> None:
         raise rows.error((*path, "spec", "authorization"), where, text)
     principal = _principal(rows, user, name)
     acls = mapping_at(authorization).get("acls", [])
-    acls_path: Path = (*path, "spec", "authorization", "acls")
-    if not isinstance(acls, list):
-        raise rows.error(acls_path, where, mismatch(acls, "a list", "acls"))
-    for index, acl in enumerate(acls):
-        _add_acl(
-            rows, (*acls_path, index), f"{where}: acl {index + 1}", acl, principal, user.version
-        )
+    words = [*_WORDS, *(() if user.version == "v1" else ("operation",))]
+    acls_path = (*path, "spec", "authorization", "acls")
+    rows.add_acls(acls_path, where, acls, words, partial(_row, principal))
 
 
 def _principal(rows: Rows, user: Manifest, name: str) -> str:
@@ -106,29 +101,19 @@ def _principal(rows: Rows, user: Manifest, name: str) -> str:
     return f"{prefix}{name}"
 
 
-def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str, version: str) -> None:
-    body = mapping_at(acl)
-    words = ("resource", "type", "host", "operations", *(() if version == "v1" else ("operation",)))
-    try:
-        check_words(body, words)
-    except FormatError as error:
-        raise rows.error((*path, *error.path), where, str(error)) from None
+def _row(principal: str, body: Mapping[str, Any]) -> dict[str, Any]:
     if ("operation" in body) == ("operations" in body):
-        raise rows.error(path, where, mismatch(body, "a list of operations"))
+        raise wrong(body, "a list of operations")
     resource = mapping_at(body.get("resource"))
     kind = resource.get("type")
     pattern = resource.get("patternType", "literal")
     is_cluster = kind == "cluster"
-    row: dict[str, Any] = {
+    return {
         "resource": kind,
-        "name": CLUSTER if is_cluster else resource.get("name"),
+        "name": CLUSTER_NAME if is_cluster else resource.get("name"),
         "pattern": "LITERAL" if is_cluster else _PATTERNS.get(str(pattern), pattern),
         "principal": principal,
         "host": body.get("host", "*"),
         "permission": body.get("type", "allow"),
+        "does": body["operations"] if "operations" in body else [body["operation"]],
     }
-    operations = body["operations"] if "operations" in body else [body["operation"]]
-    if not isinstance(operations, list):
-        raise rows.error(path, where, mismatch(operations, "a list", "operations"))
-    for operation in operations:
-        rows.add(path, where, {**row, "does": operation})

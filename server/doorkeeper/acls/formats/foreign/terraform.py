@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.formats.lines import Path
-    from doorkeeper.acls.formats.sources import Source
+    from doorkeeper.acls.formats.documents import Path, Source
 
 _VERSION: Final = 4
 _PLANNED: Final = "planned_values"
