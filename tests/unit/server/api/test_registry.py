@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,16 +9,10 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server import api as handlers
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange
 from doorkeeper.server.api.operations import REQUIRED
-from doorkeeper.server.api.registry import (
-    APIS,
-    MODULES,
-    ApiTable,
-    apis,
-)
+from doorkeeper.server.api.registry import APIS, ApiTable, apis
 from doorkeeper.server.api.unserved import api_of
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper_wire.api_keys import API_NAMES
@@ -45,16 +37,6 @@ def names(each: Api) -> str:
 def sample(each: Api) -> Any:
     """Return a request that wants an answer: with acks 0 Produce does not."""
     return each.request(acks=1) if each.key == 0 else each.request()
-
-
-def test_every_handler_is_registered() -> None:
-    """A module of handlers that the registry forgets would never be asked."""
-    names = [each.name for each in pkgutil.iter_modules(handlers.__path__)]
-    modules = [importlib.import_module(f"{handlers.__name__}.{name}") for name in names]
-
-    assert [
-        name for name, module in zip(names, modules, strict=True) if hasattr(module, "API")
-    ] == (list(MODULES))
 
 
 def test_key_has_one_handler() -> None:
