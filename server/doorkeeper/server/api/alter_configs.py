@@ -18,7 +18,7 @@ from doorkeeper.server.api.config_alteration import (
     ConfigAlterations,
     needs_by_type,
 )
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome
 from doorkeeper.server.resources.settings.operations import ConfigOperation
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -42,4 +42,4 @@ def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) ->
     return _ALTERATIONS.alter(request, context, node)
 
 
-API = declare(AlterConfigsRequest, handle, _ALTERATIONS.refuse, on_controller=True)
+API = declare(AlterConfigsRequest, handle, refuse_rows(AlterConfigsResponse), on_controller=True)

@@ -94,9 +94,6 @@ class ConfigAlterations(Struct, frozen=True):
             respond_in_order,
         )
 
-    def refuse(self, request: AlterationRequest, version: int, error: BaseException) -> Response:
-        return self._respond((resource, error) for resource in request.resources)
-
     def _altered(self, resource: RequestedResource) -> AlteredResource:
         return AlteredResource(
             resource.resource_type,

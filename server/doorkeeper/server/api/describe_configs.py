@@ -27,7 +27,7 @@ from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.api.config_alteration import check_node_id
-from doorkeeper.server.api.declaration import declare, refuse_rows
+from doorkeeper.server.api.declaration import declare, only_stock_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.keys import LOG_LEVELS
@@ -274,6 +274,6 @@ _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
 API = declare(
     DescribeConfigsRequest,
     handle,
-    refuse_rows(DescribeConfigsResponse, lambda code, _text: DEFAULT_MESSAGES.get(code)),
+    refuse_rows(DescribeConfigsResponse, only_stock_text),
     on_controller=True,
 )

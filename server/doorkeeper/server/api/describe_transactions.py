@@ -13,7 +13,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
+from doorkeeper.server.api.records import DescribedTransaction, Transactions
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -29,7 +29,7 @@ def handle(
     request: DescribeTransactionsRequest,
     context: RequestContext,
     node: Node,
-    transactions: Transactions = no_transactions,
+    transactions: Transactions = dict,
 ) -> DescribeTransactionsResponse:
     known = transactions()
 

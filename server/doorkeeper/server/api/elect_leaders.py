@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.resources.cluster import Topic
@@ -101,24 +101,16 @@ def _error_of(
     return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, _PREFERRED_AWAY
 
 
+_refuse_rows: Final = refuse_rows(ElectLeadersResponse)
+
+
 def refuse(
     request: ElectLeadersRequest, version: int, error: BaseException
 ) -> ElectLeadersResponse:
     """Answer the same error for the request, from version 1 on, and for every partition."""
-    code, text = answer_of(error)
-    return ElectLeadersResponse(
-        error_code=code.value if version >= 1 else 0,
-        replica_election_results=tuple(
-            ReplicaElectionResult(
-                topic=asked.topic,
-                partition_result=tuple(
-                    PartitionResult(partition_id=index, error_code=code.value, error_message=text)
-                    for index in asked.partitions
-                ),
-            )
-            for asked in request.topic_partitions or ()
-        ),
-    )
+    response = _refuse_rows(request, version, error)
+    assert isinstance(response, ElectLeadersResponse), "of this API"
+    return response if version >= 1 else response.replace(error_code=0)
 
 
 API = declare(ElectLeadersRequest, handle, refuse, on_controller=True)

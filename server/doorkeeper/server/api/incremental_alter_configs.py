@@ -31,7 +31,7 @@ from doorkeeper.server.api.config_alteration import (
     ConfigAlterations,
     needs_by_type,
 )
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.incremental_alter_configs import (
@@ -52,4 +52,9 @@ def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, nod
     return _ALTERATIONS.alter(request, context, node)
 
 
-API = declare(IncrementalAlterConfigsRequest, handle, _ALTERATIONS.refuse, on_controller=True)
+API = declare(
+    IncrementalAlterConfigsRequest,
+    handle,
+    refuse_rows(IncrementalAlterConfigsResponse),
+    on_controller=True,
+)

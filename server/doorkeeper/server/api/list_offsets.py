@@ -24,7 +24,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import NO_RECORDS, LogReads, RecordReads, TimedOffset
+from doorkeeper.server.api.records import LogOf, LogReads, TimedOffset, empty_log
 from doorkeeper.server.resources.topics.placement import (
     LEADER_EPOCH,
     Places,
@@ -58,7 +58,7 @@ def handle(
     request: ListOffsetsRequest,
     context: RequestContext,
     node: Node,
-    records: RecordReads = NO_RECORDS,
+    log_of: LogOf = empty_log,
 ) -> ListOffsetsResponse:
     """Look up each partition of the topics that the caller may describe."""
     named = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
@@ -83,11 +83,11 @@ def handle(
                 asked.current_leader_epoch,
             )
         if error is not ErrorCode.NONE or known is None:
-            return _empty(asked, error)
-        log = records.log_of(known, asked.partition_index)
+            return refusal_of(ListOffsetsPartitionResponse, asked, error)
+        log = log_of(known, asked.partition_index)
         offset = _look_up(log, asked.timestamp, request.isolation_level)
         if offset is None:
-            return _empty(asked, error)
+            return refusal_of(ListOffsetsPartitionResponse, asked, error)
         return ListOffsetsPartitionResponse(
             partition_index=asked.partition_index,
             timestamp=offset.timestamp,
@@ -125,12 +125,6 @@ def _look_up(log: LogReads, timestamp: int, isolation_level: int) -> TimedOffset
         # There is no tiered storage, to which -5 and -6 refer.
         found = log.find_time(timestamp)
     return found if found is not None and found.offset < end else None
-
-
-def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(
-        partition_index=asked.partition_index, error_code=error.value
-    )
 
 
 API = declare(ListOffsetsRequest, handle, refuse_rows(ListOffsetsResponse, no_text))

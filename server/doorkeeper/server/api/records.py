@@ -1,6 +1,6 @@
 """The records of partitions and the transactions of producers, as handlers see them.
 
-This server has none: every log is empty. The test broker passes its own ``RecordReads`` and
+This server has none: every log is empty. The test broker passes its own ``LogOf`` and
 ``Transactions`` to the handlers whose answers depend on them.
 """
 
@@ -34,11 +34,6 @@ class DescribedTransaction(Struct, frozen=True):
 
 Transactions = Callable[[], Mapping[str, DescribedTransaction]]
 """Returns all transactions by transactional id."""
-
-
-def no_transactions() -> Mapping[str, DescribedTransaction]:
-    """Return the transactions of a server without a data path."""
-    return {}
 
 
 class LogReads(Protocol):
@@ -75,12 +70,8 @@ class LogReads(Protocol):
         ...
 
 
-class RecordReads(Protocol):
-    """The logs of all partitions."""
-
-    def log_of(self, topic: Topic, partition: int) -> LogReads:
-        """Return the log of a partition that exists."""
-        ...
+LogOf = Callable[[Topic, int], LogReads]
+"""Returns the log of a partition that exists."""
 
 
 class _EmptyLog:
@@ -99,12 +90,9 @@ class _EmptyLog:
         pass
 
 
-class _NoRecords:
-    _log: Final = _EmptyLog()
-
-    def log_of(self, topic: Topic, partition: int) -> _EmptyLog:
-        return self._log
+_EMPTY: Final = _EmptyLog()
 
 
-NO_RECORDS: Final[RecordReads] = _NoRecords()
-"""The records of a server without a data path."""
+def empty_log(_topic: Topic, _partition: int) -> LogReads:
+    """Return the log of a server without a data path."""
+    return _EMPTY
