@@ -34,8 +34,6 @@ from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
-    RECORDS_PER_REQUEST_MAX,
-    WantedTopic,
     partitions_of,
     plan_topic,
     records_of,
@@ -43,6 +41,7 @@ from doorkeeper.server.resources.topics.creation import (
 from doorkeeper.server.resources.topics.names import CLUSTER_METADATA_TOPIC
 from doorkeeper.server.resources.topics.plans import plan_creation
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import RECORDS_MAX, too_large
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
@@ -68,19 +67,16 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     # After the permissions: a request whose rows are all refused does not time out.
     if request.timeout_ms <= 0 and topics.tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    tried = [_wanted_topic(topic) for topic in topics.tried]
     # Checked before planning, whose cost grows with the partitions.
-    if sum(partitions_of(topic, node) for topic in tried) > PARTITIONS_PER_REQUEST_MAX:
+    if sum(partitions_of(topic, node) for topic in topics.tried) > PARTITIONS_PER_REQUEST_MAX:
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         )
     brokers = node.registered_brokers(context.authorizable.listener_name)
-    plans = [_plan(topic, node, brokers) for topic in tried]
+    plans = [_plan(topic, node, brokers) for topic in topics.tried]
     created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
-    if sum(map(records_of, created)) > RECORDS_PER_REQUEST_MAX:
-        raise ApiError(
-            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
-        )
+    if sum(map(records_of, created)) > RECORDS_MAX:
+        raise too_large()
     respond = partial(_respond, topics, plans, node.settings)
     # No transaction, and so no sync of the disk.
     if request.validate_only or not created:
@@ -126,19 +122,7 @@ def _refusal(named: Mapping[str, int], allowed: frozenset[str]) -> Iterable[Crea
             yield _row_of_error(name, error)
 
 
-def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
-    return WantedTopic(
-        topic.name,
-        topic.num_partitions,
-        topic.replication_factor,
-        tuple(
-            (assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments
-        ),
-        tuple((config.name, config.value) for config in topic.configs),
-    )
-
-
-def _plan(topic: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
+def _plan(topic: CreatableTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
     try:
         return plan_topic(topic, node, brokers)
     except ApiError as error:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
 from doorkeeper.server.resources.nested_maps import OwnedValues
-from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.change import RECORDS_MAX, Change, edit, too_large
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 
 Entity = tuple[tuple[str, str | None], ...]
@@ -154,11 +154,6 @@ _CLIENT_KEYS: Final = {
 _IP_KEYS: Final = {"connection_creation_rate": _INT}
 
 
-# Most records of one request, as of a broker's controller; a larger request changes nothing.
-# Source: QuorumController.MAX_RECORDS_PER_USER_OP.
-RECORDS_MAX: Final = 10_000
-
-
 class QuotaAlteration(NamedTuple):
     """The alterations of one entity's quotas: names and new values, None to delete."""
 
@@ -210,9 +205,7 @@ def plan_quotas(
         if refused is None:
             _collect(quotas.of(entity), entity, values, set_, deleted)
     if len(set_) + len(deleted) > RECORDS_MAX:
-        raise ApiError(
-            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
-        )
+        raise too_large()
     return edit(QUOTA, set=set_, deleted=deleted), errors
 
 
