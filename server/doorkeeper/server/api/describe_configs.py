@@ -26,10 +26,10 @@ from functools import partial
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.api.config_alteration import check_node_id
+from doorkeeper.server.api.config_alteration import check_node_id, needs_by_type
 from doorkeeper.server.api.declaration import declare, only_stock_text, refuse_rows
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import Need, is_allowed, needs
+from doorkeeper.server.api.permissions import is_allowed
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings, Synonym
 from doorkeeper.server.resources.cluster import Topic
@@ -60,15 +60,7 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = ConfigResourceType
 
 _LOGGER_CONFIG = 6
 
-_ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(DescribeConfigsRequest.API_KEY)
-
-_NEEDS: Mapping[int, Need] = {
-    TOPIC: _ON_TOPIC,
-    BROKER: _ON_CLUSTER,
-    BROKER_LOGGER: _ON_CLUSTER,
-    CLIENT_METRICS: _ON_CLUSTER,
-    GROUP: _ON_GROUP,
-}
+_NEEDS = needs_by_type(DescribeConfigsRequest.API_KEY)
 
 # The names of log4j: WARN and FATAL.
 _LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
@@ -84,7 +76,7 @@ def handle(
             # For the whole request, as on a broker.
             raise ApiError(ErrorCode.INVALID_REQUEST)
         need = _NEEDS[resource.resource_type]
-        name = CLUSTER_NAME if need is _ON_CLUSTER else resource.resource_name
+        name = resource.resource_name if resource.resource_type in (TOPIC, GROUP) else CLUSTER_NAME
         if is_allowed(node, context, need, name):
             allowed.append(resource)
         else:
