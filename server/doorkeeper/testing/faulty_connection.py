@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from doorkeeper.base.errors import ApiError
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Authenticating, Closed
 from doorkeeper.server.security.contract import Challenge, Failure, OfferedMechanism, Success
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import NoReturn
 
-    from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.net.protocol.exchange import Body, Peer
     from doorkeeper.server.net.protocol.handling import Advance, Waiting
@@ -92,7 +92,7 @@ class FaultyConnection(Connection):
         fault = self._faults.strikes(FaultKind.ERROR, header.api_key)
         if fault is None or fault.error is None:
             return api
-        return replace(api, handle=_raising(fault.error))
+        return replace(api, handle=_raising(ApiError(*fault.error)))
 
     def _delay(
         self, header: RequestHeader, proceed: Callable[[float], Advance]
