@@ -17,7 +17,6 @@ from doorkeeper.server.api import registry
 from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.state.state import EMPTY
 from testkit.acl import request_of
@@ -75,7 +74,6 @@ class ANode:
         self.audit = audit
         self.topics = topics
         self.groups = groups
-        self.scram_users = ScramUsers()
         self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
         self.controllers: Sequence[Broker] = (Broker(1, "broker.example", 9093, "rack-a"),)
         self.tokens = HandTokens()

@@ -27,7 +27,6 @@ from doorkeeper.server.resources.cluster import Broker, Group
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import AlteredResource
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import Results, commit
@@ -148,9 +147,6 @@ class Node(Protocol):
     def groups(self) -> Mapping[str, Group]:
         """Return all groups by id, joined or of offsets; empty if not the coordinator."""
         ...
-
-    @property
-    def scram_users(self) -> ScramUsers: ...
 
     @property
     def decision_counts(self) -> GuardedAuthorizer | RequestAuthorizer | None:
@@ -286,6 +282,15 @@ class Update(Struct, frozen=True):
     ) -> Self:
         """Return the update that commits a plan of the state log, and responds with its result."""
         return cls(operation, 1, lambda services: commit(services.log, plan, context), respond)
+
+
+def change_acls(
+    change: AclChange, context: AuthorizableRequestContext, items: Sequence[Any], services: Services
+) -> Awaitable[Results]:
+    """Create or delete ACLs; a request without an authorizer is refused before."""
+    authorizer = services.authorizer
+    assert authorizer is not None, "without an authorizer the request is refused"
+    return authorizer.change(change, context, items, services.update_timeout_s)
 
 
 class DelayedResponse(NamedTuple):

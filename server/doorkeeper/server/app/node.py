@@ -26,7 +26,6 @@ from doorkeeper.server.resources.cluster import Broker, Group, Member
 from doorkeeper.server.resources.groups import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.state import State
 
@@ -112,10 +111,6 @@ class LiveNode:
     @property
     def topics(self) -> Topics:
         return self._log.state.topics
-
-    @property
-    def scram_users(self) -> ScramUsers:
-        return self._log.state.credentials
 
     def at_one_state(
         self,
