@@ -30,7 +30,6 @@ from doorkeeper.server.api import api_versions, sasl_authenticate, sasl_handshak
 from doorkeeper.server.api.acl_rows import AclRows, Description
 from doorkeeper.server.api.declaration import Api
 from doorkeeper.server.api.node import (
-    ApiRange,
     AuthorizerReads,
     Node,
     Outcome,
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 
 def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:
@@ -213,6 +213,6 @@ class EdgeNode:
         """Return the node: it does not change."""
         return self
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         """Return the ranges of ``APIS``."""
-        return [ApiRange(api.key, api.min_version, api.max_version) for api in APIS.values()]
+        return APIS.ranges(controller=False)

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.api.acl_rows import AclRows
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.api.node import ApiRange, AuthorizerReads
+    from doorkeeper.server.api.node import AuthorizerReads
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.tokens import SignedToken
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"
@@ -110,7 +111,7 @@ class ANode:
     def new_producer_id(self) -> int:
         return next(self._ids)
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         return registry.apis().ranges(controller=controller)
 
     def lines(self) -> list[str]:

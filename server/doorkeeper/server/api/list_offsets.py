@@ -24,7 +24,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import LogOf, LogReads, TimedOffset, empty_log
+from doorkeeper.server.api.records import Log, LogOf, TimedOffset, empty_log
 from doorkeeper.server.resources.topics.placement import (
     LEADER_EPOCH,
     Places,
@@ -112,7 +112,7 @@ def handle(
     return ListOffsetsResponse(topics=(*shown, *refused))
 
 
-def _look_up(log: LogReads, timestamp: int, isolation_level: int) -> TimedOffset | None:
+def _look_up(log: Log, timestamp: int, isolation_level: int) -> TimedOffset | None:
     end = log.stable_offset if isolation_level == _READ_COMMITTED else log.end_offset
     if timestamp == _LATEST:
         return TimedOffset(end, -1)

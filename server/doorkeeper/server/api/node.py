@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 R = TypeVar("R")
 
@@ -50,14 +51,6 @@ class Response(Protocol):
     def encode(self, version: int) -> bytes:
         """Return the body for a version of the API."""
         ...
-
-
-class ApiRange(Struct, frozen=True):
-    """A row of the response to ApiVersions."""
-
-    api_key: int
-    min_version: int
-    max_version: int
 
 
 class AuthorizerReads(Protocol):
@@ -170,7 +163,7 @@ class Node(Protocol):
         """Return an id for a producer, random among the non-negative numbers of 64 bits."""
         ...
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         """Return the rows of ApiVersions for a listener of this kind."""
         ...
 

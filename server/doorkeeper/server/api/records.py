@@ -7,7 +7,7 @@ This server has none: every log is empty. The test broker passes its own ``LogOf
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -36,63 +36,42 @@ Transactions = Callable[[], Mapping[str, DescribedTransaction]]
 """Returns all transactions by transactional id."""
 
 
-class LogReads(Protocol):
-    """The log of one partition."""
+class Log:
+    """The log of one partition: an empty one, unless the test broker overrides it."""
 
-    @property
-    def start_offset(self) -> int: ...
-
-    @property
-    def end_offset(self) -> int:
-        """Return the offset of the next record; it is the high watermark too."""
-        ...
+    start_offset: int = 0
+    end_offset: int = 0
+    """The offset of the next record; it is the high watermark too."""
 
     @property
     def stable_offset(self) -> int:
         """Return the first offset that may belong to an open transaction, else the end."""
-        ...
+        return self.end_offset
 
     @property
     def size(self) -> int:
         """Return the bytes of the batches that are kept."""
-        ...
+        return 0
 
     def find_time(self, timestamp: int) -> TimedOffset | None:
         """Return the first record of this time or a later one."""
-        ...
+        return None
 
     def find_largest_time(self) -> TimedOffset | None:
         """Return the first record of the largest time."""
-        ...
+        return None
 
     def delete_before(self, offset: int) -> None:
         """Delete the records before an offset, which is at most the end."""
-        ...
 
 
-LogOf = Callable[[Topic, int], LogReads]
+LogOf = Callable[[Topic, int], Log]
 """Returns the log of a partition that exists."""
 
 
-class _EmptyLog:
-    start_offset: Final = 0
-    end_offset: Final = 0
-    stable_offset: Final = 0
-    size: Final = 0
-
-    def find_time(self, timestamp: int) -> None:
-        pass
-
-    def find_largest_time(self) -> None:
-        pass
-
-    def delete_before(self, offset: int) -> None:
-        pass
+_EMPTY: Final = Log()
 
 
-_EMPTY: Final = _EmptyLog()
-
-
-def empty_log(_topic: Topic, _partition: int) -> LogReads:
+def empty_log(_topic: Topic, _partition: int) -> Log:
     """Return the log of a server without a data path."""
     return _EMPTY

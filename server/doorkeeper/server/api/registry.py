@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from doorkeeper.server.api.node import ApiRange
 from doorkeeper.server.config.kafka_versions import VersionCap
+from doorkeeper_wire.messages.api_versions import ApiVersion
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
@@ -48,14 +48,16 @@ class ApiTable(dict[int, "Api"]):
                 self[api.key] = api
         self._ranges = {
             controller: tuple(
-                ApiRange(api.key, api.min_version, api.max_version)
+                ApiVersion(
+                    api_key=api.key, min_version=api.min_version, max_version=api.max_version
+                )
                 for api in self.values()
                 if api.on_controller or not controller
             )
             for controller in (False, True)
         }
 
-    def ranges(self, *, controller: bool) -> tuple[ApiRange, ...]:
+    def ranges(self, *, controller: bool) -> tuple[ApiVersion, ...]:
         """Return the rows of ApiVersions for listeners of a kind, by key."""
         return self._ranges[controller]
 

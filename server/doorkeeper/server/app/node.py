@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
-from doorkeeper.server.api.node import ApiRange, AuthorizerReads
+from doorkeeper.server.api.node import AuthorizerReads
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.one_request import RequestAuthorizer
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.logs.pipeline import Logger
     from doorkeeper.server.resources.tokens import TokenReads
     from doorkeeper.server.state.postgres.membership import Membership
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 OPERATOR_ADDRESS = ("localhost", 1)
 """The advertised address inside the process; nothing listens there."""
@@ -166,7 +167,7 @@ class LiveNode:
         addresses = {name: (own.host, own.port) for name, own in self._own.items()}
         return Member(self.node_id, addresses, self.settings[BROKER_RACK], secret.hex())
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         """Return the APIs that ApiVersions lists on such a listener."""
         return self.apis.ranges(controller=controller)
 

@@ -8,12 +8,13 @@ from typing import Final, Self
 import immutables
 
 from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.resources.nested_maps import ChangingMaps
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, collision_key
 from doorkeeper.server.schema.declared import StoredTopic
 
 _NO_NAMES: Final[immutables.Map[str, Topic]] = immutables.Map()
 _NO_IDS: Final[immutables.Map[bytes, Topic]] = immutables.Map()
-_NO_KEYS: Final[immutables.Map[str, tuple[str, ...]]] = immutables.Map()
+_NO_KEYS: Final[immutables.Map[str, immutables.Map[str, None]]] = immutables.Map()
 
 
 def topic_of(stored: StoredTopic) -> Topic:
@@ -58,7 +59,7 @@ class Topics:
         self,
         by_name: immutables.Map[str, Topic] = _NO_NAMES,
         by_id: immutables.Map[bytes, Topic] = _NO_IDS,
-        by_collision_key: immutables.Map[str, tuple[str, ...]] = _NO_KEYS,
+        by_collision_key: immutables.Map[str, immutables.Map[str, None]] = _NO_KEYS,
     ) -> None:
         self._by_name = by_name
         self._by_id = by_id
@@ -86,7 +87,7 @@ class Topics:
         """Return a topic whose name equals this one except in dots and underscores."""
         key = collision_key(name)
         names = None if key is None else self._by_collision_key.get(key)
-        return names[0] if names else None
+        return None if names is None else next(iter(names))
 
     def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:
         """Return these topics without some and with others; O(log n) for each."""
@@ -94,35 +95,19 @@ class Topics:
 
     def with_topics(self, added: Iterable[Topic], removed: Iterable[str]) -> Self:
         by_name, by_id = self._by_name.mutate(), self._by_id.mutate()
-        keys = self._by_collision_key.mutate()
+        keys = ChangingMaps(self._by_collision_key)
         for name in removed:
             gone = by_name.pop(name, None)
             if gone is not None:
                 del by_id[gone.topic_id]
-                _forget(keys, name)
+                if key := collision_key(name):
+                    keys.of(key).pop(name)
         for topic in added:
             before = by_name.get(topic.name)
-            if before is None:
-                _remember(keys, topic.name)
             # A topic that was deleted and created again in one change has a new id.
-            elif before.topic_id != topic.topic_id:
+            if before is not None and before.topic_id != topic.topic_id:
                 del by_id[before.topic_id]
+            if key := collision_key(topic.name):
+                keys.of(key)[topic.name] = None
             by_name[topic.name] = by_id[topic.topic_id] = topic
         return type(self)(by_name.finish(), by_id.finish(), keys.finish())
-
-
-def _remember(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
-    key = collision_key(name)
-    if key is not None:
-        index[key] = (*index.get(key, ()), name)
-
-
-def _forget(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
-    key = collision_key(name)
-    if key is None:
-        return
-    left = tuple(other for other in index.get(key, ()) if other != name)
-    if left:
-        index[key] = left
-    else:
-        del index[key]
