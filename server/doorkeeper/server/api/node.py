@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.authorizer.result_checks import AclChange
-    from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
+    from doorkeeper.server.resources.tokens import Tokens
     from doorkeeper_wire.messages.api_versions import ApiVersion
 
 R = TypeVar("R")
@@ -134,7 +134,7 @@ class Node(Protocol):
     def topics(self) -> Topics: ...
 
     @property
-    def tokens(self) -> TokenReads: ...
+    def tokens(self) -> Tokens: ...
 
     @property
     def groups(self) -> Mapping[str, Group]:
@@ -181,18 +181,6 @@ class UpdateOperation(StrEnum):
     OFFSETS = "offsets"
 
 
-class TokenChanges(Protocol):
-    """Issues, renews and expires delegation tokens."""
-
-    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
-        """Change a token; return it as it is afterwards.
-
-        Raises:
-            ApiError: nothing was changed.
-        """
-        ...
-
-
 class AuthorizerUpdates(Protocol):
     """The part of an authorizer that changes ACLs."""
 
@@ -214,9 +202,7 @@ class Services(Protocol):
     def log(self) -> StateLog: ...
 
     @property
-    def tokens(self) -> TokenChanges:
-        """Return the delegation tokens of the current secret."""
-        ...
+    def tokens(self) -> Tokens: ...
 
     @property
     def authorizer(self) -> AuthorizerUpdates | None:

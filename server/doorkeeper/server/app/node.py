@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.operations.logs.pipeline import Logger
-    from doorkeeper.server.resources.tokens import TokenReads
+    from doorkeeper.server.resources.tokens import Tokens
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper_wire.messages.api_versions import ApiVersion
 
@@ -61,7 +61,7 @@ class LiveNode:
         settings: Settings,
         log: StateLog,
         authorizer: AuthorizerReads | None,
-        tokens: TokenReads,
+        tokens: Tokens,
         random_bytes: Callable[[int], bytes],
         now_ms: Callable[[], int],
         policies: Policies | None = None,

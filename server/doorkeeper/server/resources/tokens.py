@@ -147,14 +147,22 @@ class Expiration(Struct, frozen=True):
 TokenWish = NewToken | Renewal | Expiration
 
 
-class TokenReads(Protocol):
-    """The part of the tokens that handlers use."""
+class Tokens(Protocol):
+    """The delegation tokens of the current secret, as handlers use them."""
 
     @property
     def is_enabled(self) -> bool: ...
 
     def signed_tokens(self) -> Iterable[SignedToken]:
-        """Return all tokens of the current secret with their HMACs."""
+        """Return all tokens with their HMACs."""
+        ...
+
+    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
+        """Issue, renew or expire a token; return it as it is afterwards.
+
+        Raises:
+            ApiError: nothing was changed.
+        """
         ...
 
 

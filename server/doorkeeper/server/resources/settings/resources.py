@@ -19,9 +19,7 @@ from doorkeeper.server.resources.settings.group import check_group
 from doorkeeper.server.resources.settings.operations import (
     STORED_TYPES,
     AlteredResource,
-    ConfigOperation,
     altered,
-    not_a_list,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig
 from doorkeeper.server.schema.change import Change, edit
@@ -45,7 +43,9 @@ def _altered_values(
 ) -> Mapping[str, str]:
     """Return the values of a resource after a change."""
     present = configs.of((STORED_TYPES[resource.kind], resource.name))
-    values = altered({} if resource.replaces else present, resource.alterations, _no_list)
+    before = {} if resource.replaces else present
+    # A controller knows the types of the keys of topics and brokers only: nothing is a list.
+    values = altered(before, resource.alterations, lambda _name, _operation: None)
     try:
         if resource.kind == ConfigResourceType.GROUP:
             if not resource.name:
@@ -59,11 +59,6 @@ def _altered_values(
     except InvalidConfig as fault:
         raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
     return values
-
-
-def _no_list(name: str, operation: ConfigOperation) -> str:
-    # A controller knows the types of the keys of topics and brokers only.
-    raise not_a_list(name, operation)
 
 
 def plan_alteration(

@@ -21,7 +21,6 @@ from doorkeeper.server.resources.settings.operations import (
     AlteredResource,
     ConfigOperation,
     altered,
-    not_a_list,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
@@ -99,8 +98,6 @@ def altered_topic(
     return configs
 
 
-def _first_elements(name: str, operation: ConfigOperation) -> str:
+def _first_elements(name: str, _operation: ConfigOperation) -> str | None:
     config = topic_settings().get(name)
-    if config is None or config.type is not KeyType.LIST:
-        raise not_a_list(name, operation)
-    return config.default or ""
+    return None if config is None or config.type is not KeyType.LIST else config.default or ""
