@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acls.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api import registry
-from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
+from doorkeeper.server.resources.cluster import Broker, Group, GroupMember
 from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.topics.placement import text_of
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.server.state.state import EMPTY
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAuthorizerLog, started
@@ -136,7 +138,7 @@ def _brief(level: int, text: str) -> str:
 
 async def node_of(
     *bindings: AclBinding,
-    topics: Iterable[Topic] = (),
+    topics: Iterable[StoredTopic] = (),
     groups: Iterable[Group] = (),
     properties: str = "",
     secured: bool = True,
@@ -162,10 +164,11 @@ def brokers_of(*node_ids: int, fenced: Iterable[int] = ()) -> list[Broker]:
     return [Broker(node_id, "host", 9092, None, times.get(node_id)) for node_id in every]
 
 
-def a_topic(name: str, partitions: int = 1, **fields: Any) -> Topic:
+def a_topic(name: str, partitions: int = 1, **fields: Any) -> StoredTopic:
     """Return a topic that was made over the wire."""
     values: dict[str, Any] = {"replication_factor": 1, "configs": {}, **fields}
-    return Topic(name, sha256(name.encode()).digest()[:16], partitions, **values)
+    values["assignments"] = tuple(map(text_of, values.get("assignments", ())))
+    return StoredTopic(name, sha256(name.encode()).digest()[:16], partitions, **values)
 
 
 def a_group(group_id: str, state: str = "Stable", **fields: Any) -> Group:

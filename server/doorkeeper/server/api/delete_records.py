@@ -19,11 +19,11 @@ from doorkeeper.server.api.declaration import declare, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
 from doorkeeper.server.api.records import LogOf, empty_log
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.resources.topics.placement import Places, error_of_leader
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -48,7 +48,7 @@ def handle(
     allowed = allowed_names(node, context, _DELETE, [topic.name for topic in request.topics])
     places = Places(node.registered_brokers(context.authorizable.listener_name))
 
-    def error_of(name: str, topic: Topic | None, index: int) -> ErrorCode:
+    def error_of(name: str, topic: StoredTopic | None, index: int) -> ErrorCode:
         if name not in allowed:
             return _DELETE.refusal
         error = error_of_leader(topic, index, places, node.node_id)
@@ -86,7 +86,7 @@ def handle(
     )
 
 
-def _is_compacted(topic: Topic, node: Node) -> bool:
+def _is_compacted(topic: StoredTopic, node: Node) -> bool:
     configs = effective(topic.configs, node.settings.values_of)
     return configs["cleanup.policy"][0] == "compact"
 

@@ -28,11 +28,11 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.keys import DELETE_TOPIC_ENABLE
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import deletion_of_topics
 from doorkeeper.server.resources.topics.plans import plan_deletion
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -113,10 +113,10 @@ def _invalid_rows(
 
 
 def _doomed_ids(
-    known: Mapping[bytes, Topic | None], rights: _Rights, rows: list[DeletableTopicResult]
-) -> dict[bytes, Topic]:
+    known: Mapping[bytes, StoredTopic | None], rights: _Rights, rows: list[DeletableTopicResult]
+) -> dict[bytes, StoredTopic]:
     """Return the topics to delete; add a row with the reason against each other one."""
-    doomed: dict[bytes, Topic] = {}
+    doomed: dict[bytes, StoredTopic] = {}
     for topic_id, topic in known.items():
         if topic is None:
             rows.append(_row(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
@@ -134,7 +134,7 @@ def _judge_name(
     node: Node,
     rights: _Rights,
     ids: Container[bytes],
-    doomed: dict[bytes, Topic],
+    doomed: dict[bytes, StoredTopic],
     rows: list[DeletableTopicResult],
 ) -> None:
     """Add a topic to those to delete, or a row with the reason against it."""
@@ -161,7 +161,7 @@ def _plan(names: Sequence[str], state: State) -> tuple[Change, list[ApiError | N
 
 
 def _respond(
-    topics: Sequence[Topic],
+    topics: Sequence[StoredTopic],
     rows: Sequence[DeletableTopicResult],
     errors: Sequence[ApiError | None],
 ) -> DeleteTopicsResponse:

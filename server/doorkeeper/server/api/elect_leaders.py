@@ -21,9 +21,9 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.topics.placement import NO_LEADER, Places
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -52,7 +52,7 @@ def handle(
     unclean = request.election_type == _UNCLEAN
 
     def row(
-        name: str, topic: Topic | None, indexes: Iterable[int], *omitted: int
+        name: str, topic: StoredTopic | None, indexes: Iterable[int], *omitted: int
     ) -> ReplicaElectionResult:
         results = []
         for index in indexes:
@@ -79,7 +79,7 @@ def handle(
 
 
 def _error_of(
-    name: str, topic: Topic | None, index: int, places: Places, *, unclean: bool
+    name: str, topic: StoredTopic | None, index: int, places: Places, *, unclean: bool
 ) -> tuple[ErrorCode, str | None]:
     if topic is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}"

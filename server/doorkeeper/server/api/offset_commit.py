@@ -26,11 +26,10 @@ from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import Committer, all_groups, partition_text, plan_commit
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change
-from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from doorkeeper.server.state.outcome import commit
 from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_commit import (
@@ -65,7 +64,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
     resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
     allowed = allowed_names(node, context, _READ, resolved)
     refused: list[tuple[Partition, ErrorCode]] = []
-    tried: list[tuple[Partition, OffsetCommitRequestPartition, Topic]] = []
+    tried: list[tuple[Partition, OffsetCommitRequestPartition, StoredTopic]] = []
     for number, ((asked, topic), name) in enumerate(zip(topics, names, strict=True)):
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if by_id and topic is None:
@@ -96,7 +95,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
 def stored_offset(
     group_id: str,
     asked: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
-    topic: Topic,
+    topic: StoredTopic,
 ) -> StoredOffset:
     """Return the row of an offset that a request commits."""
     return StoredOffset(

@@ -22,10 +22,9 @@ from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import index_of, is_of, partition_text, topic_of
 from doorkeeper.server.runtime.request_context import RequestContext
-from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -158,7 +157,7 @@ def _all_topics(
 def _topic(
     asked: OffsetFetchRequestTopics,
     name: str,
-    topic: Topic | None,
+    topic: StoredTopic | None,
     rows: Mapping[str, StoredOffset],
     group_id: str,
     pending: Pending,

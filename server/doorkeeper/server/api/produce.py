@@ -27,8 +27,8 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -63,12 +63,12 @@ TRANSACTIONAL = 0x10
 """The bit of the attributes that makes a batch part of a transaction."""
 
 
-Append = Callable[[Topic, PartitionProduceData], PartitionProduceResponse]
+Append = Callable[[StoredTopic, PartitionProduceData], PartitionProduceResponse]
 """Appends the records of a partition that exists and that the caller may write to."""
 
 
 def _refuse_records(
-    topic: Topic,
+    topic: StoredTopic,
     data: PartitionProduceData,
 ) -> PartitionProduceResponse:
     return refusal(data.index, ErrorCode.POLICY_VIOLATION, NO_RECORDS)
@@ -114,7 +114,9 @@ def handle(
     return None
 
 
-def _topic(data: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
+def _topic(
+    data: TopicProduceData, node: Node, *, by_id: bool
+) -> tuple[str | None, StoredTopic | None]:
     """Return a topic of the request and its name; both are None for an unknown id."""
     if not by_id:
         return data.name, node.topics.get(data.name)
@@ -122,7 +124,9 @@ def _topic(data: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | No
     return (None, None) if topic is None else (topic.name, topic)
 
 
-def _error(name: str | None, topic: Topic | None, index: int, allowed: frozenset[str]) -> ErrorCode:
+def _error(
+    name: str | None, topic: StoredTopic | None, index: int, allowed: frozenset[str]
+) -> ErrorCode:
     """Return the error of a partition; NONE where the caller may write to it."""
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.schema.declared import StoredTopic
 
 
 class TimedOffset(Struct, frozen=True):
@@ -65,13 +65,13 @@ class Log:
         """Delete the records before an offset, which is at most the end."""
 
 
-LogOf = Callable[[Topic, int], Log]
+LogOf = Callable[[StoredTopic, int], Log]
 """Returns the log of a partition that exists."""
 
 
 _EMPTY: Final = Log()
 
 
-def empty_log(_topic: Topic, _partition: int) -> Log:
+def empty_log(_topic: StoredTopic, _partition: int) -> Log:
     """Return the log of a server without a data path."""
     return _EMPTY

@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices, parts
-from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
+from doorkeeper.server.resources.cluster import Group, GroupMember
 from doorkeeper.server.resources.nested_maps import ChangingMaps
 from doorkeeper.server.schema.change import Change, edit
-from doorkeeper.server.schema.declared import OFFSET, StoredOffset
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset, StoredTopic
 from doorkeeper_wire.consumer_protocol import decode_subscription
 from doorkeeper_wire.errors import Malformed
 
@@ -53,7 +53,7 @@ def index_of(row: StoredOffset) -> int:
     return int(row.partition.rpartition("-")[2])
 
 
-def is_of(row: StoredOffset, topic: Topic | None) -> bool:
+def is_of(row: StoredOffset, topic: StoredTopic | None) -> bool:
     """Return whether an offset belongs to a topic, and not to an earlier one of its name."""
     return topic is not None and row.topic_id == topic.topic_id
 

@@ -22,8 +22,8 @@ from doorkeeper.server.resources.policies.contract import (
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, reason_invalid
-from doorkeeper.server.resources.topics.placement import assignments
-from doorkeeper.server.resources.topics.table import Topics, text_of
+from doorkeeper.server.resources.topics.placement import assignments, text_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.create_topics import (
     CreatableReplicaAssignment,

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
     check_any_lives,
     check_replicas,
 )
-from doorkeeper.server.resources.topics.placement import assignments
-from doorkeeper.server.resources.topics.table import Topics, row_of, text_of
+from doorkeeper.server.resources.topics.placement import assignments, brokers_of, text_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import Change, edit, too_large
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 from doorkeeper_wire.messages.alter_partition_reassignments import (
@@ -50,8 +50,8 @@ def plan_partitions(
 
 
 def _topic_to_grow(
-    topic: Topic | None, desired: CreatePartitionsTopic, brokers: Sequence[Broker], room: int
-) -> Topic:
+    topic: StoredTopic | None, desired: CreatePartitionsTopic, brokers: Sequence[Broker], room: int
+) -> StoredTopic:
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if desired.count == topic.partitions:
@@ -72,7 +72,7 @@ def _topic_to_grow(
 
 
 def _check_assignments(
-    topic: Topic, count: int, chosen: Sequence[Sequence[int]], brokers: Sequence[Broker]
+    topic: StoredTopic, count: int, chosen: Sequence[Sequence[int]], brokers: Sequence[Broker]
 ) -> None:
     added = count - topic.partitions
     if len(chosen) != added:
@@ -88,19 +88,18 @@ def _check_assignments(
 
 
 def _grown_row(
-    topic: Topic, desired: CreatePartitionsTopic, brokers: Sequence[Broker]
+    topic: StoredTopic, desired: CreatePartitionsTopic, brokers: Sequence[Broker]
 ) -> StoredTopic:
-    row = row_of(topic)
     if desired.assignments is None:
         count = desired.count - topic.partitions
         added = assignments(brokers, topic.partitions, count, topic.replication_factor)
     else:
         added = tuple(row.broker_ids for row in desired.assignments)
     if not added:
-        return replace(row, partitions=desired.count)
-    unassigned = ("",) * (topic.partitions - len(row.assignments))
-    all_assignments = (*row.assignments, *unassigned, *map(text_of, added))
-    return replace(row, partitions=desired.count, assignments=all_assignments)
+        return replace(topic, partitions=desired.count)
+    unassigned = ("",) * (topic.partitions - len(topic.assignments))
+    all_assignments = (*topic.assignments, *unassigned, *map(text_of, added))
+    return replace(topic, partitions=desired.count, assignments=all_assignments)
 
 
 def plan_reassignments(
@@ -125,14 +124,14 @@ def plan_reassignments(
                 errors.append(error)
                 continue
             assert topic is not None, "refused by _replicas"
-            row = rows.get(asked.name) or row_of(topic)
+            row = rows.get(asked.name) or topic
             rows[asked.name] = _row_after(row, partition.partition_index, replicas)
             errors.append(None)
     return edit(TOPIC, set=rows.values()), errors
 
 
 def _replicas(
-    topic: Topic | None,
+    topic: StoredTopic | None,
     name: str,
     asked: ReassignablePartition,
     brokers: Sequence[Broker],
@@ -150,8 +149,8 @@ def _replicas(
     if replicas is None:
         raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     check_replicas(replicas, None, brokers)
-    present = topic.assignments[partition : partition + 1] or ((),)
-    count = len(present[0]) or topic.replication_factor
+    present = "".join(topic.assignments[partition : partition + 1])
+    count = len(brokers_of(present)) or topic.replication_factor
     if not may_resize and len(replicas) != count:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,

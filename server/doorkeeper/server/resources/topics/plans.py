@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import (
@@ -24,7 +23,7 @@ from doorkeeper.server.resources.settings.operations import (
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
-from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
@@ -56,7 +55,7 @@ def plan_deletion(topics: Topics, names: Iterable[str]) -> tuple[Change, list[Ap
         if topic is None or name in deleted:
             errors.append(ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         else:
-            deleted[name] = row_of(topic)
+            deleted[name] = topic
             errors.append(None)
     return edit(TOPIC, deleted=deleted.values()), errors
 
@@ -68,11 +67,11 @@ def plan_alteration(topics: Topics, resource: AlteredResource, policy: Policies)
     assert topic is not None, "refused by altered_topic"
     if configs == topic.configs:
         return {}
-    return edit(TOPIC, set=[replace(row_of(topic), configs=configs)])
+    return edit(TOPIC, set=[replace(topic, configs=configs)])
 
 
 def altered_topic(
-    resource: AlteredResource, topic: Topic | None, policy: Policies
+    resource: AlteredResource, topic: StoredTopic | None, policy: Policies
 ) -> Mapping[str, str]:
     """Return the configuration of a topic after a change; ``topic`` is None without one."""
     name = resource.name

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, Self
 
 import immutables
 
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.nested_maps import ChangingMaps
-from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, collision_key
+from doorkeeper.server.resources.topics.names import collision_key
 from doorkeeper.server.schema.declared import StoredTopic
 
-_NO_NAMES: Final[immutables.Map[str, Topic]] = immutables.Map()
-_NO_IDS: Final[immutables.Map[bytes, Topic]] = immutables.Map()
+_NO_NAMES: Final[immutables.Map[str, StoredTopic]] = immutables.Map()
+_NO_IDS: Final[immutables.Map[bytes, StoredTopic]] = immutables.Map()
 _NO_KEYS: Final[immutables.Map[str, immutables.Map[str, None]]] = immutables.Map()
-
-
-def topic_of(stored: StoredTopic) -> Topic:
-    return Topic(
-        name=stored.name,
-        topic_id=stored.topic_id,
-        partitions=stored.partitions,
-        replication_factor=stored.replication_factor,
-        configs=stored.configs,
-        internal=stored.name in INTERNAL_TOPICS,
-        assignments=tuple(map(_brokers_of, stored.assignments)),
-    )
-
-
-def _brokers_of(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(","))) if text else ()
-
-
-def row_of(topic: Topic) -> StoredTopic:
-    """Return the row of a topic that a request created."""
-    return StoredTopic(
-        topic.name,
-        topic.topic_id,
-        topic.partitions,
-        topic.replication_factor,
-        topic.configs,
-        tuple(map(text_of, topic.assignments)),
-    )
-
-
-def text_of(brokers: Sequence[int]) -> str:
-    """Return the brokers of a partition as they are stored."""
-    return ",".join(map(str, brokers))
 
 
 class Topics:
@@ -57,8 +23,8 @@ class Topics:
 
     def __init__(
         self,
-        by_name: immutables.Map[str, Topic] = _NO_NAMES,
-        by_id: immutables.Map[bytes, Topic] = _NO_IDS,
+        by_name: immutables.Map[str, StoredTopic] = _NO_NAMES,
+        by_id: immutables.Map[bytes, StoredTopic] = _NO_IDS,
         by_collision_key: immutables.Map[str, immutables.Map[str, None]] = _NO_KEYS,
     ) -> None:
         self._by_name = by_name
@@ -68,13 +34,13 @@ class Topics:
         self._sorted: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, topics: Iterable[Topic]) -> Self:
-        return cls().with_topics(topics, ())
+    def of(cls, topics: Iterable[StoredTopic]) -> Self:
+        return cls().with_changes(topics, ())
 
-    def get(self, name: str) -> Topic | None:
+    def get(self, name: str) -> StoredTopic | None:
         return self._by_name.get(name)
 
-    def by_id(self, topic_id: bytes) -> Topic | None:
+    def by_id(self, topic_id: bytes) -> StoredTopic | None:
         return self._by_id.get(topic_id)
 
     def names(self) -> tuple[str, ...]:
@@ -91,18 +57,15 @@ class Topics:
 
     def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:
         """Return these topics without some and with others; O(log n) for each."""
-        return self.with_topics(map(topic_of, set), (row.name for row in deleted))
-
-    def with_topics(self, added: Iterable[Topic], removed: Iterable[str]) -> Self:
         by_name, by_id = self._by_name.mutate(), self._by_id.mutate()
         keys = ChangingMaps(self._by_collision_key)
-        for name in removed:
-            gone = by_name.pop(name, None)
+        for row in deleted:
+            gone = by_name.pop(row.name, None)
             if gone is not None:
                 del by_id[gone.topic_id]
-                if key := collision_key(name):
-                    keys.of(key).pop(name)
-        for topic in added:
+                if key := collision_key(row.name):
+                    keys.of(key).pop(row.name)
+        for topic in set:
             before = by_name.get(topic.name)
             # A topic that was deleted and created again in one change has a new id.
             if before is not None and before.topic_id != topic.topic_id:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.resources.topics.partitions import plan_partitions
-from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper_wire.messages.create_partitions import (
@@ -33,7 +33,7 @@ def test_partitions_are_added() -> None:
     """Everything else of the topic stays."""
     change, errors = plan_partitions(TOPICS, [wanted("old", 5)], brokers_of(1))
 
-    assert change == edit(TOPIC, set=[replace(row_of(OLD), partitions=5)])
+    assert change == edit(TOPIC, set=[replace(OLD, partitions=5)])
     assert errors == [None]
 
 
@@ -42,7 +42,7 @@ def test_assigned_brokers_are_kept() -> None:
 
     change, _ = plan_partitions(TOPICS, [asked], brokers_of(1, 2))
 
-    row = replace(row_of(OLD), partitions=4, assignments=("", "", "2,1", "1,2"))
+    row = replace(OLD, partitions=4, assignments=("", "", "2,1", "1,2"))
     assert change == edit(TOPIC, set=[row])
 
 
@@ -51,7 +51,7 @@ def test_new_partitions_are_distributed() -> None:
 
     change, _ = plan_partitions(TOPICS, asked, brokers_of(1, 3, fenced=[2]))
 
-    row = replace(row_of(OLD), partitions=4, assignments=("", "", "1,3", "3,1"))
+    row = replace(OLD, partitions=4, assignments=("", "", "1,3", "3,1"))
     assert change == edit(TOPIC, set=[row])
 
 
@@ -82,7 +82,7 @@ def test_invalid_increases_are_rejected(
 
     change, errors = plan_partitions(TOPICS, both, brokers_of(1, 2, fenced=[3, 4]))
 
-    row = replace(row_of(a_topic("other")), partitions=2, assignments=("", "1"))
+    row = replace(a_topic("other"), partitions=2, assignments=("", "1"))
     assert change == edit(TOPIC, set=[row])
     assert errors[1] is None
     assert errors[0] is not None

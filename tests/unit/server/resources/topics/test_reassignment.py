@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.server.resources.topics.partitions import plan_reassignments
-from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper_wire.messages.alter_partition_reassignments import (
@@ -30,7 +30,7 @@ def test_partitions_of_a_topic_move_together() -> None:
 
     change, errors = plan_reassignments(TOPICS, asked, brokers_of(1, 2, 3), may_resize=True)
 
-    assert change == edit(TOPIC, set=[replace(row_of(A), assignments=("2,1", "", "3,1"))])
+    assert change == edit(TOPIC, set=[replace(A, assignments=("2,1", "", "3,1"))])
     assert errors == [None, None]
 
 
