@@ -19,7 +19,7 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -99,27 +99,20 @@ def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node
     else:
         allowed = allowed_names(node, context, _CREATE, names)
     describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)
-    return _Sorted(
-        [topic for topic in topics if topic.name in allowed],
-        describable,
-        list(_refusal(named, allowed)),
+    twice = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    internal = ApiError(
+        ErrorCode.INVALID_REQUEST,
+        f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited.",
     )
-
-
-def _refusal(named: Mapping[str, int], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
-    for name, count in named.items():
-        if count > 1:
-            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+    denied = ApiError(_CREATE.refusal, "Authorization failed.")
     # Duplicates first, then denials: the order of a broker's rows.
-    for name, count in named.items():
-        if count > 1 or name in allowed:
-            continue
-        if name == CLUSTER_METADATA_TOPIC:
-            text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
-            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, text))
-        else:
-            error = ApiError(_CREATE.refusal, "Authorization failed.")
-            yield _row_of_error(name, error)
+    refused = [_row_of_error(name, twice) for name, count in named.items() if count > 1]
+    refused += [
+        _row_of_error(name, internal if name == CLUSTER_METADATA_TOPIC else denied)
+        for name, count in named.items()
+        if count == 1 and name not in allowed
+    ]
+    return _Sorted([topic for topic in topics if topic.name in allowed], describable, refused)
 
 
 def _plan(topic: CreatableTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 import immutables
 from msgspec import Struct
@@ -27,8 +27,6 @@ from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset, StoredTopic
 from doorkeeper_wire.consumer_protocol import decode_subscription
 from doorkeeper_wire.errors import Malformed
-
-K = TypeVar("K")
 
 NO_GROUPS: Final[Mapping[str, Group]] = {}
 
