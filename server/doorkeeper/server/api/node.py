@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.base.errors import ApiError
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.resources.cluster import Broker, Group
 from doorkeeper.server.resources.policies.guard import Policies
@@ -258,9 +259,27 @@ class Update(Struct, frozen=True):
         plan: Plan[R],
         context: RequestContext,
         respond: Callable[[R], Response],
+        refused: Callable[[ErrorCode], R] | None = None,
     ) -> Self:
-        """Return the update that commits a plan of the state log, and responds with its result."""
-        return cls(operation, 1, lambda services: commit(services.log, plan, context), respond)
+        """Return the update that commits a plan of the state log, and responds with its result.
+
+        ``refused`` makes the result of an error where other rows of the response have their own.
+        """
+        return cls(operation, 1, partial(_commit, plan, context, refused), respond)
+
+
+async def _commit(
+    plan: Plan[R],
+    context: RequestContext,
+    refused: Callable[[ErrorCode], R] | None,
+    services: Services,
+) -> R:
+    try:
+        return await commit(services.log, plan, context)
+    except ApiError as error:
+        if refused is None:
+            raise
+        return refused(error.code)
 
 
 def change_acls(

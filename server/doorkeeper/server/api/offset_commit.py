@@ -24,13 +24,12 @@ from functools import partial
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
-from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.groups import Committer, all_groups, partition_text, plan_commit
+from doorkeeper.server.resources.groups import Committer, partition_text, plan_commit
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change
 from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
-from doorkeeper.server.state.outcome import commit
 from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -89,7 +88,13 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
         context.authorizable.request_version,
     )
     offsets = [stored_offset(request.group_id, row, topic) for _, row, topic in tried]
-    return Update(UpdateOperation.OFFSETS, 1, partial(_commit, context, member, offsets), respond)
+    return Update.of_plan(
+        UpdateOperation.OFFSETS,
+        partial(_plan, member, offsets),
+        context,
+        respond,
+        lambda code: [code] * len(offsets),
+    )
 
 
 def stored_offset(
@@ -108,20 +113,10 @@ def stored_offset(
     )
 
 
-async def _commit(
-    context: RequestContext, by: Committer, rows: Sequence[StoredOffset], services: Services
-) -> list[ErrorCode]:
-    try:
-        return await commit(services.log, partial(_plan, by, rows), context)
-    except ApiError as error:
-        # The refused partitions keep their own codes.
-        return [error.code] * len(rows)
-
-
 def _plan(
     by: Committer, rows: Sequence[StoredOffset], state: State
 ) -> Slices[tuple[Change, list[ErrorCode]]]:
-    group = all_groups(state.offsets, state.live_groups).get(rows[0].group_id)
+    group = state.groups.get(rows[0].group_id)
     return plan_commit(state.offsets, group, by, rows)
 
 

@@ -23,7 +23,6 @@ from doorkeeper.server.config.store_keys import (
 )
 from doorkeeper.server.net.server import OPERATOR_LISTENER
 from doorkeeper.server.resources.cluster import Broker, Group, Member
-from doorkeeper.server.resources.groups import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.state.log import StateLog
@@ -102,8 +101,7 @@ class LiveNode:
         """Return the groups that are joined or have offsets; empty if another node serves them."""
         if self.coordinator_id != self.node_id:
             return {}
-        state = self._log.state
-        return all_groups(state.offsets, state.live_groups)
+        return self._log.state.groups
 
     @property
     def state(self) -> State:
