@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.tokens import SignedToken
+    from doorkeeper.server.resources.tokens import SignedToken, TokenWish
     from doorkeeper_wire.messages.api_versions import ApiVersion
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
@@ -54,6 +54,9 @@ class HandTokens:
 
     def signed_tokens(self) -> Iterable[SignedToken]:
         return self.given
+
+    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
+        raise AssertionError("handlers change tokens by their services")
 
 
 class ANode:

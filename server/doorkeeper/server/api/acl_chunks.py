@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import filterfalse
+from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     State = tuple[Map[str, Group], ...]
     """Groups by name: those of literals, those of prefixes, or both in this order."""
+
+_NAME, _GROUP = itemgetter(0), itemgetter(1)
 
 _LONG: Final = 10_000
 """Longer lists of names are frozen out of the garbage collector."""
@@ -54,7 +57,9 @@ def changed_names(before: State, now: State) -> Slices[list[str]]:
         if was is new:
             continue
         for part in parts(new.items()):
-            names.update(name for name, group in part if was.get(name) is not group)
+            # In C and by identity: this line runs for every name of the resource type.
+            if not all(map(is_, map(was.get, map(_NAME, part)), map(_GROUP, part))):
+                names.update(name for name, group in part if was.get(name) is not group)
             yield
         names.update((yield from names_in([was], known=[new])))
     return (yield from sort_in_slices(names))
