@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -168,28 +169,51 @@ def refuse_rows(
 def refusal_of(
     kind: type[R], asked: object, code: ErrorCode, text: str | None = None, **others: Any
 ) -> R:
-    """Return a response, or a row of it, for what is asked: a request, or an element of one."""
-    fields, arrays = kind.__struct_fields__, dict(arrays_of_structs(kind))
-    error = {"error_code": code.value, "error_message": text}
-    values: dict[str, Any] = {name: value for name, value in error.items() if name in fields}
-    # The arrays beside the error of a row, such as the members of a group, stay empty.
-    is_row_of_error = not issubclass(kind, Message) and bool(values)
-    if is_row_of_error:
-        values |= others
-    for name in fields:
-        source = _source(name, asked)
-        if source and (name in IDENTIFYING or (name in arrays and not is_row_of_error)):
-            value: Any = asked if source == "*" else getattr(asked, source)
-            values[name] = value
-            if name in arrays:
-                rows = (refusal_of(arrays[name], row, code, text, **others) for row in value or ())
-                values[name] = tuple(rows)
+    """Return a response, or a row of it, for what is asked: a request, or an element of one.
+
+    ``others`` are further fields of a row that has an error.
+    """
+    has_code, has_text, copied = _shape(kind, asked.__class__)
+    values: dict[str, Any] = {}
+    if has_code or has_text:
+        values = {} if issubclass(kind, Message) else {**others}
+        if has_code:
+            values["error_code"] = int(code)
+        if has_text:
+            values["error_message"] = text
+    for name, source, item in copied:
+        value: Any = asked if source == "*" else getattr(asked, source)
+        if item is not None:
+            value = tuple([refusal_of(item, row, code, text, **others) for row in value or ()])
+        values[name] = value
     return kind(**values)
 
 
-def _source(name: str, asked: object) -> str:
+# There may be 100,000 rows of one class.
+@cache
+def _shape(
+    kind: type[Record], asked: type[object]
+) -> tuple[bool, bool, tuple[tuple[str, str, type[Record] | None], ...]]:
+    """Return whether a row has a code and a text, and its fields that come from what is asked.
+
+    Those are names with the source of each and, for an array, the class of its items.
+    """
+    fields, arrays = kind.__struct_fields__, dict(arrays_of_structs(kind))
+    has_code, has_text = "error_code" in fields, "error_message" in fields
+    # The arrays beside the error of a row, such as the members of a group, stay empty.
+    is_row_of_error = not issubclass(kind, Message) and (has_code or has_text)
+    copied = tuple(
+        (name, source, arrays.get(name))
+        for name in fields
+        if (source := _source(name, asked))
+        and (name in IDENTIFYING or (name in arrays and not is_row_of_error))
+    )
+    return has_code, has_text, copied
+
+
+def _source(name: str, asked: type[object]) -> str:
     """Return the field of a request, or of an element of it, for that of a row; empty if none."""
     sources = SOURCES.get(name, (name,))
-    if not isinstance(asked, Record):
+    if not issubclass(asked, Record):
         return "*" if "*" in sources else ""
     return next((source for source in sources if hasattr(asked, source)), "")

@@ -45,8 +45,10 @@ def handle(
         return TopicResponse(
             name=topic.name,
             partitions=tuple(
-                refusal_of(
-                    PartitionResponse, index, error_of_replica(known, index, places, node.node_id)
+                PartitionResponse(
+                    partition_index=index,
+                    error_code=error_of_replica(known, index, places, node.node_id).value,
+                    error_message=None,
                 )
                 for index in topic.partition_indexes
             ),

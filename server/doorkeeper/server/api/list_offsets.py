@@ -83,11 +83,11 @@ def handle(
                 asked.current_leader_epoch,
             )
         if error is not ErrorCode.NONE or known is None:
-            return refusal_of(ListOffsetsPartitionResponse, asked, error)
+            return _empty(asked, error)
         log = log_of(known, asked.partition_index)
         offset = _look_up(log, asked.timestamp, request.isolation_level)
         if offset is None:
-            return refusal_of(ListOffsetsPartitionResponse, asked, error)
+            return _empty(asked, error)
         return ListOffsetsPartitionResponse(
             partition_index=asked.partition_index,
             timestamp=offset.timestamp,
@@ -125,6 +125,12 @@ def _look_up(log: Log, timestamp: int, isolation_level: int) -> TimedOffset | No
         # There is no tiered storage, to which -5 and -6 refer.
         found = log.find_time(timestamp)
     return found if found is not None and found.offset < end else None
+
+
+def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index, error_code=error.value
+    )
 
 
 API = declare(ListOffsetsRequest, handle, refuse_rows(ListOffsetsResponse, no_text))

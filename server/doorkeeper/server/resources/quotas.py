@@ -136,21 +136,15 @@ def refusal(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
-_LONG, _INT, _DOUBLE = "LONG", "INT", "DOUBLE"
-
-
+_LONG, _INT, _DOUBLE = "a LONG", "an INT", "a DOUBLE"
 # A broker's bounds of Java's long (as a double) and int.
 _LARGEST: Final = {_LONG: 2.0**63, _INT: 2.0**31 - 1}
-
-
 _CLIENT_KEYS: Final = {
     "producer_byte_rate": _LONG,
     "consumer_byte_rate": _LONG,
     "request_percentage": _DOUBLE,
     "controller_mutation_rate": _DOUBLE,
 }
-
-
 _IP_KEYS: Final = {"connection_creation_rate": _INT}
 
 
@@ -261,8 +255,7 @@ def _value_refusal(entity: Entity, values: Iterable[tuple[str, float | None]]) -
         if kind == _DOUBLE:
             continue
         if value > _LARGEST[kind]:
-            article = "an" if kind == _INT else "a"
-            return refusal(f"Proposed value for {name} is too large for {article} {kind}.")
+            return refusal(f"Proposed value for {name} is too large for {kind}.")
         # The broker's tolerance.
         if math.fmod(value, 1) > 1e-6:
             return refusal(f"{name} cannot be a fractional value.")

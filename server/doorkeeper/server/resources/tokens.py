@@ -42,10 +42,6 @@ class Token(Struct, frozen=True):
     expiry_ms: int
     max_ms: int
 
-    def concerns(self, principal: Principal) -> bool:
-        """Return whether a principal is the token's owner, requester or renewer."""
-        return principal in (self.owner, self.requester) or principal in self.renewers
-
     def concerns_one_of(self, principals: frozenset[Principal]) -> bool:
         """Return whether any principal is the owner, requester or a renewer; O(renewers)."""
         return not principals.isdisjoint((self.owner, self.requester, *self.renewers))

@@ -38,29 +38,6 @@ class ResourceConfigs(OwnedValues[tuple[str, str], str]):
         return sorted(name for (kind, name), _ in self if kind == resource_type)
 
 
-def _altered_values(
-    configs: ResourceConfigs, resource: AlteredResource, number: Callable[[str], int]
-) -> Mapping[str, str]:
-    """Return the values of a resource after a change."""
-    present = configs.of((STORED_TYPES[resource.kind], resource.name))
-    before = {} if resource.replaces else present
-    # A controller knows the types of the keys of topics and brokers only: nothing is a list.
-    values = altered(before, resource.alterations, lambda _name, _operation: None)
-    try:
-        if resource.kind == ConfigResourceType.GROUP:
-            if not resource.name:
-                text = "Default group resources are not allowed."
-                raise ApiError(ErrorCode.INVALID_REQUEST, text)
-            check_group(values, number)
-        else:
-            if not resource.name:
-                raise ApiError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-            check_client_metrics(values)
-    except InvalidConfig as fault:
-        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
-    return values
-
-
 def plan_alteration(
     configs: ResourceConfigs,
     resource: AlteredResource,
@@ -72,7 +49,11 @@ def plan_alteration(
     ``number`` returns the value of a key of the server, which bounds those of groups.
     """
     kind, name = STORED_TYPES[resource.kind], resource.name
-    present, values = configs.of((kind, name)), _altered_values(configs, resource, number)
+    present = configs.of((kind, name))
+    before = {} if resource.replaces else present
+    # A controller knows the types of the keys of topics and brokers only: nothing is a list.
+    values = altered(before, resource.alterations, lambda _name, _operation: None)
+    _check(resource, values, number)
     names = (alteration.name for alteration in resource.alterations)
     changed = {n: values.get(n) for n in names if values.get(n) != present.get(n)}
     policy.check_alteration(ConfigAlteration(ConfigResourceType(resource.kind), name, changed))
@@ -87,3 +68,21 @@ def plan_alteration(
         if key not in values
     ]
     return edit(RESOURCE_CONFIG, set=put, deleted=gone)
+
+
+def _check(
+    resource: AlteredResource, values: Mapping[str, str], number: Callable[[str], int]
+) -> None:
+    is_group = resource.kind == ConfigResourceType.GROUP
+    if not resource.name:
+        text = "Default group resources are not allowed."
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, text if is_group else "Subscription name can't be empty"
+        )
+    try:
+        if is_group:
+            check_group(values, number)
+        else:
+            check_client_metrics(values)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
