@@ -27,8 +27,7 @@ from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.search import ALL_ENTRIES, TYPES, find, matching, matching_in_cell, selected
 from doorkeeper.acls.snapshot import touched_since
 from doorkeeper.base.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
-from doorkeeper.server.api.acl_chunks import changed_names, names_in, update_chunks
-from doorkeeper.server.api.acl_row_encoder import RowEncoder
+from doorkeeper.server.api.acl_chunks import RowEncoder, changed_names, names_in, update_chunks
 from doorkeeper.server.api.codes import resource_rows
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
