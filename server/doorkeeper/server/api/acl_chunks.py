@@ -21,13 +21,12 @@ from msgspec import Struct
 from doorkeeper.base.garbage_collection import freeze_long_lived
 from doorkeeper.base.slices import SLICE_ITEMS, parts, sort_in_slices
 from doorkeeper.server.api.codes import description_of
-from doorkeeper_wire.message import ENCODE_ERRORS
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-from doorkeeper_wire.writing import UVARINT
+from doorkeeper_wire.writing import ENCODE_ERRORS, UVARINT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

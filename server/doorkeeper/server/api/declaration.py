@@ -173,7 +173,8 @@ def refusal_of(
 
     ``others`` are further fields of a row that has an error.
     """
-    has_code, has_text, copied = _shape(kind, asked.__class__)
+    asked_class: Any = asked.__class__
+    has_code, has_text, copied = _shape(kind, asked_class)
     values: dict[str, Any] = {}
     if has_code or has_text:
         values = {} if issubclass(kind, Message) else {**others}
@@ -192,7 +193,7 @@ def refusal_of(
 # There may be 100,000 rows of one class.
 @cache
 def _shape(
-    kind: type[Record], asked: type[object]
+    kind: type[Record], asked: type[Any]
 ) -> tuple[bool, bool, tuple[tuple[str, str, type[Record] | None], ...]]:
     """Return whether a row has a code and a text, and its fields that come from what is asked.
 
@@ -211,7 +212,7 @@ def _shape(
     return has_code, has_text, copied
 
 
-def _source(name: str, asked: type[object]) -> str:
+def _source(name: str, asked: type[Any]) -> str:
     """Return the field of a request, or of an element of it, for that of a row; empty if none."""
     sources = SOURCES.get(name, (name,))
     if not issubclass(asked, Record):
