@@ -117,7 +117,7 @@ def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> 
             CREATION, context.authorizable, bindings, services.update_timeout_s
         )
 
-    return Update(UpdateOperation.ACLS, len(bindings), apply, _respond_created)
+    return Update(UpdateOperation.ACLS, apply, _respond_created, len(bindings))
 
 
 def _respond_created(results: Results) -> Response:
@@ -149,7 +149,7 @@ def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: 
             )
         )
 
-    return Update(UpdateOperation.TOPICS, 1, apply, respond, wait=request.timeout_ms != 0)
+    return Update(UpdateOperation.TOPICS, apply, respond, wait=request.timeout_ms != 0)
 
 
 def _refuse_delete_topics(request: Any, version: int, error: BaseException) -> Response:

@@ -92,7 +92,6 @@ class ConfigAlterations(Struct, frozen=True):
         only = request.validate_only
         return Update(
             UpdateOperation.CONFIGS,
-            1,
             lambda services: services.alter_configs(changed, context, validate_only=only),
             respond,
         )

@@ -83,7 +83,7 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
         pairs = zip(bindings, refusals, strict=True)
         bindings = [binding for binding, refusal in pairs if refusal is None]
     apply = partial(change_acls, CREATION, context.authorizable, bindings)
-    return Update(UpdateOperation.ACLS, len(bindings), apply, partial(_respond, refusals))
+    return Update(UpdateOperation.ACLS, apply, partial(_respond, refusals), len(bindings))
 
 
 def binding_of(creation: AclCreation) -> AclBinding:

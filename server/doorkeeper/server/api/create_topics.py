@@ -143,26 +143,15 @@ def _respond(
 def _row_of_success(
     topic: StoredTopic, settings: Settings, *, describable: bool
 ) -> CreatableTopicResult:
+    row = CreatableTopicResult(name=topic.name, topic_id=topic.topic_id, error_message=None)
     # The creation succeeded: partitions and replication factor stay -1, configs null (KIP-525).
     if not describable:
-        return CreatableTopicResult(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            error_message=None,
-            topic_config_error_code=_DESCRIBE_CONFIGS.refusal.value,
-        )
-    return CreatableTopicResult(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        error_message=None,
+        return row.replace(topic_config_error_code=_DESCRIBE_CONFIGS.refusal.value)
+    return row.replace(
         num_partitions=topic.partitions,
         replication_factor=topic.replication_factor,
         configs=tuple(
-            CreatableTopicConfigs(
-                name=name,
-                value=value,
-                config_source=source.value,
-            )
+            CreatableTopicConfigs(name=name, value=value, config_source=source.value)
             for name, (value, source, _) in effective(topic.configs, settings.values_of).items()
         ),
     )

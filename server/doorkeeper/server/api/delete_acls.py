@@ -50,7 +50,7 @@ def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> U
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     filters = list(map(filter_of, request.filters))
     apply = partial(change_acls, DELETION, context.authorizable, filters)
-    return Update(UpdateOperation.ACLS, len(filters), apply, _respond)
+    return Update(UpdateOperation.ACLS, apply, _respond, len(filters))
 
 
 def _respond(results: Results) -> DeleteAclsResponse:

@@ -247,9 +247,9 @@ class Update(Struct, frozen=True):
     """
 
     operation: UpdateOperation
-    items: int
     apply: Callable[[Services], Awaitable[Any]]
     respond: Callable[[Any], Response]
+    items: int = 1
     wait: bool = True
 
     @classmethod
@@ -265,7 +265,7 @@ class Update(Struct, frozen=True):
 
         ``refused`` makes the result of an error where other rows of the response have their own.
         """
-        return cls(operation, 1, partial(_commit, plan, context, refused), respond)
+        return cls(operation, partial(_commit, plan, context, refused), respond)
 
 
 async def _commit(

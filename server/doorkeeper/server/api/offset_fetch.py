@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from msgspec.structs import astuple
+
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node
@@ -220,13 +222,8 @@ def _response(groups: Sequence[OffsetFetchResponseGroup], version: int) -> Offse
             OffsetFetchResponseTopic(
                 name=topic.name,
                 partitions=tuple(
-                    OffsetFetchResponsePartition(
-                        partition_index=row.partition_index,
-                        committed_offset=row.committed_offset,
-                        committed_leader_epoch=row.committed_leader_epoch,
-                        metadata=row.metadata,
-                        error_code=row.error_code,
-                    )
+                    # The fields are the same.
+                    OffsetFetchResponsePartition(*astuple(row))
                     for row in topic.partitions
                 ),
             )

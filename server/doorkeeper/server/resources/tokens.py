@@ -88,12 +88,17 @@ class NewToken(Struct, frozen=True):
         return Token(token_id, self.owner, self.requester, self.renewers, now_ms, expiry_ms, max_ms)
 
 
-class Renewal(Struct, frozen=True):
-    """A renewal of a token."""
-
+class _Alteration(Struct, frozen=True):
     hmac: bytes
     period_ms: int
     caller: Principal
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.period_ms} ms, {self.caller})"
+
+
+class Renewal(_Alteration, frozen=True):
+    """A renewal of a token."""
 
     def of(self, token: Token, now_ms: int, lifetimes: Lifetimes) -> Token:
         """Return the token with its new expiry.
@@ -110,16 +115,9 @@ class Renewal(Struct, frozen=True):
             period_ms = min(period_ms, self.period_ms)
         return replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
 
-    def __repr__(self) -> str:
-        return f"Renewal(for {self.period_ms} ms, {self.caller})"
 
-
-class Expiration(Struct, frozen=True):
+class Expiration(_Alteration, frozen=True):
     """An early end of a token: at once for a negative period, else after the period."""
-
-    hmac: bytes
-    period_ms: int
-    caller: Principal
 
     def of(self, token: Token, now_ms: int) -> Token | None:
         """Return the token with its new expiry; None to delete it.
@@ -135,9 +133,6 @@ class Expiration(Struct, frozen=True):
         if token.has_expired(now_ms):
             raise ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
         return replace(token, expiry_ms=min(token.max_ms, now_ms + self.period_ms))
-
-    def __repr__(self) -> str:
-        return f"Expiration(in {self.period_ms} ms, {self.caller})"
 
 
 TokenWish = NewToken | Renewal | Expiration

@@ -35,13 +35,12 @@ def plan_creation(
     errors: list[ApiError | None] = []
     added: dict[str, StoredTopic] = {}
     for row in created:
-        error = None
         if row.name in added or topics.get(row.name) is not None:
             text = f"Topic '{row.name}' already exists."
-            error = ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+            errors.append(ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text))
         else:
             added[row.name] = row
-        errors.append(error)
+            errors.append(None)
     return edit(TOPIC, set=added.values()), errors
 
 
