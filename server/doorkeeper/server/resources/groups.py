@@ -66,21 +66,13 @@ def size_of(row: StoredOffset) -> int:
     return ROW_SIZE + len(row.group_id) + len(row.partition) + len(row.metadata)
 
 
-class Offsets:
+class Offsets(Struct, frozen=True, eq=False):
     """The committed offsets; immutable. ``size`` is the sum of what the rows count for."""
 
-    __slots__ = ("_by_group", "_by_topic", "size")
-
-    def __init__(
-        self,
-        by_group: immutables.Map[str, immutables.Map[str, StoredOffset]] | None = None,
-        by_topic: immutables.Map[str, immutables.Map[tuple[str, str], StoredOffset]] | None = None,
-        size: int = 0,
-    ) -> None:
-        """The table is empty without maps; the inner ones are never empty."""
-        self._by_group = immutables.Map() if by_group is None else by_group
-        self._by_topic = immutables.Map() if by_topic is None else by_topic
-        self.size = size
+    # The inner maps are never empty.
+    _by_group: immutables.Map[str, immutables.Map[str, StoredOffset]] = immutables.Map()
+    _by_topic: immutables.Map[str, immutables.Map[tuple[str, str], StoredOffset]] = immutables.Map()
+    size: int = 0
 
     def of_group(self, group_id: str) -> Mapping[str, StoredOffset]:
         """Return the rows of a group by partition; empty if there is no such group."""

@@ -10,9 +10,10 @@ Source: ``ScramControlManager.alterCredentials`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, Self
+from typing import Self
 
 import immutables
+from msgspec import Struct
 
 from doorkeeper.base.credentials import (
     ITERATIONS_MAX,
@@ -31,23 +32,13 @@ from doorkeeper_wire.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 
-_NO_USERS: Final[immutables.Map[str, immutables.Map[str, ScramCredential]]] = immutables.Map()
-_NO_ROUNDS: Final[immutables.Map[tuple[str, int], int]] = immutables.Map()
 
-
-class ScramUsers:
+class ScramUsers(Struct, frozen=True, eq=False):
     """An immutable snapshot of the credentials."""
 
-    __slots__ = ("_by_user", "_rounds")
-
-    def __init__(
-        self,
-        by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = _NO_USERS,
-        rounds: immutables.Map[tuple[str, int], int] = _NO_ROUNDS,
-    ) -> None:
-        self._by_user = by_user
-        # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
-        self._rounds = rounds
+    _by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
+    # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
+    _rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
 
     def with_changes(
         self,

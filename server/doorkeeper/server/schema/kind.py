@@ -169,15 +169,11 @@ def _list(text: str) -> list[Any]:
 R = TypeVar("R", bound=Row)
 
 
-class Table(Generic[R]):
+class Table(Struct, Generic[R], frozen=True, eq=False):
     """The rows of one kind; immutable."""
 
-    __slots__ = ("_kind", "_rows")
-
-    def __init__(self, kind: Kind, rows: immutables.Map[tuple[str, ...], R] | None = None) -> None:
-        """The table is empty without ``rows``."""
-        self._kind = kind
-        self._rows: immutables.Map[tuple[str, ...], R] = immutables.Map() if rows is None else rows
+    _kind: Kind
+    _rows: immutables.Map[tuple[str, ...], R] = immutables.Map()
 
     def get(self, *key: str) -> R | None:
         return self._rows.get(key)

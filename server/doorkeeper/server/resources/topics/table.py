@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Self
+from functools import cached_property
+from typing import Self
 
 import immutables
+from msgspec import Struct
 
 from doorkeeper.server.resources.nested_maps import ChangingMaps
 from doorkeeper.server.resources.topics.names import collision_key
 from doorkeeper.server.schema.declared import StoredTopic
 
-_NO_NAMES: Final[immutables.Map[str, StoredTopic]] = immutables.Map()
-_NO_IDS: Final[immutables.Map[bytes, StoredTopic]] = immutables.Map()
-_NO_KEYS: Final[immutables.Map[str, immutables.Map[str, None]]] = immutables.Map()
 
-
-class Topics:
+class Topics(Struct, frozen=True, eq=False, dict=True):
     """An immutable set of topics, by name and by id."""
 
-    __slots__ = ("_by_collision_key", "_by_id", "_by_name", "_sorted")
-
-    def __init__(
-        self,
-        by_name: immutables.Map[str, StoredTopic] = _NO_NAMES,
-        by_id: immutables.Map[bytes, StoredTopic] = _NO_IDS,
-        by_collision_key: immutables.Map[str, immutables.Map[str, None]] = _NO_KEYS,
-    ) -> None:
-        self._by_name = by_name
-        self._by_id = by_id
-        self._by_collision_key = by_collision_key
-        # Sorted at the first use: most snapshots are replaced before a listing.
-        self._sorted: tuple[str, ...] | None = None
+    _by_name: immutables.Map[str, StoredTopic] = immutables.Map()
+    _by_id: immutables.Map[bytes, StoredTopic] = immutables.Map()
+    _by_collision_key: immutables.Map[str, immutables.Map[str, None]] = immutables.Map()
 
     @classmethod
     def of(cls, topics: Iterable[StoredTopic]) -> Self:
@@ -45,9 +33,12 @@ class Topics:
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted; O(n log n) at the first call."""
-        if self._sorted is None:
-            self._sorted = tuple(sorted(self._by_name))
         return self._sorted
+
+    # Sorted at the first use: most snapshots are replaced before a listing.
+    @cached_property
+    def _sorted(self) -> tuple[str, ...]:
+        return tuple(sorted(self._by_name))
 
     def colliding(self, name: str) -> str | None:
         """Return a topic whose name equals this one except in dots and underscores."""
