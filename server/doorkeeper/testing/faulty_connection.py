@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError
@@ -121,15 +122,12 @@ class FaultyConnection(Connection):
         return replace(offered, begin=begin)
 
 
-class _Refusing:
+class _Refusing(Struct, frozen=True):
     """A mechanism that may refuse an authenticated user."""
 
-    __slots__ = ("_faults", "_inner", "_name")
-
-    def __init__(self, name: str, inner: Mechanism, faults: LocalFaults) -> None:
-        self._name = name
-        self._inner = inner
-        self._faults = faults
+    _name: str
+    _inner: Mechanism
+    _faults: LocalFaults
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
         step = self._inner.step(token)
