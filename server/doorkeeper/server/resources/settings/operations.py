@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.dynamic_values import DynamicValues
-from doorkeeper.server.resources.policies.contract import ConfigResourceType
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 
 
 class ConfigOperation(IntEnum):
@@ -103,6 +103,12 @@ class AlteredResource(Struct, frozen=True):
     name: str
     alterations: tuple[Alteration, ...]
     replaces: bool = False
+
+    def changed(self, before: Mapping[str, str], after: Mapping[str, str]) -> ConfigAlteration:
+        """Return the new values of the keys that change, as a policy sees them."""
+        names = (alteration.name for alteration in self.alterations)
+        values = {n: after.get(n) for n in names if after.get(n) != before.get(n)}
+        return ConfigAlteration(ConfigResourceType(self.kind), self.name, values)
 
     def current_values(self, dynamic: DynamicValues) -> Mapping[str, str]:
         """Return the dynamic values on which the change starts."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.nested_maps import OwnedValues
-from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
 from doorkeeper.server.resources.settings.group import check_group
@@ -54,9 +54,7 @@ def plan_alteration(
     # A controller knows the types of the keys of topics and brokers only: nothing is a list.
     values = altered(before, resource.alterations, lambda _name, _operation: None)
     _check(resource, values, number)
-    names = (alteration.name for alteration in resource.alterations)
-    changed = {n: values.get(n) for n in names if values.get(n) != present.get(n)}
-    policy.check_alteration(ConfigAlteration(ConfigResourceType(resource.kind), name, changed))
+    policy.check_alteration(resource.changed(present, values))
     put = [
         StoredResourceConfig(kind, name, key, value)
         for key, value in sorted(values.items())

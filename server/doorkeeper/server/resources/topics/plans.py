@@ -8,13 +8,12 @@ configurations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import (
     AlteredResource,
@@ -61,19 +60,7 @@ def plan_deletion(topics: Topics, names: Iterable[str]) -> tuple[Change, list[Ap
 
 def plan_alteration(topics: Topics, resource: AlteredResource, policy: Policies) -> Change:
     """Return the change of a topic's configuration; an empty one if it is the same."""
-    topic = topics.get(resource.name)
-    configs = altered_topic(resource, topic, policy)
-    assert topic is not None, "refused by altered_topic"
-    if configs == topic.configs:
-        return {}
-    return edit(TOPIC, set=[replace(topic, configs=configs)])
-
-
-def altered_topic(
-    resource: AlteredResource, topic: StoredTopic | None, policy: Policies
-) -> Mapping[str, str]:
-    """Return the configuration of a topic after a change; ``topic`` is None without one."""
-    name = resource.name
+    name, topic = resource.name, topics.get(resource.name)
     # The order of these checks is the controller's: operations before the name, and the
     # configuration before the topic's existence.
     present = {} if topic is None or resource.replaces else topic.configs
@@ -90,10 +77,8 @@ def altered_topic(
     if topic is None:
         text = f"The topic '{name}' does not exist."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-    names = (change.name for change in resource.alterations)
-    changed = {n: configs.get(n) for n in names if configs.get(n) != topic.configs.get(n)}
-    policy.check_alteration(ConfigAlteration(ConfigResourceType.TOPIC, name, changed))
-    return configs
+    policy.check_alteration(resource.changed(topic.configs, configs))
+    return {} if configs == topic.configs else edit(TOPIC, set=[replace(topic, configs=configs)])
 
 
 def _first_elements(name: str, _operation: ConfigOperation) -> str | None:
