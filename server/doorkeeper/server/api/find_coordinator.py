@@ -52,19 +52,13 @@ def handle(
                 for key in request.coordinator_keys
             )
         )
-    code = _error_of(key_type, request.key, context, node)
-    # The coordinator has no such listener: the client retries, as while a broker starts.
-    if code is ErrorCode.NONE and coordinator is None:
-        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if code is not ErrorCode.NONE:
-        raise ApiError(code)
-    assert coordinator is not None
+    row = _row(request.key, _error_of(key_type, request.key, context, node), coordinator)
+    if row.error_code:
+        raise ApiError(ErrorCode(row.error_code))
+    # A broker sends the stock text for success too.
+    text = DEFAULT_MESSAGES[ErrorCode.NONE]
     return FindCoordinatorResponse(
-        # A broker sends the stock text for success too.
-        error_message=DEFAULT_MESSAGES[ErrorCode.NONE],
-        node_id=coordinator.node_id,
-        host=coordinator.host,
-        port=coordinator.port,
+        error_message=text, node_id=row.node_id, host=row.host, port=row.port
     )
 
 
@@ -94,6 +88,7 @@ def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> E
 
 
 def _row(key: str, code: ErrorCode, coordinator: Broker | None) -> Coordinator:
+    # The coordinator has no such listener: the client retries, as while a broker starts.
     if code is ErrorCode.NONE and coordinator is None:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
     if coordinator is None or code is not ErrorCode.NONE:
