@@ -22,8 +22,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from msgspec import Struct
-
 from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare, refuse_rows
@@ -54,30 +52,22 @@ from doorkeeper_wire.messages.create_topics import (
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(CreateTopicsRequest.API_KEY)
 
 
-class _Sorted(Struct, frozen=True):
-    """The topics of a request: those to create, names with visible configuration, other rows."""
-
-    tried: list[CreatableTopic]
-    describable: frozenset[str]
-    refused: list[CreatableTopicResult]
-
-
 def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
-    topics = _sort_topics(request.topics, context, node)
+    tried, describable, refused = _sort_topics(request.topics, context, node)
     # After the permissions: a request whose rows are all refused does not time out.
-    if request.timeout_ms <= 0 and topics.tried:
+    if request.timeout_ms <= 0 and tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
     # Checked before planning, whose cost grows with the partitions.
-    if sum(partitions_of(topic, node) for topic in topics.tried) > PARTITIONS_PER_REQUEST_MAX:
+    if sum(partitions_of(topic, node) for topic in tried) > PARTITIONS_PER_REQUEST_MAX:
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         )
     brokers = node.registered_brokers(context.authorizable.listener_name)
-    plans = [_plan(topic, node, brokers) for topic in topics.tried]
+    plans = [_plan(topic, node, brokers) for topic in tried]
     created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
     if sum(map(records_of, created)) > RECORDS_MAX:
         raise too_large()
-    respond = partial(_respond, topics, plans, node.settings)
+    respond = partial(_respond, tried, describable, refused, plans, node.settings)
     # No transaction, and so no sync of the disk.
     if request.validate_only or not created:
         return respond([None] * len(created))
@@ -89,7 +79,10 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     )
 
 
-def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
+def _sort_topics(
+    topics: Sequence[CreatableTopic], context: RequestContext, node: Node
+) -> tuple[list[CreatableTopic], frozenset[str], list[CreatableTopicResult]]:
+    """Return the topics to create, the names with visible configuration, and other rows."""
     named = counts(topic.name for topic in topics)
     # The metadata topic is refused without asking the authorizer, as in ControllerApis.
     names = [n for n, count in named.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
@@ -112,7 +105,7 @@ def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node
         for name, count in named.items()
         if count == 1 and name not in allowed
     ]
-    return _Sorted([topic for topic in topics if topic.name in allowed], describable, refused)
+    return [topic for topic in topics if topic.name in allowed], describable, refused
 
 
 def _plan(topic: CreatableTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
@@ -123,21 +116,23 @@ def _plan(topic: CreatableTopic, node: Node, brokers: Sequence[Broker]) -> Store
 
 
 def _respond(
-    topics: _Sorted,
+    tried: Sequence[CreatableTopic],
+    describable: frozenset[str],
+    refused: Sequence[CreatableTopicResult],
     plans: Sequence[StoredTopic | ApiError],
     settings: Settings,
     errors: Sequence[ApiError | None],
 ) -> CreateTopicsResponse:
     created = iter(errors)
     rows = []
-    for topic, plan in zip(topics.tried, plans, strict=True):
+    for topic, plan in zip(tried, plans, strict=True):
         error = plan if isinstance(plan, ApiError) else next(created)
         if error is not None:
             rows.append(_row_of_error(topic.name, error))
         elif not isinstance(plan, ApiError):
-            describable = topic.name in topics.describable
-            rows.append(_row_of_success(plan, settings, describable=describable))
-    return CreateTopicsResponse(topics=(*rows, *topics.refused))
+            shown = topic.name in describable
+            rows.append(_row_of_success(plan, settings, describable=shown))
+    return CreateTopicsResponse(topics=(*rows, *refused))
 
 
 def _row_of_success(

@@ -61,7 +61,9 @@ def handle(
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "found an empty topic name and no cursor")
 
     places = Places(node.registered_brokers(context.authorizable.listener_name))
-    page, next_cursor = _page(allowed, cursor, _page_size(request, node), node)
+    limit = min(node.settings[MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit)
+    # At least one partition, or a client would get empty pages for ever.
+    page, next_cursor = _page(allowed, cursor, max(limit, 1), node)
     masks = authorized_operations(node, context, ResourceType.TOPIC, [name for name, _, _ in page])
     described = [
         _missing(name, masks[name])
@@ -120,12 +122,6 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
             f"DescribeTopicPartitionsRequest cursor partition must be valid: {cursor}",
         )
     return names
-
-
-def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
-    limit = min(node.settings[MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit)
-    # At least one partition, or a client would get empty pages for ever.
-    return max(limit, 1)
 
 
 def _describe(
