@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Node, Outcome
-from doorkeeper.server.api.renew_delegation_token import alter_token
+from doorkeeper.server.api.token_alteration import alter_token
 from doorkeeper.server.resources.tokens import Expiration
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.expire_delegation_token import (
