@@ -25,7 +25,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, named_topics, needs
 from doorkeeper.server.resources.groups import Committer, partition_text, plan_commit
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change
@@ -55,18 +55,14 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
     if not is_allowed(node, context, _READ_GROUP, request.group_id):
         raise ApiError(_READ_GROUP.refusal)
     by_id = context.authorizable.request_version >= IDS_FROM
-    topics = [
-        (asked, node.topics.by_id(asked.topic_id) if by_id else node.topics.get(asked.name))
-        for asked in request.topics
-    ]
-    names = [asked.name if topic is None else topic.name for asked, topic in topics]
-    resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
-    allowed = allowed_names(node, context, _READ, resolved)
+    topics = named_topics(node, request.topics, by_id=by_id)
+    names = [name for _, name, _ in topics if name is not None]
+    allowed = allowed_names(node, context, _READ, names)
     refused: list[tuple[Partition, ErrorCode]] = []
     tried: list[tuple[Partition, OffsetCommitRequestPartition, StoredTopic]] = []
-    for number, ((asked, topic), name) in enumerate(zip(topics, names, strict=True)):
+    for number, (asked, name, topic) in enumerate(topics):
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if by_id and topic is None:
+        if name is None:
             error = ErrorCode.UNKNOWN_TOPIC_ID
         elif name not in allowed:
             error = _READ.refusal

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, named_topics, needs
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.produce import (
@@ -34,7 +34,6 @@ from doorkeeper_wire.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
     TopicProduceResponse,
 )
 
@@ -88,17 +87,17 @@ def handle(
     ):
         raise ApiError(_TRANSACTION.refusal)
     by_id = context.authorizable.request_version >= ID_VERSION_MIN
-    asked = [(data, _topic(data, node, by_id=by_id)) for data in request.topic_data]
+    asked = named_topics(node, request.topic_data, by_id=by_id)
     allowed = allowed_names(
         node,
         context,
         _WRITE,
         # Once for each partition, as a broker asks: the audit log counts them.
-        (name for data, (name, _) in asked if name is not None for _ in data.partition_data),
+        (name for data, name, _ in asked if name is not None for _ in data.partition_data),
     )
 
     def row(number: int, data: PartitionProduceData) -> PartitionProduceResponse:
-        name, topic = asked[number][1]
+        _, name, topic = asked[number]
         error = _error(name, topic, data.index, allowed)
         if error is not ErrorCode.NONE or topic is None:
             return refusal(data.index, error)
@@ -112,16 +111,6 @@ def handle(
             if partition.error_code:
                 raise ApiError(ErrorCode(partition.error_code), partition.error_message)
     return None
-
-
-def _topic(
-    data: TopicProduceData, node: Node, *, by_id: bool
-) -> tuple[str | None, StoredTopic | None]:
-    """Return a topic of the request and its name; both are None for an unknown id."""
-    if not by_id:
-        return data.name, node.topics.get(data.name)
-    topic = node.topics.by_id(data.topic_id)
-    return (None, None) if topic is None else (topic.name, topic)
 
 
 def _error(
