@@ -112,7 +112,7 @@ def _declared() -> Iterator[Api]:
     """Yield the API of each module of this package that declares one."""
     modules = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
     # ``unserved`` declares none, and is imported with its first request.
-    for name in modules - {"registry", "unserved"}:
+    for name in sorted(modules - {"registry", "unserved"}):
         api = getattr(import_module(f"{__package__}.{name}"), "API", None)
         if api is not None:
             yield api
