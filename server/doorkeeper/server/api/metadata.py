@@ -52,6 +52,7 @@ from doorkeeper.server.api.permissions import (
     needs,
 )
 from doorkeeper.server.config.keys import AUTO_CREATE_TOPICS_ENABLE
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.topics.creation import created_automatically
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
@@ -113,11 +114,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         hidden = (name for name in names if name not in describable)
         topics.extend(_hidden_topic(node, name, by_id=bool(ids)) for name in hidden)
     response = MetadataResponse(
-        brokers=tuple(
-            MetadataResponseBroker(node_id=b.node_id, host=b.host, port=b.port, rack=b.rack)
-            for b in registered
-            if not b.is_fenced
-        ),
+        brokers=tuple(_broker(broker) for broker in registered if not broker.is_fenced),
         cluster_id=node.cluster_id,
         controller_id=node.controller_id,
         topics=tuple(topics),
@@ -240,6 +237,12 @@ def _refusal(
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=code.value, name=name, topic_id=topic_id, is_internal=internal
+    )
+
+
+def _broker(broker: Broker) -> MetadataResponseBroker:
+    return MetadataResponseBroker(
+        node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
     )
 
 
