@@ -144,7 +144,7 @@ class DataPath:
     def _with_records(self, module: ModuleType) -> Api:
         """Return an API of the server, with the records of this data path."""
         api: Api = module.API
-        return replace(api, handle=partial(module.handle, records=self.records))
+        return replace(api, handle=partial(module.handle, log_of=self.records.log_of))
 
     def _forget_topics(self, committed: Committed) -> None:
         """Delete the records of topics that are deleted."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.server.api.records import TimedOffset
+from doorkeeper.server.api.records import Log, TimedOffset
 from doorkeeper_broker.batches import NO_PRODUCER, place
 from doorkeeper_broker.contents import Inspection, find_record
 from doorkeeper_broker.producers import PRODUCER_OVERHEAD, AbortedTransaction, Producers
@@ -83,7 +83,7 @@ class Slice(Struct, frozen=True):
         return b"".join(each.data for each in self.batches)
 
 
-class PartitionLog:
+class PartitionLog(Log):
     """The log of one partition; offsets begin at 0."""
 
     def __init__(self, memory: Memory) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper_broker.records import Records
     from doorkeeper_broker.transactions import Partition
     from doorkeeper_wire.messages.produce import PartitionProduceData, ProduceRequest
@@ -54,7 +54,7 @@ class CheckTransaction(Protocol):
 class _Rules(Struct, frozen=True):
     """The configuration of a topic that concerns its batches, and where it was read."""
 
-    topic: Topic
+    topic: StoredTopic
     settings: Settings
     bytes_max: int
     append_time: bool
@@ -76,7 +76,7 @@ class Producing:
     def handle(self, request: ProduceRequest, context: RequestContext, node: Node) -> Outcome:
         """Append the records of each partition."""
 
-        def append(topic: Topic, data: PartitionProduceData) -> PartitionProduceResponse:
+        def append(topic: StoredTopic, data: PartitionProduceData) -> PartitionProduceResponse:
             try:
                 return self._append(request, context, node, topic, data)
             except ApiError as error:
@@ -89,7 +89,7 @@ class Producing:
         request: ProduceRequest,
         context: RequestContext,
         node: Node,
-        topic: Topic,
+        topic: StoredTopic,
         data: PartitionProduceData,
     ) -> PartitionProduceResponse:
         version = context.authorizable.request_version
@@ -129,7 +129,7 @@ class Producing:
             log_start_offset=log.start_offset,
         )
 
-    def _rules_of(self, topic: Topic, node: Node) -> _Rules:
+    def _rules_of(self, topic: StoredTopic, node: Node) -> _Rules:
         found = self._rules.get(topic.topic_id)
         # Topics and settings are immutable: others are other objects.
         if found is None or found.topic is not topic or found.settings is not node.settings:

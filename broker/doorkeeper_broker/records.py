@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_broker.log import Memory, PartitionLog
 
 
@@ -15,7 +15,7 @@ class Records:
         self.memory = Memory(bytes_max)
         self._logs: dict[bytes, dict[int, PartitionLog]] = {}
 
-    def log_of(self, topic: Topic, partition: int) -> PartitionLog:
+    def log_of(self, topic: StoredTopic, partition: int) -> PartitionLog:
         """Return the log of a partition that exists."""
         logs = self._logs.get(topic.topic_id)
         if logs is None:

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Response
-    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper_broker.coordinator import Coordinator
     from doorkeeper_broker.log import PartitionLog
     from doorkeeper_broker.records import Records
@@ -175,7 +175,7 @@ class ShareOffsets:
         return row.replace(topics=tuple(rows))
 
     def _described(
-        self, group: ShareGroup | None, topic: Topic, numbers: Iterable[int]
+        self, group: ShareGroup | None, topic: StoredTopic, numbers: Iterable[int]
     ) -> DescribeShareGroupOffsetsResponseTopic:
         rows = []
         for number in numbers:

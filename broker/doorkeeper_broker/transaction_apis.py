@@ -356,7 +356,6 @@ class TransactionApis:
             return _end_response(found.producer)
         return Update(
             UpdateOperation.OFFSETS,
-            1,
             partial(self._commit, found, context),
             lambda _: _end_response(found.producer),
         )

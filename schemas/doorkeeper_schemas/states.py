@@ -234,13 +234,12 @@ def _row_source(kind: StateKind) -> str:
 
 
 def _constant_source(kind: StateKind) -> str:
-    key = "".join(f'"{column.name}", ' for column in kind.key)
     detail = f'audit_detail="{kind.audit_detail}", ' if kind.audit_detail else ""
-    codec = f"codec={kind.name.upper()}_CODEC, " if kind.row_module else ""
+    codec = f"own_codec={kind.name.upper()}_CODEC, " if kind.row_module else ""
     return (
         f'{kind.name.upper()}: Final = Kind("{kind.name}", field="{kind.field}", '
         f'subject="{kind.subject}", row={kind.row_class}, '
-        f'key=({key}), audit_name="{kind.audit_name}", '
+        f'key_columns={len(kind.key)}, audit_name="{kind.audit_name}", '
         f"{detail}{codec})\n"
     )
 

@@ -30,7 +30,6 @@ from doorkeeper.server.api import api_versions, sasl_authenticate, sasl_handshak
 from doorkeeper.server.api.acl_rows import AclRows, Description
 from doorkeeper.server.api.declaration import Api
 from doorkeeper.server.api.node import (
-    ApiRange,
     AuthorizerReads,
     Node,
     Outcome,
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.contract import AclCreateResult
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 
 def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:
@@ -116,7 +116,7 @@ def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> 
             CREATION, context.authorizable, bindings, services.update_timeout_s
         )
 
-    return Update(UpdateOperation.ACLS, len(bindings), apply, _respond_created)
+    return Update(UpdateOperation.ACLS, apply, _respond_created, len(bindings))
 
 
 def _respond_created(results: Results) -> Response:
@@ -148,7 +148,7 @@ def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: 
             )
         )
 
-    return Update(UpdateOperation.TOPICS, 1, apply, respond, wait=request.timeout_ms != 0)
+    return Update(UpdateOperation.TOPICS, apply, respond, wait=request.timeout_ms != 0)
 
 
 def _refuse_delete_topics(request: Any, version: int, error: BaseException) -> Response:
@@ -210,6 +210,6 @@ class EdgeNode:
         """Return the node: it does not change."""
         return self
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         """Return the ranges of ``APIS``."""
-        return [ApiRange(api.key, api.min_version, api.max_version) for api in APIS.values()]
+        return APIS.ranges(controller=False)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acls.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api import registry
-from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
+from doorkeeper.server.resources.cluster import Broker, Group, GroupMember
 from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.topics.placement import text_of
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.server.state.state import EMPTY
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAuthorizerLog, started
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.api.acl_rows import AclRows
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.api.node import ApiRange, AuthorizerReads
+    from doorkeeper.server.api.node import AuthorizerReads
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.tokens import SignedToken
+    from doorkeeper.server.resources.tokens import SignedToken, TokenWish
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"
@@ -50,6 +52,9 @@ class HandTokens:
 
     def signed_tokens(self) -> Iterable[SignedToken]:
         return self.given
+
+    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
+        raise AssertionError("handlers change tokens by their services")
 
 
 class ANode:
@@ -73,7 +78,6 @@ class ANode:
         self.audit = audit
         self.topics = topics
         self.groups = groups
-        self.scram_users = ScramUsers()
         self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
         self.controllers: Sequence[Broker] = (Broker(1, "broker.example", 9093, "rack-a"),)
         self.tokens = HandTokens()
@@ -108,7 +112,7 @@ class ANode:
     def new_producer_id(self) -> int:
         return next(self._ids)
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         return registry.apis().ranges(controller=controller)
 
     def lines(self) -> list[str]:
@@ -133,7 +137,7 @@ def _brief(level: int, text: str) -> str:
 
 async def node_of(
     *bindings: AclBinding,
-    topics: Iterable[Topic] = (),
+    topics: Iterable[StoredTopic] = (),
     groups: Iterable[Group] = (),
     properties: str = "",
     secured: bool = True,
@@ -159,10 +163,11 @@ def brokers_of(*node_ids: int, fenced: Iterable[int] = ()) -> list[Broker]:
     return [Broker(node_id, "host", 9092, None, times.get(node_id)) for node_id in every]
 
 
-def a_topic(name: str, partitions: int = 1, **fields: Any) -> Topic:
+def a_topic(name: str, partitions: int = 1, **fields: Any) -> StoredTopic:
     """Return a topic that was made over the wire."""
     values: dict[str, Any] = {"replication_factor": 1, "configs": {}, **fields}
-    return Topic(name, sha256(name.encode()).digest()[:16], partitions, **values)
+    values["assignments"] = tuple(map(text_of, values.get("assignments", ())))
+    return StoredTopic(name, sha256(name.encode()).digest()[:16], partitions, **values)
 
 
 def a_group(group_id: str, state: str = "Stable", **fields: Any) -> Group:

@@ -31,7 +31,9 @@ def text() -> str:
 
 
 def _section(api: Api) -> str:
-    text = inspect.getdoc(sys.modules[api.handle.__module__])
+    # The handler's module is named as that of the messages; the handler may stand in another one.
+    name = api.request.__module__.rpartition(".")[2]
+    text = inspect.getdoc(sys.modules[f"doorkeeper.server.api.{name}"])
     assert text is not None
     _, _, body = text.partition("\n")
     kinds = " and ".join(

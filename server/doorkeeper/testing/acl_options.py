@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,23 +25,26 @@ def bindings_of(acls: Acls) -> list[AclBinding]:
     """
     if isinstance(acls, (str, Path)):
         path = Path(acls)
-        return _storable(read(path.read_text(encoding="utf-8"), name=path.name))
+        return _checked(read(path.read_text(encoding="utf-8"), name=path.name))
     if isinstance(acls, Mapping):
-        return _storable(_of_set(acls))
+        return _checked(_of_set(acls))
     bindings: list[AclBinding] = []
     for number, record in enumerate(acls, 1):
-        bindings += (
-            [_check_binding(number, record)]
-            if isinstance(record, AclBinding)
-            else _storable(_of_record(number, record), number)
-        )
+        if isinstance(record, AclBinding):
+            bindings += _checked([record], unencodable, number)
+        else:
+            bindings += _checked(_of_record(number, record), unstorable, number)
     return bindings
 
 
-def _storable(bindings: list[AclBinding], number: int | None = None) -> list[AclBinding]:
-    """Return bindings that a broker stores; ``number`` is that of their record."""
+def _checked(
+    bindings: list[AclBinding],
+    fault_of: Callable[[AclBinding], object | None] = unstorable,
+    number: int | None = None,
+) -> list[AclBinding]:
+    """Return bindings that a broker takes; ``number`` is that of their record."""
     for index, binding in enumerate(bindings, 1):
-        if fault := unstorable(binding):
+        if fault := fault_of(binding):
             raise FormatError(f"acls: {number or index}: {fault}")
     return bindings
 
@@ -52,14 +55,6 @@ def _of_set(acls: Mapping[str, object]) -> list[AclBinding]:
     except FormatError as error:
         text = "acls: expected a list of mappings, or a mapping with version and acls"
         raise FormatError(f"{text}: {error}") from None
-
-
-def _check_binding(number: int, binding: AclBinding) -> AclBinding:
-    refusal = unencodable(binding)
-    if refusal is None:
-        return binding
-
-    raise FormatError(f"acls: {number}: {refusal}")
 
 
 def _of_record(number: int, record: object) -> list[AclBinding]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from doorkeeper.acls.decision import Question, RuleKind
 from doorkeeper.acls.hosts import java_text
 from doorkeeper.acls.model import ANY_HOST, CLUSTER_NAME, AclOperation, Principal, ResourceType
@@ -29,30 +31,19 @@ _OPERATIONS = {
 }
 
 
-class Answer:
-    """A boolean whose repr has the question, the decision and its reason."""
+class Answer(Struct, frozen=True, eq=False):
+    """A boolean, true if the decision is the expected one; its repr has question and reason.
 
-    __slots__ = ("_is_expected", "allowed", "explanation", "question")
+    ``explanation`` is None if another authorizer than Kafka's standard one decides.
+    """
 
-    def __init__(
-        self,
-        question: Question,
-        *,
-        allowed: bool,
-        expected: bool,
-        explanation: Explanation | None = None,
-    ) -> None:
-        """Store a result; it is true if the decision is the expected one.
-
-        ``explanation`` is None if another authorizer than Kafka's standard one decides.
-        """
-        self.question = question
-        self.allowed = allowed
-        self.explanation = explanation
-        self._is_expected = allowed is expected
+    question: Question
+    allowed: bool
+    expected: bool
+    explanation: Explanation | None = None
 
     def __bool__(self) -> bool:
-        return self._is_expected
+        return self.allowed is self.expected
 
     def __repr__(self) -> str:
         who, host, operation, resource_type, name = self.question

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from abc import ABC, abstractmethod
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -133,23 +134,20 @@ class AnyServer(ABC):
             ValueError: the listener, mechanism or user is unknown, or the listener has no users.
         """
         name = self._listener(listener)
-        protocol = LISTENERS[name]
-        ca_file = self.ca_file if protocol.endswith("SSL") else None
+        protocol, config = LISTENERS[name], self.configuration
+        settings = partial(
+            ClientSettings,
+            bootstrap_servers=self.address(name),
+            security_protocol=protocol,
+            ca_file=self.ca_file if protocol.endswith("SSL") else None,
+        )
         if name == "MTLS":
-            return ClientSettings(
-                bootstrap_servers=self.address(name),
-                security_protocol=protocol,
-                user=user or ADMIN,
-                ca_file=ca_file,
-                certificate=self.client_certificate(user or ADMIN),
-            )
+            user = user or ADMIN
+            return settings(user=user, certificate=self.client_certificate(user))
         if not protocol.startswith("SASL"):
             if user is not None:
                 raise ValueError(f"user {user!r}: all clients are User:ANONYMOUS on {name}")
-            return ClientSettings(
-                bootstrap_servers=self.address(name), security_protocol=protocol, ca_file=ca_file
-            )
-        config = self.configuration
+            return settings()
         user = user or ADMIN
         if user not in config.users:
             raise ValueError(f"user: found {user!r}; allowed: {', '.join(config.users)}")
@@ -157,14 +155,7 @@ class AnyServer(ABC):
         if mechanism not in config.mechanisms:
             allowed = ", ".join(config.mechanisms)
             raise ValueError(f"mechanism: found {mechanism!r}; allowed: {allowed}")
-        return ClientSettings(
-            bootstrap_servers=self.address(name),
-            security_protocol=protocol,
-            mechanism=mechanism,
-            user=user,
-            password=config.users[user],
-            ca_file=ca_file,
-        )
+        return settings(mechanism=mechanism, user=user, password=config.users[user])
 
     @property
     def ca_file(self) -> Path:

@@ -16,6 +16,8 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Final, Self
 
+from msgspec import Struct
+
 from doorkeeper.acls.formats.names import suggestion
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import registry
@@ -35,30 +37,26 @@ class FaultKind(Enum):
     REFUSE_LOGIN = "refuse a login"
 
 
+class FaultSpec(Struct, frozen=True):
+    """What a fault does; ``subject`` is the key of an API, or the name of a user."""
+
+    kind: FaultKind
+    subject: int | str
+    times: int | None
+    delay_s: float = 0
+    error: tuple[ErrorCode, str | None] | None = None
+
+
 class Fault:
     """One fault, active within its ``with`` block."""
 
-    __slots__ = ("_all", "count", "delay_s", "error", "kind", "subject", "times")
+    __slots__ = ("_all", "count", "spec")
 
-    def __init__(
-        self,
-        among: FaultControl,
-        kind: FaultKind,
-        subject: int | str,
-        *,
-        times: int | None,
-        delay_s: float = 0,
-        error: ApiError | None = None,
-    ) -> None:
-        """Describe a fault; ``subject`` is the key of an API, or the name of a user."""
+    def __init__(self, among: FaultControl, spec: FaultSpec, count: int = 0) -> None:
+        """``count`` is the number of strikes when it was last updated."""
         self._all = among
-        self.kind = kind
-        self.subject = subject
-        self.times = times
-        self.delay_s = delay_s
-        self.error = error
-        self.count = 0
-        """The number of strikes when it was last updated."""
+        self.spec = spec
+        self.count = count
 
     def __enter__(self) -> Self:
         self._all.begin(self)
@@ -81,9 +79,8 @@ class FaultControl(ABC):
         """Delay the handling of an API's requests; ``times`` limits their number."""
         if ms < 0:
             raise ValueError(f"ms: found {ms}; allowed: 0 or more")
-        return Fault(
-            self, FaultKind.DELAY, key_of(api), times=_check_times(times), delay_s=ms / 1000
-        )
+        spec = FaultSpec(FaultKind.DELAY, key_of(api), _check_times(times), delay_s=ms / 1000)
+        return Fault(self, spec)
 
     def error(
         self,
@@ -97,16 +94,18 @@ class FaultControl(ABC):
         if api in _LOGIN_APIS:
             raise ValueError(f"{api} cannot return errors here; to reject a user, use refuse_login")
         error = ApiError(code_of(code), message)
-        return Fault(self, FaultKind.ERROR, key_of(api), times=_check_times(times), error=error)
+        sent = error.code, error.message
+        spec = FaultSpec(FaultKind.ERROR, key_of(api), _check_times(times), error=sent)
+        return Fault(self, spec)
 
     def drop(self, api: str, *, after: bool = False, times: int | None = None) -> Fault:
         """Close the connection instead of handling a request, or ``after`` handling it."""
         kind = FaultKind.DROP_AFTER if after else FaultKind.DROP_BEFORE
-        return Fault(self, kind, key_of(api), times=_check_times(times))
+        return Fault(self, FaultSpec(kind, key_of(api), _check_times(times)))
 
     def refuse_login(self, user: str, *, times: int | None = None) -> Fault:
         """Refuse a user's logins like a wrong password; open sessions continue."""
-        return Fault(self, FaultKind.REFUSE_LOGIN, user, times=_check_times(times))
+        return Fault(self, FaultSpec(FaultKind.REFUSE_LOGIN, user, _check_times(times)))
 
     @abstractmethod
     def clear(self) -> None:
@@ -148,14 +147,15 @@ class LocalFaults(FaultControl):
     def look(self, fault: Fault) -> None:
         """Do nothing: ``strikes`` has updated the count."""
 
-    def strikes(self, kind: FaultKind, subject: int | str) -> Fault | None:
+    def strikes(self, kind: FaultKind, subject: int | str) -> FaultSpec | None:
         """Return the newest fault that applies, and count a strike."""
         for fault in reversed(self._active):
-            if fault.kind is not kind or fault.subject != subject:
+            spec = fault.spec
+            if spec.kind is not kind or spec.subject != subject:
                 continue
-            if fault.times is None or fault.count < fault.times:
+            if spec.times is None or fault.count < spec.times:
                 fault.count += 1
-                return fault
+                return spec
         return None
 
 

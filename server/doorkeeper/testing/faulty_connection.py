@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from doorkeeper.base.errors import ApiError
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Authenticating, Closed
 from doorkeeper.server.security.contract import Challenge, Failure, OfferedMechanism, Success
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import NoReturn
 
-    from doorkeeper.base.errors import ApiError
     from doorkeeper.server.net.protocol.connection import Advance, Waiting
     from doorkeeper.server.net.protocol.exchange import Peer, Request
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
@@ -82,7 +83,7 @@ class FaultyConnection(Connection):
         request = super().request(header, frame, body_at)
         fault = self._faults.strikes(FaultKind.ERROR, header.api_key)
         if fault is not None and fault.error is not None:
-            request.api = replace(request.api, handle=_raising(fault.error))
+            request.api = replace(request.api, handle=_raising(ApiError(*fault.error)))
         return request
 
     def _delay(
@@ -104,15 +105,12 @@ class FaultyConnection(Connection):
         return replace(offered, begin=begin)
 
 
-class _Refusing:
+class _Refusing(Struct, frozen=True):
     """A mechanism that may refuse an authenticated user."""
 
-    __slots__ = ("_faults", "_inner", "_name")
-
-    def __init__(self, name: str, inner: Mechanism, faults: LocalFaults) -> None:
-        self._name = name
-        self._inner = inner
-        self._faults = faults
+    _name: str
+    _inner: Mechanism
+    _faults: LocalFaults
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
         step = self._inner.step(token)

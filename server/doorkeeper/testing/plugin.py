@@ -36,13 +36,9 @@ _INI = (
     ("mechanisms", "args", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
     ("kafka", "string", "the Kafka release whose API versions are served, such as 2.8"),
     ("properties", "linelist", "other keys of server.properties, one per line: key=value"),
-)
-
-
-_FLAGS = (
-    ("allow_everyone", "allow operations on resources without ACLs"),
-    ("records", "serve producers and consumers, with records kept in memory"),
-    ("learn", "allow everything, and record it for least_acls"),
+    ("allow_everyone", "bool", "allow operations on resources without ACLs"),
+    ("records", "bool", "serve producers and consumers, with records kept in memory"),
+    ("learn", "bool", "allow everything, and record it for least_acls"),
 )
 
 
@@ -50,9 +46,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, kind, help_text in _INI:
         text = f"doorkeeper_server: {help_text}"
         parser.addini(f"doorkeeper_{name}", text, type=kind, default=None)  # type: ignore[arg-type]
-    for name, help_text in _FLAGS:
-        text = f"doorkeeper_server: {help_text}"
-        parser.addini(f"doorkeeper_{name}", text, type="bool", default=None)
     parser.getgroup("doorkeeper").addoption(
         "--doorkeeper-kafka",
         metavar="RELEASE",
@@ -157,7 +150,7 @@ def _server_of(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServ
 def usual_options(config: pytest.Config) -> Options:
     """Return the options of the command line and the ini file; files are relative to the latter."""
     options: dict[str, Any] = {}
-    for name in (*(name for name, _, _ in _INI), *(name for name, _ in _FLAGS)):
+    for name, _, _ in _INI:
         value = config.getini(f"doorkeeper_{name}")
         if value in (None, "", []):
             continue

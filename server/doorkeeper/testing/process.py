@@ -19,11 +19,12 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final, TypeVar, Unpack
+from typing import IO, Any, Final, TypeVar, Unpack
 
-from msgspec import json
+from msgspec import DecodeError, json
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclBinding, AclBindingFilter
@@ -36,7 +37,6 @@ from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.testing.any_server import NOT_RUNNING, AnyServer
 from doorkeeper.testing.configuration import CONTROL, MODULES, Beginning, Configuration
 from doorkeeper.testing.faults import FaultControl
-from doorkeeper.testing.log_lines import LogLines
 from doorkeeper.testing.options import Options
 from doorkeeper.testing.remote_faults import RemoteFaults
 
@@ -227,3 +227,61 @@ def _check(*results: Created | Deleted) -> None:
     for result in results:
         if result.error is not None:
             raise result.error
+
+
+class LogLines:
+    """Reads a process's output: JSON lines on stdout, any text on stderr."""
+
+    def __init__(self, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        """Start the reading threads."""
+        self._streams = (stdout, stderr)
+        self._came = threading.Condition()
+        self._ended = False
+        self.lines: list[dict[str, Any]] = []
+        """The log lines so far."""
+        self.errors = ""
+        """The text on stderr so far."""
+        self._readers = [
+            threading.Thread(target=work, args=(stream,), daemon=True)
+            for work, stream in zip((self._read, self._read_errors), self._streams, strict=True)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def wait_for(self, event: str, timeout_s: float) -> dict[str, Any] | None:
+        """Return the first line of an event; None at the end of the log, or after the timeout."""
+        deadline_s = time.monotonic() + timeout_s
+        with self._came:
+            while not self._ended:
+                for line in self.lines:
+                    if line.get("event") == event:
+                        return line
+                left_s = deadline_s - time.monotonic()
+                if left_s <= 0 or not self._came.wait(left_s):
+                    return None
+        return next((line for line in self.lines if line.get("event") == event), None)
+
+    def close(self) -> None:
+        """Read the rest after the process has ended, and close the streams."""
+        for reader in self._readers:
+            reader.join()
+        for stream in self._streams:
+            stream.close()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            try:
+                read = json.decode(line)
+            except (DecodeError, UnicodeDecodeError):
+                # A plug-in may print to stdout.
+                read = {"event": line.decode("utf-8", "replace").rstrip()}
+            with self._came:
+                self.lines.append(read)
+                self._came.notify_all()
+        with self._came:
+            self._ended = True
+            self._came.notify_all()
+
+    def _read_errors(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            self.errors += line.decode("utf-8", "replace")

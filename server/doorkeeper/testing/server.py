@@ -90,9 +90,8 @@ class DoorkeeperServer(AnyServer):
                 self._start()
 
     def _start(self) -> None:
-
         self._faults = self._faults or LocalFaults()
-        settings = self._settings()
+        settings = load_values(self._keys(), "the test's").settings
         if self._initial is None:
             configuration = self.configuration
             self._initial = initial_change(configuration, credentials_of(configuration))
@@ -294,9 +293,6 @@ class DoorkeeperServer(AnyServer):
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         assert self._thread is not None, "asked while it runs"
         return self._thread.run(work)
-
-    def _settings(self) -> Settings:
-        return load_values(self._keys(), "the test's").settings
 
 
 def _check(results: Results) -> None:

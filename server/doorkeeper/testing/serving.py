@@ -67,7 +67,7 @@ def serve(beginning: Beginning, data: Path, control: socket.socket) -> None:
     Raises:
         SystemExit: it was stopped, or did not start: the problems are on stderr, a line each.
     """
-    status = 0
+    problems: Iterable[object] = ()
     try:
         loaded = load_values(beginning.keys, "the test's")
         if beginning.configuration is not None:
@@ -75,11 +75,14 @@ def serve(beginning: Beginning, data: Path, control: socket.socket) -> None:
         overrides = [f"{key}={value}" for key, value in beginning.keys.items()]
         process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
-        status = _fail(start_error_of(error).problems)
+        problems = start_error_of(error).problems
     except StartError as error:
-        status = _fail(error.problems)
+        problems = error.problems
     except StorageError as error:
-        status = _fail([error])
+        problems = [error]
+    lines = [f"doorkeeper: {problem}\n" for problem in problems]
+    sys.stderr.writelines(lines)
+    status = _FAILED if lines else 0
     leave_threads_behind(status)
     sys.exit(status)
 
@@ -124,11 +127,6 @@ def _faulty(control: socket.socket) -> Callable[..., Connection]:
         return FaultyConnection(peer, faults=faults, **others)
 
     return connect
-
-
-def _fail(problems: Iterable[object]) -> int:
-    sys.stderr.writelines(f"doorkeeper: {problem}\n" for problem in problems)
-    return _FAILED
 
 
 if __name__ == "__main__":

@@ -161,7 +161,8 @@ async def test_offsets_by_time_end_with_the_last_stable_offset() -> None:
                 isolation_level=isolation_level,
                 topics=(ListOffsetsTopic(name="t", partitions=(row,)),),
             )
-            api = replace(list_offsets.API, handle=partial(list_offsets.handle, records=records))
+            handle = partial(list_offsets.handle, log_of=records.log_of)
+            api = replace(list_offsets.API, handle=handle)
             found.append(answer(api, request, node, 8).topics[0].partitions[0].offset)
         return found
 

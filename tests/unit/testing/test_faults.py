@@ -21,7 +21,7 @@ def test_fault_is_active_in_its_block() -> None:
     assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is None
     with fault as entered:
         assert entered is fault
-        assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is fault
+        assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is fault.spec
         assert faults.strikes(FaultKind.DROP_BEFORE, 29) is None
         assert faults.strikes(FaultKind.DROP_AFTER, CREATE_ACLS) is None
     assert faults.strikes(FaultKind.DROP_BEFORE, CREATE_ACLS) is None

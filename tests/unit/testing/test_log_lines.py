@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from doorkeeper.testing.log_lines import LogLines
+from doorkeeper.testing.process import LogLines
 
 WAIT_S = 30.0
 

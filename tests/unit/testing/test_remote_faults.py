@@ -71,8 +71,7 @@ def test_all_fault_kinds_are_transferred(ends: Ends) -> None:
         assert delay is not None
         assert delay.delay_s == 0.02
         assert error is not None
-        assert error.error is not None
-        assert (error.error.code, error.error.message) == (41, "why")
+        assert error.error == (41, "why")
         assert ends.local.strikes(FaultKind.DROP_AFTER, DESCRIBE_ACLS) is not None
         assert ends.local.strikes(FaultKind.REFUSE_LOGIN, "alice") is not None
 

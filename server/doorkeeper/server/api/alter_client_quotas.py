@@ -53,7 +53,7 @@ def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Nod
     if not alterations:
         return _respond({})
     apply = partial(_alter, context, alterations, request.validate_only)
-    return Update(UpdateOperation.QUOTAS, len(alterations), apply, _respond)
+    return Update(UpdateOperation.QUOTAS, apply, _respond, len(alterations))
 
 
 async def _alter(

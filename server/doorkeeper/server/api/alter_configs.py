@@ -8,38 +8,27 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import Final
-
-from doorkeeper.server.api.config_alteration import (
-    BROKER,
-    CLIENT_METRICS,
-    GROUP,
-    TOPIC,
-    ConfigAlterations,
-    needs_by_type,
-)
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Node, Outcome
+from doorkeeper.server.api.config_alteration import BROKER_LOGGER, ConfigAlterations, needs_by_type
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.resources.settings.operations import ConfigOperation
-from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
 
-_ALTERATIONS: Final = ConfigAlterations(
-    # Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
-    needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP),
+_NEEDED = needs_by_type(AlterConfigsRequest.API_KEY)
+# Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
+del _NEEDED[BROKER_LOGGER]
+
+_ALTERATIONS = ConfigAlterations(
+    _NEEDED,
     AlterConfigsResponse,
     AlterConfigsResourceResponse,
     operation_of=lambda _config: ConfigOperation.SET,
     replaces=True,
 )
 
-
-def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    return _ALTERATIONS.alter(request, context, node)
-
-
-API = declare(AlterConfigsRequest, handle, _ALTERATIONS.refuse, on_controller=True)
+API = declare(
+    AlterConfigsRequest, _ALTERATIONS.alter, refuse_rows(AlterConfigsResponse), on_controller=True
+)

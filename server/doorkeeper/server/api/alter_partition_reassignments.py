@@ -19,7 +19,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.resources.topics.partitions import Reassignment, plan_reassignments
+from doorkeeper.server.resources.topics.partitions import plan_reassignments
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -40,21 +40,16 @@ def handle(
         return AlterPartitionReassignmentsResponse()
     if request.timeout_ms <= 0:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    reassignments = [
-        Reassignment(
-            topic.name,
-            partition.partition_index,
-            partition.replicas,
-            request.allow_replication_factor_change,
-        )
-        for topic in request.topics
-        for partition in topic.partitions
-    ]
     respond = partial(_respond, request)
     brokers = node.registered_brokers(context.authorizable.listener_name)
     return Update.of_plan(
         UpdateOperation.TOPICS,
-        lambda state: plan_reassignments(state.topics, reassignments, brokers),
+        lambda state: plan_reassignments(
+            state.topics,
+            request.topics,
+            brokers,
+            may_resize=request.allow_replication_factor_change,
+        ),
         context,
         respond,
     )

@@ -17,16 +17,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from doorkeeper.base.errors import ApiError, row_of
-from doorkeeper.base.slices import counts, sort
+from doorkeeper.base.slices import sort
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.resources.users import (
-    CredentialDeletion,
-    CredentialUpsertion,
-    plan_credentials,
-    users_in,
-)
+from doorkeeper.server.resources.users import plan_credentials, users_in
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -41,19 +36,7 @@ def handle(
     request: AlterUserScramCredentialsRequest, context: RequestContext, node: Node
 ) -> Outcome:
     require_on_cluster(node, context, _ALTER)
-    deletions = [
-        CredentialDeletion(deletion.name, deletion.mechanism) for deletion in request.deletions
-    ]
-    upsertions = [
-        CredentialUpsertion(
-            upsertion.name,
-            upsertion.mechanism,
-            upsertion.iterations,
-            upsertion.salt,
-            upsertion.salted_password,
-        )
-        for upsertion in request.upsertions
-    ]
+    deletions, upsertions = request.deletions, request.upsertions
     users = users_in(deletions, upsertions)
     respond = partial(_respond, users)
     # An empty request is a success; a transaction would cost a sync of the disk.
@@ -81,11 +64,9 @@ def refuse(
     request: AlterUserScramCredentialsRequest, version: int, error: BaseException
 ) -> AlterUserScramCredentialsResponse:
     """Answer the same error for every user, sorted, as a broker sorts them."""
-    users = counts(row.name for rows in (request.deletions, request.upsertions) for row in rows)
+    users = sort(users_in(request.deletions, request.upsertions))
     return AlterUserScramCredentialsResponse(
-        results=tuple(
-            row_of(AlterUserScramCredentialsResult, error, user=user) for user in sort(users)
-        )
+        results=tuple(row_of(AlterUserScramCredentialsResult, error, user=user) for user in users)
     )
 
 

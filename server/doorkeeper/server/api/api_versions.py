@@ -67,12 +67,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
         return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
     features = _features(node)
     return ApiVersionsResponse(
-        api_keys=tuple(
-            ApiVersion(
-                api_key=api.api_key, min_version=api.min_version, max_version=api.max_version
-            )
-            for api in node.api_ranges(controller=context.controller_listener)
-        ),
+        api_keys=tuple(node.api_ranges(controller=context.controller_listener)),
         supported_features=tuple(
             SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
             for name, lowest, highest in features

@@ -9,7 +9,7 @@ Source: ``ConfigAdminManager.preprocess`` (4.3.1).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -40,20 +40,12 @@ if TYPE_CHECKING:
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = ConfigResourceType
 
-_NOT_HERE: Mapping[int, str] = {
-    BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
-}
-
 # Java's Integer.parseInt: an optional sign, then digits; Python's int() accepts more forms.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class Verbatim(ApiError):
     """A refusal whose text is sent even if it is the stock text of its code."""
-
-
-Judged = AlteredResource | ApiError
-"""A valid alteration, or its refusal."""
 
 
 class ConfigAlterations(Struct, frozen=True):
@@ -72,30 +64,37 @@ class ConfigAlterations(Struct, frozen=True):
 
     def alter(self, request: AlterationRequest, context: RequestContext, node: Node) -> Outcome:
         """Check each resource; alter the valid ones."""
-        resources = [(resource, self._altered(resource)) for resource in request.resources]
+        asked = list(map(self._altered, request.resources))
         # All resources are judged before any is altered: the changes are one transaction.
-        judged = list(_judge(resources, self.needed, context, node))
+        judged = list(self._judge(asked, context, node))
 
-        def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
-            asked = (resource for resource, _ in resources)
-            return self._respond(zip(asked, in_order(judged, errors), strict=True))
+        def respond(errors: Sequence[ApiError | None]) -> Response:
+            left = iter(errors)
+            rows = []
+            for resource, refusal in zip(asked, judged, strict=True):
+                code, text = code_and_text(next(left) if refusal is None else refusal)
+                row = self.row(
+                    error_code=code,
+                    error_message=text,
+                    resource_type=resource.kind,
+                    resource_name=resource.name,
+                )
+                rows.append(row)
+            return self.response(responses=tuple(rows))
 
-        changed = tuple(judgment for judgment in judged if isinstance(judgment, AlteredResource))
+        pairs = zip(asked, judged, strict=True)
+        changed = tuple(resource for resource, refusal in pairs if refusal is None)
         if not changed:
-            response = respond_in_order(())
+            response = respond(())
             free(judged)
-            free(resources)
+            free(asked)
             return response
         only = request.validate_only
         return Update(
             UpdateOperation.CONFIGS,
-            1,
             lambda services: services.alter_configs(changed, context, validate_only=only),
-            respond_in_order,
+            respond,
         )
-
-    def refuse(self, request: AlterationRequest, version: int, error: BaseException) -> Response:
-        return self._respond((resource, error) for resource in request.resources)
 
     def _altered(self, resource: RequestedResource) -> AlteredResource:
         return AlteredResource(
@@ -108,53 +107,37 @@ class ConfigAlterations(Struct, frozen=True):
             replaces=self.replaces,
         )
 
-    def _respond(
-        self, answers: Iterable[tuple[RequestedResource, BaseException | None]]
-    ) -> Response:
-        rows = []
-        for resource, error in answers:
-            code, text = code_and_text(error)
-            rows.append(
-                self.row(
-                    error_code=code,
-                    error_message=text,
-                    resource_type=resource.resource_type,
-                    resource_name=resource.resource_name,
-                )
-            )
-        return self.response(responses=tuple(rows))
+    def _judge(
+        self, asked: Sequence[AlteredResource], context: RequestContext, node: Node
+    ) -> Iterator[ApiError | None]:
+        """Yield the refusal of each resource, or None."""
+        named = counts((resource.kind, resource.name) for resource in asked)
+        for resource in asked:
+            try:
+                if named[resource.kind, resource.name] > 1:
+                    # Both occurrences get the error, as from a broker: neither is the first.
+                    text = "Each resource must appear at most once."
+                    raise ApiError(ErrorCode.INVALID_REQUEST, text)
+                _check_alterations(resource)
+                if resource.kind not in self.needed:
+                    text = f"Unknown resource type {resource.kind}"
+                    raise ApiError(ErrorCode.INVALID_REQUEST, text)
+                need = self.needed[resource.kind]
+                _check_broker(resource, need, context, node)
+                # Last, because a broker reports faults of the request to callers without
+                # permission too.
+                _check_allowed(resource, need, context, node)
+            except ApiError as error:
+                yield error
+            else:
+                yield None
 
 
-def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
+def needs_by_type(api_key: int) -> dict[int, Need]:
     """Return the permission that an API needs for each resource type."""
     on_cluster, on_topic, on_group = needs(api_key)
     others: Mapping[int, Need] = {TOPIC: on_topic, GROUP: on_group}
-    return {kind: others.get(kind, on_cluster) for kind in types}
-
-
-def _judge(
-    resources: Sequence[tuple[RequestedResource, AlteredResource]],
-    needed: Mapping[int, Need],
-    context: RequestContext,
-    node: Node,
-) -> Iterator[Judged]:
-    """Yield the alteration or the refusal of each resource."""
-    named = counts((resource.resource_type, resource.resource_name) for resource, _ in resources)
-    for resource, altered in resources:
-        try:
-            if named[resource.resource_type, resource.resource_name] > 1:
-                # Both occurrences get the error, as from a broker: neither is the first.
-                text = "Each resource must appear at most once."
-                raise ApiError(ErrorCode.INVALID_REQUEST, text)
-            _check_alterations(altered)
-            _check_broker(altered, resource, needed, context, node)
-            # Last, because a broker reports faults of the request to callers without permission
-            # too.
-            _check_allowed(resource, needed, context, node)
-        except ApiError as error:
-            yield error
-        else:
-            yield altered
+    return {kind: others.get(kind, on_cluster) for kind in ConfigResourceType}
 
 
 def _check_alterations(altered: AlteredResource) -> None:
@@ -173,26 +156,21 @@ def _check_alterations(altered: AlteredResource) -> None:
 
 
 def _check_broker(
-    altered: AlteredResource,
-    resource: RequestedResource,
-    needed: Mapping[int, Need],
-    context: RequestContext,
-    node: Node,
+    resource: AlteredResource, need: Need, context: RequestContext, node: Node
 ) -> None:
-    """Check that the broker's keys are dynamic, and their new values."""
-    name, kind = resource.resource_name, resource.resource_type
-    if kind not in needed:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
-    if kind == BROKER:
-        if name:
-            check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
-        values = altered.current_values(node.settings.dynamic)
-        try:
-            alter_values(values, altered.alterations, of_cluster=not name)
-        except OurRefusal:
-            # A broker judges keys before it asks who may; where it has no fault to find, it asks.
-            _check_allowed(resource, needed, context, node)
-            raise
+    """Check that a broker's keys are dynamic, and their new values."""
+    name = resource.name
+    if resource.kind != BROKER:
+        return
+    if name:
+        check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
+    values = resource.current_values(node.settings.dynamic)
+    try:
+        alter_values(values, resource.alterations, of_cluster=not name)
+    except OurRefusal:
+        # A broker judges keys before it asks who may; where it has no fault to find, it asks.
+        _check_allowed(resource, need, context, node)
+        raise
 
 
 def check_node_id(name: str, node: Node, unexpected: str, noun: str = "Node") -> None:
@@ -205,23 +183,20 @@ def check_node_id(name: str, node: Node, unexpected: str, noun: str = "Node") ->
 
 
 def _check_allowed(
-    resource: RequestedResource, needed: Mapping[int, Need], context: RequestContext, node: Node
+    resource: AlteredResource, need: Need, context: RequestContext, node: Node
 ) -> None:
-    kind = resource.resource_type
-    need = needed[kind]
+    kind = resource.kind
     # Brokers, their loggers and client metrics are guarded by the cluster resource.
-    name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
+    name = resource.name if kind in (TOPIC, GROUP) else CLUSTER_NAME
     if not is_allowed(node, context, need, name):
         # For loggers a broker sends no text.
         text = None if kind == BROKER_LOGGER else DEFAULT_MESSAGES[need.refusal]
         raise Verbatim(need.refusal, text)
+    # After the permission, which a broker checks for loggers too.
     if kind == BROKER_LOGGER:
-        check_node_id(
-            resource.resource_name, node, "Unexpected node id. Expected {}, but received {}"
-        )
-    # After the permission, which a broker checks for these types too.
-    if kind in _NOT_HERE:
-        raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
+        check_node_id(resource.name, node, "Unexpected node id. Expected {}, but received {}")
+        text = "levels of loggers are changed by doorkeeper.log.levels of the broker"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
 def code_and_text(error: BaseException | None) -> tuple[int, str | None]:
@@ -230,9 +205,3 @@ def code_and_text(error: BaseException | None) -> tuple[int, str | None]:
         return ErrorCode.NONE.value, None
     code, text = answer_of(error)
     return code.value, error.message if isinstance(error, Verbatim) else text
-
-
-def in_order(judged: Sequence[Judged], results: Sequence[ApiError | None]) -> list[ApiError | None]:
-    """Return the error of each resource, from its refusal or from the alteration's results."""
-    answers = iter(results)
-    return [judgment if isinstance(judgment, ApiError) else next(answers) for judgment in judged]

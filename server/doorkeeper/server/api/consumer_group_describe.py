@@ -17,12 +17,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import TypedGroups, assignment_of, subscription_of
+from doorkeeper.server.api.typed_groups import assignment_of, declare_groups, subscription_of
 from doorkeeper.server.resources.cluster import GroupMember
-from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -36,14 +33,8 @@ _CLASSIC_PROTOCOL: Final = 0
 _NEWER_PROTOCOL: Final = 1
 
 
-def handle(
-    request: ConsumerGroupDescribeRequest, context: RequestContext, node: Node
-) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(groups=_GROUPS.describe(request, context, node))
-
-
 def _member(member: GroupMember, node: Node) -> Member:
-    assignment = _assignment(member.assignment, node)
+    assignment = assignment_of(member.assignment, node, Assignment, TopicPartitions)
     target = member.newer.target
     return Member(
         member_id=member.member_id,
@@ -55,36 +46,17 @@ def _member(member: GroupMember, node: Node) -> Member:
         subscribed_topic_names=subscription_of(member.metadata),
         subscribed_topic_regex=member.newer.pattern,
         assignment=assignment,
-        target_assignment=assignment if target is None else _assignment(target, node),
+        target_assignment=assignment
+        if target is None
+        else assignment_of(target, node, Assignment, TopicPartitions),
         member_type=_CLASSIC_PROTOCOL if member.newer.is_classic else _NEWER_PROTOCOL,
     )
 
 
-def _assignment(data: bytes, node: Node) -> Assignment:
-    return Assignment(
-        topic_partitions=tuple(
-            TopicPartitions(topic_id=topic.topic_id, topic_name=topic.name, partitions=partitions)
-            for topic, partitions in assignment_of(data, node)
-        )
-    )
-
-
-def _topics(group: DescribedGroup) -> frozenset[str]:
-    """Return the topics that members have or shall have."""
-    return frozenset(
-        row.topic_name
-        for member in group.members
-        for assignment in (member.assignment, member.target_assignment)
-        for row in assignment.topic_partitions
-    )
-
-
-_GROUPS: Final = TypedGroups(
-    "consumer", needs(ConsumerGroupDescribeRequest.API_KEY), DescribedGroup, _member, _topics
-)
-
-API = declare(
+API = declare_groups(
+    "consumer",
     ConsumerGroupDescribeRequest,
-    handle,
-    refuse_rows(ConsumerGroupDescribeResponse, no_text),
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    _member,
 )

@@ -20,7 +20,7 @@ Source: the broker's ``AclApis.handleCreateAcls`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from doorkeeper.acls.model import (
@@ -41,10 +41,10 @@ from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.server.api.codes import UnknownElements
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Node, Services, Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Update, UpdateOperation, change_acls
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.authorizer.result_checks import CREATION
-from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
@@ -85,8 +85,8 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
     if any(refusals):
         pairs = zip(bindings, refusals, strict=True)
         bindings = [binding for binding, refusal in pairs if refusal is None]
-    apply = partial(_create, context.authorizable, bindings)
-    return Update(UpdateOperation.ACLS, len(bindings), apply, partial(_respond, refusals))
+    apply = partial(change_acls, CREATION, context.authorizable, bindings)
+    return Update(UpdateOperation.ACLS, apply, partial(_respond, refusals), len(bindings))
 
 
 def binding_of(creation: AclCreation) -> AclBinding:
@@ -113,14 +113,6 @@ def binding_of(creation: AclCreation) -> AclBinding:
     pattern = _new(ResourcePattern, (kind, creation.resource_name, pattern_kind))
     entry = _new(AccessControlEntry, (creation.principal, creation.host, asked, permission))
     return _new(AclBinding, (pattern, entry))
-
-
-def _create(
-    context: AuthorizableRequestContext, bindings: Sequence[AclBinding], services: Services
-) -> Awaitable[Results]:
-    authorizer = services.authorizer
-    assert authorizer is not None, "without an authorizer the request is refused"
-    return authorizer.change(CREATION, context, bindings, services.update_timeout_s)
 
 
 def _respond(refusals: Sequence[ApiError | None], results: Results) -> CreateAclsResponse:

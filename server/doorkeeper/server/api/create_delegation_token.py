@@ -61,7 +61,7 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
 
     wish = NewToken(owner, requester, renewers, request.max_lifetime_ms)
     apply = partial(_create, wish, context)
-    return Update(UpdateOperation.TOKENS, 1, apply, partial(_respond, named))
+    return Update(UpdateOperation.TOKENS, apply, partial(_respond, named))
 
 
 async def _create(

@@ -24,7 +24,7 @@ from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
+from doorkeeper.server.resources.topics.partitions import plan_partitions
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -46,7 +46,7 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
         if count > 1
     ]
     rows += [_row(name, ApiError(_ALTER.refusal)) for name in names if name not in allowed]
-    asked = [_wanted_partitions(topic) for topic in request.topics if topic.name in allowed]
+    asked = [topic for topic in request.topics if topic.name in allowed]
     if not asked:
         return CreatePartitionsResponse(results=tuple(rows))
     if request.timeout_ms <= 0:
@@ -64,16 +64,9 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
     )
 
 
-def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
-    assignments = None
-    if topic.assignments is not None:
-        assignments = tuple(assignment.broker_ids for assignment in topic.assignments)
-    return WantedPartitions(topic.name, topic.count, assignments)
-
-
 def _respond(
     rows: Sequence[CreatePartitionsTopicResult],
-    asked: Sequence[WantedPartitions],
+    asked: Sequence[CreatePartitionsTopic],
     errors: Sequence[ApiError | None],
 ) -> CreatePartitionsResponse:
     tried = (_row(topic.name, error) for topic, error in zip(asked, errors, strict=True))

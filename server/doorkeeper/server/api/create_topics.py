@@ -19,10 +19,8 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-
-from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.base.slices import counts
@@ -34,8 +32,6 @@ from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
-    RECORDS_PER_REQUEST_MAX,
-    WantedTopic,
     partitions_of,
     plan_topic,
     records_of,
@@ -43,6 +39,7 @@ from doorkeeper.server.resources.topics.creation import (
 from doorkeeper.server.resources.topics.names import CLUSTER_METADATA_TOPIC
 from doorkeeper.server.resources.topics.plans import plan_creation
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import RECORDS_MAX, too_large
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
@@ -55,20 +52,11 @@ from doorkeeper_wire.messages.create_topics import (
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(CreateTopicsRequest.API_KEY)
 
 
-class _Sorted(Struct, frozen=True):
-    """The topics of a request: those to create, names with visible configuration, other rows."""
-
-    tried: list[CreatableTopic]
-    describable: frozenset[str]
-    refused: list[CreatableTopicResult]
-
-
 def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
-    topics = _sort_topics(request.topics, context, node)
+    tried, describable, refused = _sort_topics(request.topics, context, node)
     # After the permissions: a request whose rows are all refused does not time out.
-    if request.timeout_ms <= 0 and topics.tried:
+    if request.timeout_ms <= 0 and tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    tried = [_wanted_topic(topic) for topic in topics.tried]
     # Checked before planning, whose cost grows with the partitions.
     if sum(partitions_of(topic, node) for topic in tried) > PARTITIONS_PER_REQUEST_MAX:
         raise ApiError(
@@ -77,11 +65,9 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     brokers = node.registered_brokers(context.authorizable.listener_name)
     plans = [_plan(topic, node, brokers) for topic in tried]
     created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
-    if sum(map(records_of, created)) > RECORDS_PER_REQUEST_MAX:
-        raise ApiError(
-            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
-        )
-    respond = partial(_respond, topics, plans, node.settings)
+    if sum(map(records_of, created)) > RECORDS_MAX:
+        raise too_large()
+    respond = partial(_respond, tried, describable, refused, plans, node.settings)
     # No transaction, and so no sync of the disk.
     if request.validate_only or not created:
         return respond([None] * len(created))
@@ -93,7 +79,10 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     )
 
 
-def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
+def _sort_topics(
+    topics: Sequence[CreatableTopic], context: RequestContext, node: Node
+) -> tuple[list[CreatableTopic], frozenset[str], list[CreatableTopicResult]]:
+    """Return the topics to create, the names with visible configuration, and other rows."""
     named = counts(topic.name for topic in topics)
     # The metadata topic is refused without asking the authorizer, as in ControllerApis.
     names = [n for n, count in named.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
@@ -103,42 +92,23 @@ def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node
     else:
         allowed = allowed_names(node, context, _CREATE, names)
     describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)
-    return _Sorted(
-        [topic for topic in topics if topic.name in allowed],
-        describable,
-        list(_refusal(named, allowed)),
+    twice = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    internal = ApiError(
+        ErrorCode.INVALID_REQUEST,
+        f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited.",
     )
-
-
-def _refusal(named: Mapping[str, int], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
-    for name, count in named.items():
-        if count > 1:
-            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+    denied = ApiError(_CREATE.refusal, "Authorization failed.")
     # Duplicates first, then denials: the order of a broker's rows.
-    for name, count in named.items():
-        if count > 1 or name in allowed:
-            continue
-        if name == CLUSTER_METADATA_TOPIC:
-            text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
-            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, text))
-        else:
-            error = ApiError(_CREATE.refusal, "Authorization failed.")
-            yield _row_of_error(name, error)
+    refused = [_row_of_error(name, twice) for name, count in named.items() if count > 1]
+    refused += [
+        _row_of_error(name, internal if name == CLUSTER_METADATA_TOPIC else denied)
+        for name, count in named.items()
+        if count == 1 and name not in allowed
+    ]
+    return [topic for topic in topics if topic.name in allowed], describable, refused
 
 
-def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
-    return WantedTopic(
-        topic.name,
-        topic.num_partitions,
-        topic.replication_factor,
-        tuple(
-            (assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments
-        ),
-        tuple((config.name, config.value) for config in topic.configs),
-    )
-
-
-def _plan(topic: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
+def _plan(topic: CreatableTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
     try:
         return plan_topic(topic, node, brokers)
     except ApiError as error:
@@ -146,46 +116,37 @@ def _plan(topic: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTo
 
 
 def _respond(
-    topics: _Sorted,
+    tried: Sequence[CreatableTopic],
+    describable: frozenset[str],
+    refused: Sequence[CreatableTopicResult],
     plans: Sequence[StoredTopic | ApiError],
     settings: Settings,
     errors: Sequence[ApiError | None],
 ) -> CreateTopicsResponse:
     created = iter(errors)
     rows = []
-    for topic, plan in zip(topics.tried, plans, strict=True):
+    for topic, plan in zip(tried, plans, strict=True):
         error = plan if isinstance(plan, ApiError) else next(created)
         if error is not None:
             rows.append(_row_of_error(topic.name, error))
         elif not isinstance(plan, ApiError):
-            describable = topic.name in topics.describable
-            rows.append(_row_of_success(plan, settings, describable=describable))
-    return CreateTopicsResponse(topics=(*rows, *topics.refused))
+            shown = topic.name in describable
+            rows.append(_row_of_success(plan, settings, describable=shown))
+    return CreateTopicsResponse(topics=(*rows, *refused))
 
 
 def _row_of_success(
     topic: StoredTopic, settings: Settings, *, describable: bool
 ) -> CreatableTopicResult:
+    row = CreatableTopicResult(name=topic.name, topic_id=topic.topic_id, error_message=None)
     # The creation succeeded: partitions and replication factor stay -1, configs null (KIP-525).
     if not describable:
-        return CreatableTopicResult(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            error_message=None,
-            topic_config_error_code=_DESCRIBE_CONFIGS.refusal.value,
-        )
-    return CreatableTopicResult(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        error_message=None,
+        return row.replace(topic_config_error_code=_DESCRIBE_CONFIGS.refusal.value)
+    return row.replace(
         num_partitions=topic.partitions,
         replication_factor=topic.replication_factor,
         configs=tuple(
-            CreatableTopicConfigs(
-                name=name,
-                value=value,
-                config_source=source.value,
-            )
+            CreatableTopicConfigs(name=name, value=value, config_source=source.value)
             for name, (value, source, _) in effective(topic.configs, settings.values_of).items()
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -47,15 +48,13 @@ def declare(
     handle: Callable[[Any, RequestContext, Node], Outcome],
     refuse: Refuse,
     *,
-    on_controller: bool = False,
-    in_thread: bool = True,
-    is_optional: bool = False,
     max_version: int | None = None,
-    slow: bool = False,
+    **flags: bool,
 ) -> Api:
     """Return an API that serves the versions of its request class, on listeners of brokers too.
 
-    ``max_version`` is the highest that is served, if it is not the highest of the class.
+    ``max_version`` is the highest that is served, if it is not the highest of the class; ``flags``
+    are the booleans of ``Api``.
     """
     return Api(
         request.API_KEY,
@@ -65,14 +64,35 @@ def declare(
         request,
         handle,
         refuse,
-        on_controller=on_controller,
-        in_thread=in_thread,
-        is_optional=is_optional,
-        slow=slow,
+        **flags,
     )
 
 
-def refuse_as(response: type[Any], **fields: Any) -> Refuse:
+TextOf = Callable[[ErrorCode, str | None], str | None]
+"""From an error's code and text to the text that is sent."""
+
+
+def own_text(_code: ErrorCode, text: str | None) -> str | None:
+    return text
+
+
+def stock_text(code: ErrorCode, text: str | None) -> str | None:
+    return DEFAULT_MESSAGES.get(code, text)
+
+
+def only_stock_text(code: ErrorCode, _text: str | None) -> str | None:
+    return DEFAULT_MESSAGES.get(code)
+
+
+def no_text(_code: ErrorCode, _text: str | None) -> None:
+    return None
+
+
+def refuse_as(
+    response: type[Any],
+    text_of: TextOf = own_text,
+    **fields: Any,
+) -> Refuse:
     """Return a ``refuse`` for a response whose error is at its top.
 
     The text of the error is left out where the response has no field for it.
@@ -81,7 +101,7 @@ def refuse_as(response: type[Any], **fields: Any) -> Refuse:
 
     def refuse(_request: object, _version: int, error: BaseException) -> Response:
         code, text = answer_of(error)
-        texts = {"error_message": text} if has_text else {}
+        texts = {"error_message": text_of(code, text)} if has_text else {}
         built: Response = response(error_code=code.value, **texts, **fields)
         return built
 
@@ -91,9 +111,12 @@ def refuse_as(response: type[Any], **fields: Any) -> Refuse:
 SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "group_id": ("group_id", "*"),
     "groups": ("groups", "group_ids"),
+    "partition_id": ("*",),
     "partition_index": ("partition_index", "partition", "*"),
+    "partition_result": ("partitions",),
     "partitions": ("partitions", "partition_indexes"),
-    "responses": ("topics",),
+    "replica_election_results": ("topic_partitions",),
+    "responses": ("topics", "resources"),
     "results": ("topics", "groups_names", "resources", "users"),
     "results_by_partition": ("partitions",),
     "results_by_topic_v3_and_below": ("v3_and_below_topics",),
@@ -109,62 +132,89 @@ request has. "*" is the element itself, of an array of texts or numbers."""
 IDENTIFYING: Final = frozenset(
     {
         *("entity", "entity_name", "entity_type", "group_id", "name", "partition"),
-        *("partition_index", "producer_id", "resource_name", "resource_type", "topic", "topic_id"),
+        *(
+            "partition_id",
+            "partition_index",
+            "producer_id",
+            "resource_name",
+            "resource_type",
+            "topic",
+            "topic_id",
+        ),
         *("topic_name", "transactional_id"),
     }
 )
 """The fields that identify a row."""
 
 
-def own_text(_code: ErrorCode, text: str | None) -> str | None:
-    return text
-
-
-def stock_text(code: ErrorCode, text: str | None) -> str | None:
-    return DEFAULT_MESSAGES.get(code, text)
-
-
-def no_text(_code: ErrorCode, _text: str | None) -> None:
-    return None
-
-
 def refuse_rows(
-    response: type[Any], text_of: Callable[[ErrorCode, str | None], str | None] = own_text
+    response: type[Any],
+    text_of: TextOf = own_text,
+    **fields: Any,
 ) -> Refuse:
     """Return a ``refuse`` that answers the same error for each row that the request names.
 
-    The rows have its text or another one; so has the response where it has an error at its top.
+    The rows have its text or another one, and ``fields``; the response has the error too where it
+    has one at its top.
     """
 
     def refuse(request: Record, _version: int, error: BaseException) -> Response:
         code, text = answer_of(error)
-        built: Response = refusal_of(response, request, code, text_of(code, text))
+        built: Response = refusal_of(response, request, code, text_of(code, text), **fields)
         return built
 
     return refuse
 
 
-def refusal_of(kind: type[R], asked: object, code: ErrorCode, text: str | None = None) -> R:
-    """Return a response, or a row of it, for what is asked: a request, or an element of one."""
-    fields, arrays = kind.__struct_fields__, dict(arrays_of_structs(kind))
-    error = {"error_code": code.value, "error_message": text}
-    values: dict[str, Any] = {name: value for name, value in error.items() if name in fields}
-    # The arrays beside the error of a row, such as the members of a group, stay empty.
-    is_row_of_error = not issubclass(kind, Message) and bool(values)
-    for name in fields:
-        source = _source(name, asked)
-        if source and (name in IDENTIFYING or (name in arrays and not is_row_of_error)):
-            value: Any = asked if source == "*" else getattr(asked, source)
-            values[name] = value
-            if name in arrays:
-                items = (refusal_of(arrays[name], item, code, text) for item in value or ())
-                values[name] = tuple(items)
+def refusal_of(
+    kind: type[R], asked: object, code: ErrorCode, text: str | None = None, **others: Any
+) -> R:
+    """Return a response, or a row of it, for what is asked: a request, or an element of one.
+
+    ``others`` are further fields of a row that has an error.
+    """
+    asked_class: Any = asked.__class__
+    has_code, has_text, copied = _shape(kind, asked_class)
+    values: dict[str, Any] = {}
+    if has_code or has_text:
+        values = {} if issubclass(kind, Message) else {**others}
+        if has_code:
+            values["error_code"] = int(code)
+        if has_text:
+            values["error_message"] = text
+    for name, source, item in copied:
+        value: Any = asked if source == "*" else getattr(asked, source)
+        if item is not None:
+            value = tuple([refusal_of(item, row, code, text, **others) for row in value or ()])
+        values[name] = value
     return kind(**values)
 
 
-def _source(name: str, asked: object) -> str:
+# There may be 100,000 rows of one class.
+@cache
+def _shape(
+    kind: type[Record], asked: type[Any]
+) -> tuple[bool, bool, tuple[tuple[str, str, type[Record] | None], ...]]:
+    """Return whether a row has a code and a text, and its fields that come from what is asked.
+
+    Those are names with the source of each and, for an array, the class of its items.
+    """
+    fields, arrays = kind.__struct_fields__, dict(arrays_of_structs(kind))
+    has_code, has_text = "error_code" in fields, "error_message" in fields
+    # The arrays beside the error of a row, such as the members of a group, stay empty.
+    is_row_of_error = not issubclass(kind, Message) and (has_code or has_text)
+    copied = tuple(
+        (name, source, arrays.get(name))
+        for name in fields
+        if (source := _source(name, asked))
+        and (name in IDENTIFYING or (name in arrays and not is_row_of_error))
+    )
+    return has_code, has_text, copied
+
+
+def _source(name: str, asked: type[Any]) -> str:
     """Return the field of a request, or of an element of it, for that of a row; empty if none."""
     sources = SOURCES.get(name, (name,))
-    if not isinstance(asked, Record):
+    if not issubclass(asked, Record):
         return "*" if "*" in sources else ""
     return next((source for source in sources if hasattr(asked, source)), "")

@@ -17,17 +17,15 @@ Source: the broker's ``AclApis.handleDeleteAcls`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
 from functools import partial
 
-from doorkeeper.acls.model import AclBindingFilter
 from doorkeeper.base.errors import ApiError, ErrorCode, row_of
 from doorkeeper.server.api.codes import UnknownElements, filter_of, filter_result
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Node, Services, Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Update, UpdateOperation, change_acls
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.authorizer.result_checks import DELETION
-from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -51,16 +49,8 @@ def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> U
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     filters = list(map(filter_of, request.filters))
-    apply = partial(_delete, context.authorizable, filters)
-    return Update(UpdateOperation.ACLS, len(filters), apply, _respond)
-
-
-def _delete(
-    context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter], services: Services
-) -> Awaitable[Results]:
-    authorizer = services.authorizer
-    assert authorizer is not None, "without an authorizer the request is refused"
-    return authorizer.change(DELETION, context, filters, services.update_timeout_s)
+    apply = partial(change_acls, DELETION, context.authorizable, filters)
+    return Update(UpdateOperation.ACLS, apply, _respond, len(filters))
 
 
 def _respond(results: Results) -> DeleteAclsResponse:

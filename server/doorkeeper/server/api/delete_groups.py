@@ -13,16 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import Slices, counts
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
-from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.resources.groups import all_groups, plan_group_deletion
+from doorkeeper.server.resources.groups import plan_group_deletion
 from doorkeeper.server.runtime.request_context import RequestContext
-from doorkeeper.server.schema.change import Change
-from doorkeeper.server.state.outcome import commit
-from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -42,22 +39,13 @@ def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) ->
         return respond(())
     if node.coordinator_id != node.node_id:
         return respond([ErrorCode.NOT_COORDINATOR] * len(group_ids))
-    return Update(UpdateOperation.OFFSETS, 1, partial(_delete, context, group_ids), respond)
-
-
-async def _delete(
-    context: RequestContext, group_ids: Sequence[str], services: Services
-) -> list[ErrorCode]:
-    try:
-        return await commit(services.log, partial(_plan, group_ids), context)
-    except ApiError as error:
-        # The refused groups keep their own code.
-        return [error.code] * len(group_ids)
-
-
-def _plan(group_ids: Sequence[str], state: State) -> Slices[tuple[Change, list[ErrorCode]]]:
-    groups = all_groups(state.offsets, state.live_groups)
-    return plan_group_deletion(state.offsets, groups, group_ids)
+    return Update.of_plan(
+        UpdateOperation.OFFSETS,
+        lambda state: plan_group_deletion(state.offsets, state.groups, group_ids),
+        context,
+        respond,
+        lambda code: [code] * len(group_ids),
+    )
 
 
 def _respond(

@@ -12,19 +12,18 @@ Source: ``handleDeleteRecordsRequest`` of the broker 4.3.1, ``Partition.deleteRe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import NO_RECORDS, RecordReads
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.api.records import LogOf, empty_log
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.resources.topics.placement import Places, error_of_leader
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -43,13 +42,13 @@ def handle(
     request: DeleteRecordsRequest,
     context: RequestContext,
     node: Node,
-    records: RecordReads = NO_RECORDS,
+    log_of: LogOf = empty_log,
 ) -> DeleteRecordsResponse:
     """Delete the records of the topics whose records the caller may delete."""
     allowed = allowed_names(node, context, _DELETE, [topic.name for topic in request.topics])
     places = Places(node.registered_brokers(context.authorizable.listener_name))
 
-    def error_of(name: str, topic: Topic | None, index: int) -> ErrorCode:
+    def error_of(name: str, topic: StoredTopic | None, index: int) -> ErrorCode:
         if name not in allowed:
             return _DELETE.refusal
         error = error_of_leader(topic, index, places, node.node_id)
@@ -65,53 +64,33 @@ def handle(
         topic = node.topics.get(name)
         error = error_of(name, topic, asked.partition_index)
         if error is not ErrorCode.NONE or topic is None:
-            return _refusal(asked, error)
-        log = records.log_of(topic, asked.partition_index)
+            return refusal_of(DeleteRecordsPartitionResult, asked, error, low_watermark=_NO_OFFSET)
+        log = log_of(topic, asked.partition_index)
         offset = log.end_offset if asked.offset == _END else asked.offset
         if not 0 <= offset <= log.end_offset:
-            return _refusal(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
+            error = ErrorCode.OFFSET_OUT_OF_RANGE
+            return refusal_of(DeleteRecordsPartitionResult, asked, error, low_watermark=_NO_OFFSET)
         log.delete_before(offset)
         return DeleteRecordsPartitionResult(
             partition_index=asked.partition_index, low_watermark=log.start_offset
         )
 
-    return _respond(request, delete)
-
-
-def _is_compacted(topic: Topic, node: Node) -> bool:
-    configs = effective(topic.configs, node.settings.values_of)
-    return configs["cleanup.policy"][0] == "compact"
-
-
-def _respond(
-    request: DeleteRecordsRequest,
-    row: Callable[[str, DeleteRecordsPartition], DeleteRecordsPartitionResult],
-) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(
         topics=tuple(
             DeleteRecordsTopicResult(
                 name=topic.name,
-                partitions=tuple(row(topic.name, asked) for asked in topic.partitions),
+                partitions=tuple(delete(topic.name, asked) for asked in topic.partitions),
             )
             for topic in request.topics
         )
     )
 
 
-def _refusal(asked: DeleteRecordsPartition, error: ErrorCode) -> DeleteRecordsPartitionResult:
-    return DeleteRecordsPartitionResult(
-        partition_index=asked.partition_index,
-        low_watermark=_NO_OFFSET,
-        error_code=error.value,
-    )
+def _is_compacted(topic: StoredTopic, node: Node) -> bool:
+    configs = effective(topic.configs, node.settings.values_of)
+    return configs["cleanup.policy"][0] == "compact"
 
 
-def refuse(
-    request: DeleteRecordsRequest, version: int, error: BaseException
-) -> DeleteRecordsResponse:
-    """Answer the same error for every partition."""
-    code, _ = answer_of(error)
-    return _respond(request, lambda _name, asked: _refusal(asked, code))
-
-
-API = declare(DeleteRecordsRequest, handle, refuse)
+API = declare(
+    DeleteRecordsRequest, handle, refuse_rows(DeleteRecordsResponse, low_watermark=_NO_OFFSET)
+)

@@ -18,7 +18,7 @@ Source: ``ControllerApis.deleteTopics`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,11 +28,11 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.keys import DELETE_TOPIC_ENABLE
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.groups import deletion_of_topics
 from doorkeeper.server.resources.topics.plans import plan_deletion
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -55,68 +55,35 @@ def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) ->
         if version < 3:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
         raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
-    asked = _Asked(_states(request))
+    states = _states(request)
+    named = counts(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
+    ids = counts(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
     # Names behind ids are needed before the permissions are asked, all in one call.
-    known = {topic_id: node.topics.by_id(topic_id) for topic_id in asked.ids}
-    names = counts((*asked.names, *(topic.name for topic in known.values() if topic is not None)))
+    known = {topic_id: node.topics.by_id(topic_id) for topic_id, n in ids.items() if n == 1}
+    once = [name for name, count in named.items() if count == 1]
+    names = counts((*once, *(topic.name for topic in known.values() if topic is not None)))
     if may_delete_all:
         every = frozenset(name for name in names)
         rights = _Rights(every, every)
     else:
         needed = (_DESCRIBE, _DELETE)
         rights = _Rights(*(allowed_names(node, context, need, list(names)) for need in needed))
-    if request.timeout_ms <= 0 and (asked.names or asked.ids):
+    if request.timeout_ms <= 0 and (once or known):
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    rows = asked.rows
-    doomed: dict[bytes, Topic] = {}
-    for topic_id, topic in known.items():
-        if topic is None:
-            rows.append(_row(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
-        elif topic.name in rights.deletable:
-            doomed[topic_id] = topic
-        else:
-            # An id must not reveal the name of a topic that the caller may not describe.
-            name = topic.name if topic.name in rights.describable else None
-            rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-    for name in asked.names:
-        _by_name(name, node, rights, asked.repeated_ids, doomed, rows)
-    return _deletion(context, doomed, rows)
+    rows = list(_invalid_rows(states, named, ids))
+    doomed = _doomed_ids(known, rights, rows)
+    for name in once:
+        _judge_name(name, node, rights, ids, doomed, rows)
+    topics = tuple(doomed.values())
+    respond = partial(_respond, topics, rows)
+    if not topics:
+        return respond(())
+    plan = partial(_plan, [topic.name for topic in topics])
+    return Update.of_plan(UpdateOperation.TOPICS, plan, context, respond)
 
 
 def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
     return [*(DeleteTopicState(name=name) for name in request.topic_names), *request.topics]
-
-
-class _Asked:
-    """The content of a request: distinct names, distinct ids, and rows for invalid ones.
-
-    ``repeated_ids`` are in the rows, and refuse a name that means the same topic.
-    """
-
-    __slots__ = ("ids", "names", "repeated_ids", "rows")
-
-    def __init__(self, states: Sequence[DeleteTopicState]) -> None:
-        names = counts(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
-        ids = counts(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
-        self.names = [name for name, count in names.items() if count == 1]
-        self.ids = [topic_id for topic_id, count in ids.items() if count == 1]
-        self.repeated_ids = frozenset(topic_id for topic_id, count in ids.items() if count > 1)
-        self.rows: list[DeletableTopicResult] = []
-        for state in states:
-            if state.name is None and state.topic_id == ZERO_ID:
-                self._refuse(None, ZERO_ID, "Neither topic name nor id were specified.")
-            elif state.name is not None and state.topic_id != ZERO_ID:
-                text = "You may not specify both topic name and topic id."
-                self._refuse(state.name, state.topic_id, text)
-        for name, count in names.items():
-            if count > 1:
-                self._refuse(name, ZERO_ID, "Duplicate topic name.")
-        for topic_id, count in ids.items():
-            if count > 1:
-                self._refuse(None, topic_id, "Duplicate topic id.")
-
-    def _refuse(self, name: str | None, topic_id: bytes, text: str) -> None:
-        self.rows.append(_row(name, topic_id, ErrorCode.INVALID_REQUEST, text))
 
 
 class _Rights(NamedTuple):
@@ -126,40 +93,64 @@ class _Rights(NamedTuple):
     deletable: frozenset[str]
 
 
-def _by_name(
+def _invalid_rows(
+    states: Iterable[DeleteTopicState], names: Mapping[str, int], ids: Mapping[bytes, int]
+) -> Iterator[DeletableTopicResult]:
+    """Yield the rows that need no look-up; ``names`` and ``ids`` are counted."""
+    for state in states:
+        if state.name is None and state.topic_id == ZERO_ID:
+            text = "Neither topic name nor id were specified."
+            yield _row(None, ZERO_ID, ErrorCode.INVALID_REQUEST, text)
+        elif state.name is not None and state.topic_id != ZERO_ID:
+            text = "You may not specify both topic name and topic id."
+            yield _row(state.name, state.topic_id, ErrorCode.INVALID_REQUEST, text)
+    for name, count in names.items():
+        if count > 1:
+            yield _row(name, ZERO_ID, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    for topic_id, count in ids.items():
+        if count > 1:
+            yield _row(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
+
+
+def _doomed_ids(
+    known: Mapping[bytes, StoredTopic | None], rights: _Rights, rows: list[DeletableTopicResult]
+) -> dict[bytes, StoredTopic]:
+    """Return the topics to delete; add a row with the reason against each other one."""
+    doomed: dict[bytes, StoredTopic] = {}
+    for topic_id, topic in known.items():
+        if topic is None:
+            rows.append(_row(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
+        elif topic.name in rights.deletable:
+            doomed[topic_id] = topic
+        else:
+            # An id must not reveal the name of a topic that the caller may not describe.
+            name = topic.name if topic.name in rights.describable else None
+            rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    return doomed
+
+
+def _judge_name(
     name: str,
     node: Node,
     rights: _Rights,
-    repeated_ids: frozenset[bytes],
-    doomed: dict[bytes, Topic],
+    ids: Container[bytes],
+    doomed: dict[bytes, StoredTopic],
     rows: list[DeletableTopicResult],
 ) -> None:
     """Add a topic to those to delete, or a row with the reason against it."""
     topic = node.topics.get(name)
     # The same error whether the topic exists or not, so that names cannot be probed.
-    if name not in rights.describable:
+    if name not in rights.describable or (topic is not None and name not in rights.deletable):
         rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     elif topic is None:
         rows.append(_row(name, ZERO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    elif name not in rights.deletable:
-        rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     # The name and the id of one topic in one request: both are refused, and it is not deleted.
-    elif topic.topic_id in repeated_ids or doomed.pop(topic.topic_id, None) is not None:
+    elif topic.topic_id in ids:
+        doomed.pop(topic.topic_id, None)
         text = "The provided topic name maps to an ID that was already supplied."
         rows.append(_row(name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
     else:
         doomed[topic.topic_id] = topic
-
-
-def _deletion(
-    context: RequestContext, doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]
-) -> Outcome:
-    topics = tuple(doomed.values())
-    respond = partial(_respond, topics, rows)
-    if not topics:
-        return respond(())
-    plan = partial(_plan, [topic.name for topic in topics])
-    return Update.of_plan(UpdateOperation.TOPICS, plan, context, respond)
 
 
 def _plan(names: Sequence[str], state: State) -> tuple[Change, list[ApiError | None]]:
@@ -170,7 +161,7 @@ def _plan(names: Sequence[str], state: State) -> tuple[Change, list[ApiError | N
 
 
 def _respond(
-    topics: Sequence[Topic],
+    topics: Sequence[StoredTopic],
     rows: Sequence[DeletableTopicResult],
     errors: Sequence[ApiError | None],
 ) -> DeleteTopicsResponse:

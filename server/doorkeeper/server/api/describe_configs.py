@@ -20,19 +20,18 @@ Source: the broker's ``ConfigHelper`` (4.3.1).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.api.config_alteration import check_node_id
-from doorkeeper.server.api.declaration import declare, refuse_rows
+from doorkeeper.server.api.config_alteration import check_node_id, needs_by_type
+from doorkeeper.server.api.declaration import declare, only_stock_text, refuse_rows
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import Need, is_allowed, needs
+from doorkeeper.server.api.permissions import is_allowed
 from doorkeeper.server.config.keys import LOG_LEVELS
-from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings, Synonym
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Synonym
 from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
 from doorkeeper.server.resources.settings.group import group_settings
@@ -54,21 +53,9 @@ from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-Rows = Iterable[DescribeConfigsResourceResult]
-
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = ConfigResourceType
 
-_LOGGER_CONFIG = 6
-
-_ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(DescribeConfigsRequest.API_KEY)
-
-_NEEDS: Mapping[int, Need] = {
-    TOPIC: _ON_TOPIC,
-    BROKER: _ON_CLUSTER,
-    BROKER_LOGGER: _ON_CLUSTER,
-    CLIENT_METRICS: _ON_CLUSTER,
-    GROUP: _ON_GROUP,
-}
+_NEEDS = needs_by_type(DescribeConfigsRequest.API_KEY)
 
 # The names of log4j: WARN and FATAL.
 _LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
@@ -84,63 +71,21 @@ def handle(
             # For the whole request, as on a broker.
             raise ApiError(ErrorCode.INVALID_REQUEST)
         need = _NEEDS[resource.resource_type]
-        name = CLUSTER_NAME if need is _ON_CLUSTER else resource.resource_name
+        name = resource.resource_name if resource.resource_type in (TOPIC, GROUP) else CLUSTER_NAME
         if is_allowed(node, context, need, name):
             allowed.append(resource)
         else:
             # Refused resources come after all others, whatever their place in the request.
             refused.append(_failure(resource, need.refusal, DEFAULT_MESSAGES[need.refusal]))
-    builder = _RowBuilder(request)
-    return DescribeConfigsResponse(
-        results=(*(_describe(resource, node, builder) for resource in allowed), *refused)
-    )
-
-
-class _RowBuilder:
-    """Builds rows with the synonyms and documentation that a request asks for."""
-
-    __slots__ = ("documentation", "synonyms")
-
-    def __init__(self, request: DescribeConfigsRequest) -> None:
-        self.synonyms = request.include_synonyms
-        self.documentation = request.include_documentation
-
-    def row(
-        self,
-        name: str,
-        value: str | None,
-        key_type: KeyType,
-        synonyms: Iterable[Synonym],
-        doc: str,
-        *,
-        source: ConfigSource,
-        read_only: bool = False,
-        sensitive: bool = False,
-    ) -> DescribeConfigsResourceResult:
-        return DescribeConfigsResourceResult(
-            name=name,
-            value=value,
-            read_only=read_only,
-            config_source=source.value,
-            is_sensitive=sensitive,
-            synonyms=tuple(
-                DescribeConfigsSynonym(
-                    name=synonym.name, value=synonym.value, source=synonym.source.value
-                )
-                for synonym in synonyms
-            )
-            if self.synonyms
-            else (),
-            config_type=key_type.value,
-            documentation=doc if self.documentation else None,
-        )
+    described = (_describe(resource, node, request) for resource in allowed)
+    return DescribeConfigsResponse(results=(*described, *refused))
 
 
 def _describe(
-    resource: DescribeConfigsResource, node: Node, builder: _RowBuilder
+    resource: DescribeConfigsResource, node: Node, request: DescribeConfigsRequest
 ) -> DescribeConfigsResult:
     try:
-        rows = _DESCRIBERS[resource.resource_type](resource.resource_name, node, builder)
+        described = _DESCRIBERS[resource.resource_type](resource.resource_name, node)
     except ApiError as error:
         code, text = answer_of(error)
         return _failure(resource, code, text)
@@ -150,7 +95,24 @@ def _describe(
         error_message="",
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
-        configs=tuple(row for row in rows if not keys or row.name in keys),
+        configs=tuple(_row(key, request) for key in described if not keys or key.name in keys),
+    )
+
+
+def _row(key: DescribedKey, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = key.synonyms if request.include_synonyms else ()
+    return DescribeConfigsResourceResult(
+        name=key.name,
+        value=key.value,
+        read_only=key.read_only,
+        config_source=key.source.value,
+        is_sensitive=key.sensitive,
+        synonyms=tuple(
+            DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source.value)
+            for each in synonyms
+        ),
+        config_type=0 if key.type is None else key.type.value,
+        documentation=key.doc if request.include_documentation or key.type is None else None,
     )
 
 
@@ -165,7 +127,7 @@ def _failure(
     )
 
 
-def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
+def _topic(name: str, node: Node) -> Iterable[DescribedKey]:
     # The name is checked before the look-up: an invalid one is 17 and not 3.
     reason = reason_invalid(name)
     if reason is not None:
@@ -173,52 +135,36 @@ def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
     topic = node.topics.get(name)
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-    return _rows_of_topic(topic, node.settings, builder)
-
-
-def _rows_of_topic(
-    topic: Topic, settings: Settings, builder: _RowBuilder
-) -> Iterator[DescribeConfigsResourceResult]:
-    texts = {name: display(topic_settings()[name], text) for name, text in topic.configs.items()}
-    for name, (value, source, synonyms) in effective(texts, settings.values_of).items():
-        config = topic_settings()[name]
-        yield builder.row(name, value, config.type, synonyms, config.doc, source=source)
-
-
-def _broker(name: str, node: Node, builder: _RowBuilder) -> Rows:
-    if not name:
-        return (_key(key, builder) for key in node.settings.describe_cluster())
-    unexpected = "Unexpected broker id, expected {} or empty string, but received {}"
-    check_node_id(name, node, unexpected, "Broker")
-    return (_key(key, builder) for key in node.settings.describe())
-
-
-def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResult:
-    return builder.row(
-        key.name,
-        key.value,
-        key.type,
-        key.synonyms,
-        key.doc,
-        source=key.source,
-        read_only=key.read_only,
-        sensitive=key.sensitive,
+    texts = {key: display(topic_settings()[key], text) for key, text in topic.configs.items()}
+    return (
+        _setting(topic_settings()[key], value, source, synonyms)
+        for key, (value, source, synonyms) in effective(texts, node.settings.values_of).items()
     )
 
 
-def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:
+def _setting(
+    config: TopicConfig, value: str | None, source: ConfigSource, synonyms: tuple[Synonym, ...]
+) -> DescribedKey:
+    return DescribedKey(config.name, value, config.type, source, False, False, config.doc, synonyms)
+
+
+def _broker(name: str, node: Node) -> Iterable[DescribedKey]:
+    if not name:
+        return node.settings.describe_cluster()
+    unexpected = "Unexpected broker id, expected {} or empty string, but received {}"
+    check_node_id(name, node, unexpected, "Broker")
+    return node.settings.describe()
+
+
+def _broker_logger(name: str, node: Node) -> Iterable[DescribedKey]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
     check_node_id(name, node, "Unexpected broker id, expected {} but received {}", "Broker")
     # The root logger always has a level, also where the configuration names none.
     levels = {"root": logging.INFO, **node.settings[LOG_LEVELS]}
+    source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
     return (
-        DescribeConfigsResourceResult(
-            name=logger,
-            value=_LEVELS.get(level, str(level)),
-            config_source=_LOGGER_CONFIG,
-            documentation="",
-        )
+        DescribedKey(logger, _LEVELS.get(level, str(level)), None, source, False, False, "", ())
         for logger, level in sorted(levels.items())
     )
 
@@ -230,33 +176,28 @@ def _stored(
     source: ConfigSource,
     name: str,
     node: Node,
-    builder: _RowBuilder,
-) -> Rows:
+) -> Iterable[DescribedKey]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"{noun} name must not be empty")
     values = node.state.resource_configs.of((STORED_TYPES[kind], name))
-    return (
-        _stored_row(config, values, source, builder) for _, config in sorted(settings().items())
-    )
+    return (_stored_key(config, values, source) for _, config in sorted(settings().items()))
 
 
-def _stored_row(
-    config: TopicConfig, values: Mapping[str, str], own: ConfigSource, builder: _RowBuilder
-) -> DescribeConfigsResourceResult:
+def _stored_key(config: TopicConfig, values: Mapping[str, str], own: ConfigSource) -> DescribedKey:
     value = config.default
-    source, synonyms = ConfigSource.DEFAULT_CONFIG, list[Synonym]()
+    source, synonyms = ConfigSource.DEFAULT_CONFIG, tuple[Synonym, ...]()
     if config.synonym is not None:
-        synonyms = [Synonym(config.synonym, value, source)]
+        synonyms = (Synonym(config.synonym, value, source),)
     if config.name in values:
         value = display(config, values[config.name])
         if config.type is KeyType.LIST:
             # A broker leaves out what a list repeats.
             value = ",".join(dict.fromkeys(value.split(",")))
-        source, synonyms = own, [Synonym(config.name, value, own), *synonyms]
-    return builder.row(config.name, value, config.type, synonyms, config.doc, source=source)
+        source, synonyms = own, (Synonym(config.name, value, own), *synonyms)
+    return _setting(config, value, source, synonyms)
 
 
-_DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
+_DESCRIBERS: Mapping[int, Callable[[str, Node], Iterable[DescribedKey]]] = {
     TOPIC: _topic,
     BROKER: _broker,
     BROKER_LOGGER: _broker_logger,
@@ -274,6 +215,6 @@ _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
 API = declare(
     DescribeConfigsRequest,
     handle,
-    refuse_rows(DescribeConfigsResponse, lambda code, _text: DEFAULT_MESSAGES.get(code)),
+    refuse_rows(DescribeConfigsResponse, only_stock_text),
     on_controller=True,
 )

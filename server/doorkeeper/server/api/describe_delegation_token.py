@@ -64,7 +64,7 @@ def handle(
 def _is_visible(token: Token, context: RequestContext, node: Node) -> bool:
     return (
         # Cheapest first, and no authorizer log line for a caller's own tokens.
-        token.concerns(context.authorizable.principal)
+        token.concerns_one_of(frozenset((context.authorizable.principal,)))
         or is_allowed(node, context, _DESCRIBE, token.token_id)
         or is_allowed(node, context, _DESCRIBE_TOKENS, str(token.owner))
     )

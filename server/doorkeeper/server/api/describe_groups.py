@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
@@ -49,10 +49,12 @@ def handle(
         if is_allowed(node, context, _DESCRIBE, group_id):
             allowed.append(group_id)
         else:
-            refused.append(_refusal(group_id, _DESCRIBE.refusal))
+            refused.append(refusal_of(DescribedGroup, group_id, _DESCRIBE.refusal))
     # After the permissions: an unauthorized caller gets 30 on every node.
     if node.coordinator_id != node.node_id:
-        elsewhere = [_refusal(group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed]
+        elsewhere = [
+            refusal_of(DescribedGroup, group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed
+        ]
         return DescribeGroupsResponse(groups=(*refused, *elsewhere))
 
     masks: dict[str, int] = {}
@@ -72,9 +74,10 @@ def handle(
             shown.add(group_id)
         # GROUP_ID_NOT_FOUND came with version 6 (KIP-1043).
         elif version >= 6:
-            is_other = group_id in node.groups
-            reason = "is not a classic group" if is_other else "not found"
-            described.append(_not_found(group_id, reason))
+            reason = "is not a classic group" if group_id in node.groups else "not found"
+            code, text = ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {reason}."
+            row = refusal_of(DescribedGroup, group_id, code, text)
+            described.append(row.replace(group_state="Dead"))
         else:
             described.append(
                 DescribedGroup(group_id=group_id, group_state="Dead", authorized_operations=mask)
@@ -109,19 +112,6 @@ def _member(member: GroupMember, *, settled: bool) -> DescribedGroupMember:
         member_metadata=member.metadata if settled else b"",
         member_assignment=member.assignment if settled else b"",
     )
-
-
-def _not_found(group_id: str, reason: str) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=ErrorCode.GROUP_ID_NOT_FOUND.value,
-        error_message=f"Group {group_id} {reason}.",
-        group_id=group_id,
-        group_state="Dead",
-    )
-
-
-def _refusal(group_id: str, code: ErrorCode) -> DescribedGroup:
-    return DescribedGroup(error_code=code.value, group_id=group_id)
 
 
 API = declare(DescribeGroupsRequest, handle, refuse_rows(DescribeGroupsResponse, no_text))

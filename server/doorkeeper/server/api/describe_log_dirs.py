@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.api.records import NO_RECORDS, RecordReads
+from doorkeeper.server.api.records import LogOf, empty_log
 from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -39,7 +39,7 @@ def handle(
     context: RequestContext,
     node: Node,
     *,
-    records: RecordReads = NO_RECORDS,
+    log_of: LogOf = empty_log,
 ) -> DescribeLogDirsResponse:
     """Return the folder of this node."""
     if not is_allowed(node, context, _DESCRIBE):
@@ -47,13 +47,13 @@ def handle(
     places = Places(node.brokers(context.authorizable.listener_name))
     folder = DescribeLogDirsResult(
         log_dir=str(node.settings[DATA_DIR].absolute()),
-        topics=tuple(_topics(request, node, places, records)),
+        topics=tuple(_topics(request, node, places, log_of)),
     )
     return DescribeLogDirsResponse(results=(folder,))
 
 
 def _topics(
-    request: DescribeLogDirsRequest, node: Node, places: Places, records: RecordReads
+    request: DescribeLogDirsRequest, node: Node, places: Places, log_of: LogOf
 ) -> Iterator[DescribeLogDirsTopic]:
     """Yield each topic once, with those of the requested partitions that are here."""
     indexes_of: dict[str, set[int] | None] = {}
@@ -70,7 +70,7 @@ def _topics(
             continue
         partitions = tuple(
             DescribeLogDirsPartition(
-                partition_index=index, partition_size=records.log_of(topic, index).size
+                partition_index=index, partition_size=log_of(topic, index).size
             )
             for index in range(topic.partitions)
             if (indexes is None or index in indexes)

@@ -8,10 +8,8 @@ Source: ``handleDescribeProducersRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode
-from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.topics.names import reason_invalid
@@ -38,29 +36,25 @@ def handle(
         known = node.topics.get(topic.name)
         reason = reason_invalid(topic.name)
         if reason is not None:
-            return _row(topic, lambda _: (ErrorCode.INVALID_TOPIC_EXCEPTION, reason))
+            return refusal_of(TopicResponse, topic, ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NONE
         if not is_allowed(node, context, _READ, topic.name):
             error = _READ.refusal
         if error is not ErrorCode.NONE:
-            return _row(topic, lambda _: (error, DEFAULT_MESSAGES[error]))
-        return _row(
-            topic, lambda index: (error_of_replica(known, index, places, node.node_id), None)
+            return refusal_of(TopicResponse, topic, error, DEFAULT_MESSAGES[error])
+        return TopicResponse(
+            name=topic.name,
+            partitions=tuple(
+                PartitionResponse(
+                    partition_index=index,
+                    error_code=error_of_replica(known, index, places, node.node_id).value,
+                    error_message=None,
+                )
+                for index in topic.partition_indexes
+            ),
         )
 
     return DescribeProducersResponse(topics=tuple(map(describe, request.topics)))
-
-
-def _row(
-    topic: TopicRequest, error_of: Callable[[int], tuple[ErrorCode, str | None]]
-) -> TopicResponse:
-    partitions = []
-    for index in topic.partition_indexes:
-        code, text = error_of(index)
-        partitions.append(
-            PartitionResponse(partition_index=index, error_code=code.value, error_message=text)
-        )
-    return TopicResponse(name=topic.name, partitions=tuple(partitions))
 
 
 API = declare(DescribeProducersRequest, handle, refuse_rows(DescribeProducersResponse, no_text))

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, only_stock_text, refusal_of, refuse_as
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.runtime.request_context import RequestContext
@@ -46,8 +46,7 @@ def handle(
 ) -> DescribeQuorumResponse:
     """Return the log, or an error for each partition that is not its own."""
     if not is_allowed(node, context, _DESCRIBE):
-        code = _DESCRIBE.refusal
-        return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES[code])
+        raise ApiError(_DESCRIBE.refusal)
     asked = [
         (topic.topic_name, partition.partition_index)
         for topic in request.topics
@@ -55,7 +54,11 @@ def handle(
     ]
     # Two topics, one of them without partitions, are two topics.
     if len(request.topics) != 1 or asked != [(_TOPIC, 0)]:
-        return _unknown(request)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        unknown = (
+            refusal_of(TopicData, row, code, DEFAULT_MESSAGES[code]) for row in request.topics
+        )
+        return DescribeQuorumResponse(topics=tuple(unknown))
     topic = TopicData(topic_name=_TOPIC, partitions=(_describe(node),))
     if context.authorizable.request_version < 2:
         return DescribeQuorumResponse(topics=(topic,))
@@ -97,31 +100,9 @@ def _voter(node: Node) -> Voter:
     return Voter(node_id=node.controller_id, listeners=listeners)
 
 
-def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    topics = tuple(
-        TopicData(
-            topic_name=topic.topic_name,
-            partitions=tuple(
-                PartitionData(
-                    partition_index=partition.partition_index,
-                    error_code=code.value,
-                    error_message=DEFAULT_MESSAGES[code],
-                )
-                for partition in topic.partitions
-            ),
-        )
-        for topic in request.topics
-    )
-    return DescribeQuorumResponse(topics=topics)
-
-
-def refuse(
-    request: DescribeQuorumRequest, version: int, error: BaseException
-) -> DescribeQuorumResponse:
-    """Answer an error for the whole request, with the stock text of its code."""
-    code, _ = answer_of(error)
-    return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES.get(code))
-
-
-API = declare(DescribeQuorumRequest, handle, refuse, on_controller=True)
+API = declare(
+    DescribeQuorumRequest,
+    handle,
+    refuse_as(DescribeQuorumResponse, only_stock_text),
+    on_controller=True,
+)

@@ -26,11 +26,11 @@ from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.server.config.keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from doorkeeper.server.config.settings import Settings
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -61,7 +61,9 @@ def handle(
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "found an empty topic name and no cursor")
 
     places = Places(node.registered_brokers(context.authorizable.listener_name))
-    page, next_cursor = _page(allowed, cursor, _page_size(request, node), node)
+    limit = min(node.settings[MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit)
+    # At least one partition, or a client would get empty pages for ever.
+    page, next_cursor = _page(allowed, cursor, max(limit, 1), node)
     masks = authorized_operations(node, context, ResourceType.TOPIC, [name for name, _, _ in page])
     described = [
         _missing(name, masks[name])
@@ -74,9 +76,9 @@ def handle(
 
 def _page(
     names: Sequence[str], cursor: Cursor | None, remaining: int, node: Node
-) -> tuple[list[tuple[str, Topic | None, range]], Cursor | None]:
+) -> tuple[list[tuple[str, StoredTopic | None, range]], Cursor | None]:
     """Return the rows of the page (name, topic if it exists, partitions) and the next cursor."""
-    page: list[tuple[str, Topic | None, range]] = []
+    page: list[tuple[str, StoredTopic | None, range]] = []
     for name in names:
         if remaining == 0:
             return page, Cursor(topic_name=name, partition_index=0)
@@ -122,28 +124,22 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
     return names
 
 
-def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
-    limit = min(node.settings[MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit)
-    # At least one partition, or a client would get empty pages for ever.
-    return max(limit, 1)
-
-
 def _describe(
-    topic: Topic, indexes: Iterable[int], places: Places, mask: int, settings: Settings
+    topic: StoredTopic, indexes: Iterable[int], places: Places, mask: int, settings: Settings
 ) -> DescribeTopicPartitionsResponseTopic:
     configs = effective(topic.configs, settings.values_of)
     min_in_sync = int(configs["min.insync.replicas"][0] or 1)
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=topic.internal,
+        is_internal=topic.name in INTERNAL_TOPICS,
         partitions=tuple(_partition(topic, index, places, min_in_sync) for index in indexes),
         topic_authorized_operations=mask,
     )
 
 
 def _partition(
-    topic: Topic, index: int, places: Places, min_in_sync: int
+    topic: StoredTopic, index: int, places: Places, min_in_sync: int
 ) -> DescribeTopicPartitionsResponsePartition:
     replication = places.of(topic, index)
     replicas, leader, in_sync, offline = replication

@@ -10,10 +10,10 @@ Source: ``handleDescribeTransactionsRequest`` of the broker 4.3.1.
 from __future__ import annotations
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
+from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
+from doorkeeper.server.api.records import DescribedTransaction, Transactions
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -29,7 +29,7 @@ def handle(
     request: DescribeTransactionsRequest,
     context: RequestContext,
     node: Node,
-    transactions: Transactions = no_transactions,
+    transactions: Transactions = dict,
 ) -> DescribeTransactionsResponse:
     known = transactions()
 
@@ -45,7 +45,7 @@ def handle(
     def row(transactional_id: str) -> TransactionState:
         code = error_of(transactional_id)
         if code is not ErrorCode.NONE:
-            return _row(transactional_id, code)
+            return refusal_of(TransactionState, transactional_id, code)
         return _described(transactional_id, known[transactional_id], context, node)
 
     return DescribeTransactionsResponse(
@@ -78,10 +78,6 @@ def _described(
             if name in allowed
         ),
     )
-
-
-def _row(transactional_id: str, code: ErrorCode) -> TransactionState:
-    return TransactionState(transactional_id=transactional_id, error_code=code.value)
 
 
 API = declare(

@@ -39,7 +39,7 @@ def handle(
         raise ApiError(_DESCRIBE.refusal)
     named = Counter(user.name for user in request.users or ())
     # A null or an empty list selects every user.
-    counts = named or Counter(node.scram_users.names())
+    counts = named or Counter(node.state.credentials.names())
     return DescribeUserScramCredentialsResponse(
         results=tuple(_result(user, count, node) for user, count in counts.items())
     )
@@ -50,7 +50,7 @@ def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsRe
     if count > 1:
         error = ApiError(ErrorCode.DUPLICATE_RESOURCE, _TWICE + user)
         return row_of(DescribeUserScramCredentialsResult, error, user=user)
-    iterations_of = node.scram_users.iterations_of(user)
+    iterations_of = node.state.credentials.iterations_of(user)
     if not iterations_of:
         error = ApiError(ErrorCode.RESOURCE_NOT_FOUND, _NOT_THERE + user)
         return row_of(DescribeUserScramCredentialsResult, error, user=user)

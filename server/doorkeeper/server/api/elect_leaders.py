@@ -14,21 +14,21 @@ Source: ``ReplicationControlManager.electLeaders`` (4.3.1).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import declare
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.topics.placement import NO_LEADER, Places
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
     PartitionResult,
     ReplicaElectionResult,
-    TopicPartitions,
 )
 
 (_ALTER,) = needs(ElectLeadersRequest.API_KEY)
@@ -50,44 +50,36 @@ def handle(
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     unclean = request.election_type == _UNCLEAN
+
+    def row(
+        name: str, topic: StoredTopic | None, indexes: Iterable[int], *omitted: int
+    ) -> ReplicaElectionResult:
+        results = []
+        for index in indexes:
+            code, text = _error_of(name, topic, index, places, unclean=unclean)
+            if code not in omitted:
+                result = PartitionResult(
+                    partition_id=index, error_code=code.value, error_message=text
+                )
+                results.append(result)
+        return ReplicaElectionResult(topic=name, partition_result=tuple(results))
+
     if request.topic_partitions is None:
-        topics = map(node.topics.get, node.topics.names())
-        results = [_all_of(topic, places, unclean=unclean) for topic in topics if topic is not None]
+        topics = [topic for topic in map(node.topics.get, node.topics.names()) if topic is not None]
+        rows = [
+            row(topic.name, topic, range(topic.partitions), ErrorCode.ELECTION_NOT_NEEDED)
+            for topic in topics
+        ]
     else:
-        results = [_of(asked, node, places, unclean=unclean) for asked in request.topic_partitions]
-    return ElectLeadersResponse(replica_election_results=tuple(results))
-
-
-def _of(
-    asked: TopicPartitions, node: Node, places: Places, *, unclean: bool
-) -> ReplicaElectionResult:
-    topic = node.topics.get(asked.topic)
-    results = (
-        _result(asked.topic, topic, index, places, unclean=unclean) for index in asked.partitions
-    )
-    return ReplicaElectionResult(topic=asked.topic, partition_result=tuple(results))
-
-
-def _all_of(topic: Topic, places: Places, *, unclean: bool) -> ReplicaElectionResult:
-    results = (
-        _result(topic.name, topic, index, places, unclean=unclean)
-        for index in range(topic.partitions)
-    )
-    needed = (
-        result for result in results if result.error_code != ErrorCode.ELECTION_NOT_NEEDED.value
-    )
-    return ReplicaElectionResult(topic=topic.name, partition_result=tuple(needed))
-
-
-def _result(
-    name: str, topic: Topic | None, index: int, places: Places, *, unclean: bool
-) -> PartitionResult:
-    code, text = _error_of(name, topic, index, places, unclean=unclean)
-    return PartitionResult(partition_id=index, error_code=code.value, error_message=text)
+        rows = [
+            row(asked.topic, node.topics.get(asked.topic), asked.partitions)
+            for asked in request.topic_partitions
+        ]
+    return ElectLeadersResponse(replica_election_results=tuple(rows))
 
 
 def _error_of(
-    name: str, topic: Topic | None, index: int, places: Places, *, unclean: bool
+    name: str, topic: StoredTopic | None, index: int, places: Places, *, unclean: bool
 ) -> tuple[ErrorCode, str | None]:
     if topic is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}"
@@ -101,24 +93,16 @@ def _error_of(
     return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, _PREFERRED_AWAY
 
 
+_refuse_rows: Final = refuse_rows(ElectLeadersResponse)
+
+
 def refuse(
     request: ElectLeadersRequest, version: int, error: BaseException
 ) -> ElectLeadersResponse:
     """Answer the same error for the request, from version 1 on, and for every partition."""
-    code, text = answer_of(error)
-    return ElectLeadersResponse(
-        error_code=code.value if version >= 1 else 0,
-        replica_election_results=tuple(
-            ReplicaElectionResult(
-                topic=asked.topic,
-                partition_result=tuple(
-                    PartitionResult(partition_id=index, error_code=code.value, error_message=text)
-                    for index in asked.partitions
-                ),
-            )
-            for asked in request.topic_partitions or ()
-        ),
-    )
+    response = _refuse_rows(request, version, error)
+    assert isinstance(response, ElectLeadersResponse), "of this API"
+    return response if version >= 1 else response.replace(error_code=0)
 
 
 API = declare(ElectLeadersRequest, handle, refuse, on_controller=True)

@@ -17,6 +17,7 @@ Source: ``handleFindCoordinatorRequest`` of the broker 4.3.1.
 from __future__ import annotations
 
 import re
+from typing import Any, Final
 
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
@@ -34,7 +35,7 @@ GROUP, TRANSACTION, SHARE = 0, 1, 2
 _DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(FindCoordinatorRequest.API_KEY)
 _NEEDS = {GROUP: _DESCRIBE_GROUP, TRANSACTION: _DESCRIBE_TRANSACTION}
 
-NO_NODE = Broker(-1, "", -1)
+_NOWHERE: Final[dict[str, Any]] = {"node_id": -1, "port": -1}
 _SHARE_KEY = re.compile(r"[^:]+:[A-Za-z0-9_-]{22}:[0-9]+")
 
 
@@ -51,19 +52,13 @@ def handle(
                 for key in request.coordinator_keys
             )
         )
-    code = _error_of(key_type, request.key, context, node)
-    # The coordinator has no such listener: the client retries, as while a broker starts.
-    if code is ErrorCode.NONE and coordinator is None:
-        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if code is not ErrorCode.NONE:
-        raise ApiError(code)
-    assert coordinator is not None
+    row = _row(request.key, _error_of(key_type, request.key, context, node), coordinator)
+    if row.error_code:
+        raise ApiError(ErrorCode(row.error_code))
+    # A broker sends the stock text for success too.
+    text = DEFAULT_MESSAGES[ErrorCode.NONE]
     return FindCoordinatorResponse(
-        # A broker sends the stock text for success too.
-        error_message=DEFAULT_MESSAGES[ErrorCode.NONE],
-        node_id=coordinator.node_id,
-        host=coordinator.host,
-        port=coordinator.port,
+        error_message=text, node_id=row.node_id, host=row.host, port=row.port
     )
 
 
@@ -93,15 +88,16 @@ def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> E
 
 
 def _row(key: str, code: ErrorCode, coordinator: Broker | None) -> Coordinator:
+    # The coordinator has no such listener: the client retries, as while a broker starts.
     if code is ErrorCode.NONE and coordinator is None:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    broker = NO_NODE if coordinator is None or code is not ErrorCode.NONE else coordinator
+    if coordinator is None or code is not ErrorCode.NONE:
+        return Coordinator(key=key, error_code=code.value, error_message="", **_NOWHERE)
     return Coordinator(
         key=key,
-        node_id=broker.node_id,
-        host=broker.host,
-        port=broker.port,
-        error_code=code.value,
+        node_id=coordinator.node_id,
+        host=coordinator.host,
+        port=coordinator.port,
         error_message="",
     )
 
@@ -113,23 +109,10 @@ def refuse(
     code, _ = answer_of(error)
     text = DEFAULT_MESSAGES.get(code)
     if version < 4:
-        return FindCoordinatorResponse(
-            error_code=code.value,
-            error_message=text,
-            node_id=NO_NODE.node_id,
-            host=NO_NODE.host,
-            port=NO_NODE.port,
-        )
+        return FindCoordinatorResponse(error_code=code.value, error_message=text, **_NOWHERE)
     return FindCoordinatorResponse(
         coordinators=tuple(
-            Coordinator(
-                key=key,
-                node_id=NO_NODE.node_id,
-                host=NO_NODE.host,
-                port=NO_NODE.port,
-                error_code=code.value,
-                error_message=text,
-            )
+            Coordinator(key=key, error_code=code.value, error_message=text, **_NOWHERE)
             for key in request.coordinator_keys
         )
     )

@@ -20,36 +20,25 @@ Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Final
 
-from doorkeeper.server.api.config_alteration import (
-    BROKER,
-    BROKER_LOGGER,
-    CLIENT_METRICS,
-    GROUP,
-    TOPIC,
-    ConfigAlterations,
-    needs_by_type,
-)
-from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.node import Node, Outcome
-from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.api.config_alteration import ConfigAlterations, needs_by_type
+from doorkeeper.server.api.declaration import declare, refuse_rows
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
 
-_ALTERATIONS: Final = ConfigAlterations(
-    needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP),
+_ALTERATIONS = ConfigAlterations(
+    needs_by_type(IncrementalAlterConfigsRequest.API_KEY),
     IncrementalAlterConfigsResponse,
     AlterConfigsResourceResponse,
     operation_of=attrgetter("config_operation"),
 )
 
-
-def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    return _ALTERATIONS.alter(request, context, node)
-
-
-API = declare(IncrementalAlterConfigsRequest, handle, _ALTERATIONS.refuse, on_controller=True)
+API = declare(
+    IncrementalAlterConfigsRequest,
+    _ALTERATIONS.alter,
+    refuse_rows(IncrementalAlterConfigsResponse),
+    on_controller=True,
+)

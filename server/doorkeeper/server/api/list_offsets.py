@@ -24,7 +24,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.records import NO_RECORDS, LogReads, RecordReads, TimedOffset
+from doorkeeper.server.api.records import Log, LogOf, TimedOffset, empty_log
 from doorkeeper.server.resources.topics.placement import (
     LEADER_EPOCH,
     Places,
@@ -58,7 +58,7 @@ def handle(
     request: ListOffsetsRequest,
     context: RequestContext,
     node: Node,
-    records: RecordReads = NO_RECORDS,
+    log_of: LogOf = empty_log,
 ) -> ListOffsetsResponse:
     """Look up each partition of the topics that the caller may describe."""
     named = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
@@ -84,7 +84,7 @@ def handle(
             )
         if error is not ErrorCode.NONE or known is None:
             return _empty(asked, error)
-        log = records.log_of(known, asked.partition_index)
+        log = log_of(known, asked.partition_index)
         offset = _look_up(log, asked.timestamp, request.isolation_level)
         if offset is None:
             return _empty(asked, error)
@@ -112,7 +112,7 @@ def handle(
     return ListOffsetsResponse(topics=(*shown, *refused))
 
 
-def _look_up(log: LogReads, timestamp: int, isolation_level: int) -> TimedOffset | None:
+def _look_up(log: Log, timestamp: int, isolation_level: int) -> TimedOffset | None:
     end = log.stable_offset if isolation_level == _READ_COMMITTED else log.end_offset
     if timestamp == _LATEST:
         return TimedOffset(end, -1)

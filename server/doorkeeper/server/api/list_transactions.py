@@ -17,7 +17,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.api.records import DescribedTransaction, Transactions, no_transactions
+from doorkeeper.server.api.records import DescribedTransaction, Transactions
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.security.java_regex_parsing import PatternError, translate
 from doorkeeper_wire.messages.list_transactions import (
@@ -46,7 +46,7 @@ def handle(
     request: ListTransactionsRequest,
     context: RequestContext,
     node: Node,
-    transactions: Transactions = no_transactions,
+    transactions: Transactions = dict,
 ) -> ListTransactionsResponse:
     """Return the transactions that the filters select, and the states that do not exist."""
     selected = {

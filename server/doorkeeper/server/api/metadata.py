@@ -52,12 +52,13 @@ from doorkeeper.server.api.permissions import (
     needs,
 )
 from doorkeeper.server.config.keys import AUTO_CREATE_TOPICS_ENABLE
-from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.topics.creation import created_automatically
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.server.resources.topics.plans import plan_creation
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -174,7 +175,7 @@ def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) 
 
 
 def _described(
-    topics: Iterable[Topic], places: Places, masks: Mapping[str, int], version: int
+    topics: Iterable[StoredTopic], places: Places, masks: Mapping[str, int], version: int
 ) -> Iterable[MetadataResponseTopic]:
     # Most topics of a cluster have their partitions where many others have them.
     by_layout: dict[tuple[Any, ...], tuple[MetadataResponsePartition, ...]] = {}
@@ -186,13 +187,15 @@ def _described(
         yield MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
-            is_internal=topic.internal,
+            is_internal=topic.name in INTERNAL_TOPICS,
             partitions=partitions,
             topic_authorized_operations=masks.get(topic.name, OPERATIONS_NOT_COMPUTED),
         )
 
 
-def _partitions(topic: Topic, places: Places, version: int) -> Iterable[MetadataResponsePartition]:
+def _partitions(
+    topic: StoredTopic, places: Places, version: int
+) -> Iterable[MetadataResponsePartition]:
     for index in range(topic.partitions):
         replicas, leader, in_sync, offline = places.of(topic, index)
         error = ErrorCode.NONE if in_sync else ErrorCode.LEADER_NOT_AVAILABLE

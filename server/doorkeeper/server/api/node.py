@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from msgspec import Struct
@@ -21,13 +22,12 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.base.errors import ApiError
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.resources.cluster import Broker, Group
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import AlteredResource
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import Results, commit
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.acl_rows import AclRows
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.authorizer.result_checks import AclChange
-    from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
+    from doorkeeper.server.resources.tokens import Tokens
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 R = TypeVar("R")
 
@@ -49,14 +50,6 @@ class Response(Protocol):
     def encode(self, version: int) -> bytes:
         """Return the body for a version of the API."""
         ...
-
-
-class ApiRange(Struct, frozen=True):
-    """A row of the response to ApiVersions."""
-
-    api_key: int
-    min_version: int
-    max_version: int
 
 
 class AuthorizerReads(Protocol):
@@ -139,15 +132,12 @@ class Node(Protocol):
     def topics(self) -> Topics: ...
 
     @property
-    def tokens(self) -> TokenReads: ...
+    def tokens(self) -> Tokens: ...
 
     @property
     def groups(self) -> Mapping[str, Group]:
         """Return all groups by id, joined or of offsets; empty if not the coordinator."""
         ...
-
-    @property
-    def scram_users(self) -> ScramUsers: ...
 
     @property
     def acl_rows(self) -> AclRows | None:
@@ -166,7 +156,7 @@ class Node(Protocol):
         """Return an id for a producer, random among the non-negative numbers of 64 bits."""
         ...
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         """Return the rows of ApiVersions for a listener of this kind."""
         ...
 
@@ -182,18 +172,6 @@ class UpdateOperation(StrEnum):
     QUOTAS = "quotas"
     NODES = "nodes"
     OFFSETS = "offsets"
-
-
-class TokenChanges(Protocol):
-    """Issues, renews and expires delegation tokens."""
-
-    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
-        """Change a token; return it as it is afterwards.
-
-        Raises:
-            ApiError: nothing was changed.
-        """
-        ...
 
 
 class AuthorizerUpdates(Protocol):
@@ -217,9 +195,7 @@ class Services(Protocol):
     def log(self) -> StateLog: ...
 
     @property
-    def tokens(self) -> TokenChanges:
-        """Return the delegation tokens of the current secret."""
-        ...
+    def tokens(self) -> Tokens: ...
 
     @property
     def authorizer(self) -> AuthorizerUpdates | None:
@@ -263,9 +239,9 @@ class Update(Struct, frozen=True):
     """
 
     operation: UpdateOperation
-    items: int
     apply: Callable[[Services], Awaitable[Any]]
     respond: Callable[[Any], Response]
+    items: int = 1
     wait: bool = True
 
     @classmethod
@@ -275,9 +251,36 @@ class Update(Struct, frozen=True):
         plan: Plan[R],
         context: RequestContext,
         respond: Callable[[R], Response],
+        refused: Callable[[ErrorCode], R] | None = None,
     ) -> Self:
-        """Return the update that commits a plan of the state log, and responds with its result."""
-        return cls(operation, 1, lambda services: commit(services.log, plan, context), respond)
+        """Return the update that commits a plan of the state log, and responds with its result.
+
+        ``refused`` makes the result of an error where other rows of the response have their own.
+        """
+        return cls(operation, partial(_commit, plan, context, refused), respond)
+
+
+async def _commit(
+    plan: Plan[R],
+    context: RequestContext,
+    refused: Callable[[ErrorCode], R] | None,
+    services: Services,
+) -> R:
+    try:
+        return await commit(services.log, plan, context)
+    except ApiError as error:
+        if refused is None:
+            raise
+        return refused(error.code)
+
+
+def change_acls(
+    change: AclChange, context: AuthorizableRequestContext, items: Sequence[Any], services: Services
+) -> Awaitable[Results]:
+    """Create or delete ACLs; a request without an authorizer is refused before."""
+    authorizer = services.authorizer
+    assert authorizer is not None, "without an authorizer the request is refused"
+    return authorizer.change(change, context, items, services.update_timeout_s)
 
 
 class DelayedResponse(NamedTuple):

@@ -18,27 +18,23 @@ Source: ``handleOffsetCommitRequest`` and ``OffsetMetadataManager`` of the broke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
-from doorkeeper.server.api.node import Node, Outcome, Services, Update, UpdateOperation
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.cluster import Topic
-from doorkeeper.server.resources.groups import Committer, all_groups, partition_text, plan_commit
+from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, named_topics, needs
+from doorkeeper.server.resources.groups import Committer, partition_text, plan_commit
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.change import Change
-from doorkeeper.server.schema.declared import StoredOffset
-from doorkeeper.server.state.outcome import commit
+from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -51,47 +47,32 @@ IDS_FROM = 10
 """The version that has ids of topics instead of names."""
 
 
-class TopicPlace(Struct, frozen=True):
-    """A topic as the request has it; ``number`` counts the topics of the request."""
-
-    number: int
-    name: str
-    topic_id: bytes
+Partition = tuple[int, OffsetCommitRequestTopic, int]
+"""A partition as the request has it: the number of its topic, the topic, and its own number."""
 
 
 def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) -> Outcome:
     if not is_allowed(node, context, _READ_GROUP, request.group_id):
         raise ApiError(_READ_GROUP.refusal)
     by_id = context.authorizable.request_version >= IDS_FROM
-    topics = [
-        (asked, node.topics.by_id(asked.topic_id) if by_id else node.topics.get(asked.name))
-        for asked in request.topics
-    ]
-    names = [asked.name if topic is None else topic.name for asked, topic in topics]
-    resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
-    allowed = allowed_names(node, context, _READ, resolved)
-    rows = _RefusedPartitions()
-    tried: list[tuple[TopicPlace, OffsetCommitRequestPartition, Topic]] = []
-    for number, ((asked, topic), name) in enumerate(zip(topics, names, strict=True)):
-        topic_row = TopicPlace(number, asked.name, asked.topic_id)
-        if by_id and topic is None:
-            rows.refuse(topic_row, asked.partitions, ErrorCode.UNKNOWN_TOPIC_ID)
+    topics = named_topics(node, request.topics, by_id=by_id)
+    names = [name for _, name, _ in topics if name is not None]
+    allowed = allowed_names(node, context, _READ, names)
+    refused: list[tuple[Partition, ErrorCode]] = []
+    tried: list[tuple[Partition, OffsetCommitRequestPartition, StoredTopic]] = []
+    for number, (asked, name, topic) in enumerate(topics):
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if name is None:
+            error = ErrorCode.UNKNOWN_TOPIC_ID
         elif name not in allowed:
-            rows.refuse(topic_row, asked.partitions, _READ.refusal)
-        elif topic is None:
-            rows.refuse(topic_row, asked.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        else:
-            present = [
-                row for row in asked.partitions if 0 <= row.partition_index < topic.partitions
-            ]
-            absent = [
-                row for row in asked.partitions if not 0 <= row.partition_index < topic.partitions
-            ]
-            rows.refuse(topic_row, absent, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            tried += [(topic_row, row, topic) for row in present]
-    respond = partial(
-        rows.response, [(topic_row, row.partition_index) for topic_row, row, _ in tried]
-    )
+            error = _READ.refusal
+        for row in asked.partitions:
+            partition = number, asked, row.partition_index
+            if name in allowed and topic and 0 <= row.partition_index < topic.partitions:
+                tried.append((partition, row, topic))
+            else:
+                refused.append((partition, error))
+    respond = partial(_respond, refused, [partition for partition, _, _ in tried])
     if not tried:
         return respond(())
     if node.coordinator_id != node.node_id:
@@ -103,13 +84,19 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
         context.authorizable.request_version,
     )
     offsets = [stored_offset(request.group_id, row, topic) for _, row, topic in tried]
-    return Update(UpdateOperation.OFFSETS, 1, partial(_commit, context, member, offsets), respond)
+    return Update.of_plan(
+        UpdateOperation.OFFSETS,
+        partial(_plan, member, offsets),
+        context,
+        respond,
+        lambda code: [code] * len(offsets),
+    )
 
 
 def stored_offset(
     group_id: str,
     asked: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
-    topic: Topic,
+    topic: StoredTopic,
 ) -> StoredOffset:
     """Return the row of an offset that a request commits."""
     return StoredOffset(
@@ -122,54 +109,32 @@ def stored_offset(
     )
 
 
-async def _commit(
-    context: RequestContext, by: Committer, rows: Sequence[StoredOffset], services: Services
-) -> list[ErrorCode]:
-    try:
-        return await commit(services.log, partial(_plan, by, rows), context)
-    except ApiError as error:
-        # The refused partitions keep their own codes.
-        return [error.code] * len(rows)
-
-
 def _plan(
     by: Committer, rows: Sequence[StoredOffset], state: State
 ) -> Slices[tuple[Change, list[ErrorCode]]]:
-    group = all_groups(state.offsets, state.live_groups).get(rows[0].group_id)
+    group = state.groups.get(rows[0].group_id)
     return plan_commit(state.offsets, group, by, rows)
 
 
-class _RefusedPartitions:
-    """The partitions that are refused before the coordinator is asked."""
-
-    def __init__(self) -> None:
-        self._refused: list[tuple[TopicPlace, int, ErrorCode]] = []
-
-    def refuse(
-        self, topic_row: TopicPlace, asked: Iterable[OffsetCommitRequestPartition], code: ErrorCode
-    ) -> None:
-        self._refused += [(topic_row, row.partition_index, code) for row in asked]
-
-    def response(
-        self, tried: Sequence[tuple[TopicPlace, int]], codes: Sequence[ErrorCode]
-    ) -> OffsetCommitResponse:
-        """Return the response; a topic that occurs twice has one row if a partition is refused."""
-        # A broker merges the coordinator's response into that of the refusals if there are any.
-        is_merged = bool(self._refused)
-        topics: dict[TopicPlace, list[OffsetCommitResponsePartition]] = {}
-        answered = ((*partition, code) for partition, code in zip(tried, codes, strict=True))
-        for topic_row, index, code in (*self._refused, *answered):
-            row = OffsetCommitResponsePartition(partition_index=index, error_code=code.value)
-            key = replace(topic_row, number=0) if is_merged else topic_row
-            topics.setdefault(key, []).append(row)
-        return OffsetCommitResponse(
-            topics=tuple(
-                OffsetCommitResponseTopic(
-                    name=topic_row.name, topic_id=topic_row.topic_id, partitions=tuple(rows)
-                )
-                for topic_row, rows in topics.items()
-            )
+def _respond(
+    refused: Sequence[tuple[Partition, ErrorCode]],
+    tried: Sequence[Partition],
+    codes: Sequence[ErrorCode],
+) -> OffsetCommitResponse:
+    """Return the response; a topic that occurs twice has one row if a partition is refused."""
+    # A broker merges the coordinator's response into that of the refusals if there are any.
+    is_merged = bool(refused)
+    topics: dict[tuple[int, str, bytes], list[OffsetCommitResponsePartition]] = {}
+    for (number, topic, index), code in (*refused, *zip(tried, codes, strict=True)):
+        row = OffsetCommitResponsePartition(partition_index=index, error_code=code.value)
+        key = 0 if is_merged else number, topic.name, topic.topic_id
+        topics.setdefault(key, []).append(row)
+    return OffsetCommitResponse(
+        topics=tuple(
+            OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=tuple(rows))
+            for (_, name, topic_id), rows in topics.items()
         )
+    )
 
 
 API = declare(OffsetCommitRequest, handle, refuse_rows(OffsetCommitResponse, no_text))

@@ -17,14 +17,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import Slices
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Node, Outcome, Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.groups import all_groups, plan_deletion
+from doorkeeper.server.resources.groups import plan_deletion
 from doorkeeper.server.runtime.request_context import RequestContext
-from doorkeeper.server.schema.change import Change
-from doorkeeper.server.state.state import State
 from doorkeeper_wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -56,16 +53,13 @@ def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) ->
                 tried.append((asked.name, index))
             else:
                 refused.append((asked.name, index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    plan = partial(_plan, request.group_id, tried)
-    respond = partial(_respond, refused, tried)
-    return Update.of_plan(UpdateOperation.OFFSETS, plan, context, respond)
-
-
-def _plan(
-    group_id: str, asked: Sequence[tuple[str, int]], state: State
-) -> Slices[tuple[Change, list[ErrorCode]]]:
-    group = all_groups(state.offsets, state.live_groups).get(group_id)
-    return plan_deletion(state.offsets, group, group_id, asked)
+    group_id = request.group_id
+    return Update.of_plan(
+        UpdateOperation.OFFSETS,
+        lambda state: plan_deletion(state.offsets, state.groups.get(group_id), group_id, tried),
+        context,
+        partial(_respond, refused, tried),
+    )
 
 
 def _respond(

@@ -18,14 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from msgspec.structs import astuple
+
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, named_topics, needs
 from doorkeeper.server.resources.groups import index_of, is_of, partition_text, topic_of
 from doorkeeper.server.runtime.request_context import RequestContext
-from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -90,20 +91,12 @@ def _group(
         return OffsetFetchResponseGroup(
             group_id=asked.group_id, topics=_all_topics(rows.values(), context, node)
         )
-    by_id = version >= IDS_FROM
-    topics = [
-        (
-            asked_topic,
-            node.topics.by_id(asked_topic.topic_id) if by_id else node.topics.get(asked_topic.name),
-        )
-        for asked_topic in asked.topics
-    ]
-    names = [asked_topic.name if topic is None else topic.name for asked_topic, topic in topics]
-    resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
-    allowed = allowed_names(node, context, _DESCRIBE, resolved)
+    topics = named_topics(node, asked.topics, by_id=version >= IDS_FROM)
+    names = [name for _, name, _ in topics if name is not None]
+    allowed = allowed_names(node, context, _DESCRIBE, names)
     shown, refused, tried = [], [], []
-    for (asked_topic, topic), name in zip(topics, names, strict=True):
-        if by_id and topic is None:
+    for asked_topic, name, topic in topics:
+        if name is None:
             refused.append(_without_offsets(asked_topic, ErrorCode.UNKNOWN_TOPIC_ID))
         elif name not in allowed:
             refused.append(_without_offsets(asked_topic, _DESCRIBE.refusal))
@@ -158,7 +151,7 @@ def _all_topics(
 def _topic(
     asked: OffsetFetchRequestTopics,
     name: str,
-    topic: Topic | None,
+    topic: StoredTopic | None,
     rows: Mapping[str, StoredOffset],
     group_id: str,
     pending: Pending,
@@ -221,13 +214,8 @@ def _response(groups: Sequence[OffsetFetchResponseGroup], version: int) -> Offse
             OffsetFetchResponseTopic(
                 name=topic.name,
                 partitions=tuple(
-                    OffsetFetchResponsePartition(
-                        partition_index=row.partition_index,
-                        committed_offset=row.committed_offset,
-                        committed_leader_epoch=row.committed_leader_epoch,
-                        metadata=row.metadata,
-                        error_code=row.error_code,
-                    )
+                    # The fields are the same.
+                    OffsetFetchResponsePartition(*astuple(row))
                     for row in topic.partitions
                 ),
             )

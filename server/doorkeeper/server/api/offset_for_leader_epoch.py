@@ -19,7 +19,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, no_text, refusal_of, refuse_rows
 from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.records import NO_RECORDS, RecordReads
+from doorkeeper.server.api.records import LogOf, empty_log
 from doorkeeper.server.resources.topics.placement import (
     LEADER_EPOCH,
     UNKNOWN_EPOCH,
@@ -43,7 +43,7 @@ def handle(
     request: OffsetForLeaderEpochRequest,
     context: RequestContext,
     node: Node,
-    records: RecordReads = NO_RECORDS,
+    log_of: LogOf = empty_log,
 ) -> OffsetForLeaderEpochResponse:
     """Answer for each partition of the topics that the caller may describe."""
     names = (topic.topic for topic in request.topics)
@@ -62,7 +62,7 @@ def handle(
             return EpochEndOffset(
                 partition=asked.partition,
                 leader_epoch=asked.leader_epoch,
-                end_offset=records.log_of(topic, asked.partition).end_offset,
+                end_offset=log_of(topic, asked.partition).end_offset,
             )
         return EpochEndOffset(partition=asked.partition, error_code=error.value)
 

@@ -15,6 +15,7 @@ Source: the broker's ``AuthHelper`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +34,7 @@ from doorkeeper.server.api.node import Node
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 
 OPERATIONS_NOT_COMPUTED = -(2**31)
 """The mask of a resource that was not requested, or must not be disclosed."""
@@ -109,6 +111,19 @@ def allowed_names(
     )
     free(actions)
     return allowed
+
+
+def named_topics(
+    node: Node, asked: Iterable[Any], *, by_id: bool
+) -> list[tuple[Any, str | None, StoredTopic | None]]:
+    """Return each row with the name of its topic, and the topic if it exists.
+
+    Rows have names, or ids (``by_id``): for an unknown id both are None.
+    """
+    if by_id:
+        found = ((row, node.topics.by_id(row.topic_id)) for row in asked)
+        return [(row, None if topic is None else topic.name, topic) for row, topic in found]
+    return [(row, row.name, node.topics.get(row.name)) for row in asked]
 
 
 def is_allowed_on_any(node: Node, context: RequestContext, need: Need) -> bool:

@@ -26,15 +26,14 @@ from collections.abc import Callable
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, named_topics, needs
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
     TopicProduceResponse,
 )
 
@@ -63,12 +62,12 @@ TRANSACTIONAL = 0x10
 """The bit of the attributes that makes a batch part of a transaction."""
 
 
-Append = Callable[[Topic, PartitionProduceData], PartitionProduceResponse]
+Append = Callable[[StoredTopic, PartitionProduceData], PartitionProduceResponse]
 """Appends the records of a partition that exists and that the caller may write to."""
 
 
 def _refuse_records(
-    topic: Topic,
+    topic: StoredTopic,
     data: PartitionProduceData,
 ) -> PartitionProduceResponse:
     return refusal(data.index, ErrorCode.POLICY_VIOLATION, NO_RECORDS)
@@ -88,17 +87,17 @@ def handle(
     ):
         raise ApiError(_TRANSACTION.refusal)
     by_id = context.authorizable.request_version >= ID_VERSION_MIN
-    asked = [(data, _topic(data, node, by_id=by_id)) for data in request.topic_data]
+    asked = named_topics(node, request.topic_data, by_id=by_id)
     allowed = allowed_names(
         node,
         context,
         _WRITE,
         # Once for each partition, as a broker asks: the audit log counts them.
-        (name for data, (name, _) in asked if name is not None for _ in data.partition_data),
+        (name for data, name, _ in asked if name is not None for _ in data.partition_data),
     )
 
     def row(number: int, data: PartitionProduceData) -> PartitionProduceResponse:
-        name, topic = asked[number][1]
+        _, name, topic = asked[number]
         error = _error(name, topic, data.index, allowed)
         if error is not ErrorCode.NONE or topic is None:
             return refusal(data.index, error)
@@ -114,15 +113,9 @@ def handle(
     return None
 
 
-def _topic(data: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
-    """Return a topic of the request and its name; both are None for an unknown id."""
-    if not by_id:
-        return data.name, node.topics.get(data.name)
-    topic = node.topics.by_id(data.topic_id)
-    return (None, None) if topic is None else (topic.name, topic)
-
-
-def _error(name: str | None, topic: Topic | None, index: int, allowed: frozenset[str]) -> ErrorCode:
+def _error(
+    name: str | None, topic: StoredTopic | None, index: int, allowed: frozenset[str]
+) -> ErrorCode:
     """Return the error of a partition; NONE where the caller may write to it."""
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID

@@ -1,17 +1,17 @@
 """The records of partitions and the transactions of producers, as handlers see them.
 
-This server has none: every log is empty. The test broker passes its own ``RecordReads`` and
+This server has none: every log is empty. The test broker passes its own ``LogOf`` and
 ``Transactions`` to the handlers whose answers depend on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
-from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.schema.declared import StoredTopic
 
 
 class TimedOffset(Struct, frozen=True):
@@ -36,75 +36,42 @@ Transactions = Callable[[], Mapping[str, DescribedTransaction]]
 """Returns all transactions by transactional id."""
 
 
-def no_transactions() -> Mapping[str, DescribedTransaction]:
-    """Return the transactions of a server without a data path."""
-    return {}
+class Log:
+    """The log of one partition: an empty one, unless the test broker overrides it."""
 
-
-class LogReads(Protocol):
-    """The log of one partition."""
-
-    @property
-    def start_offset(self) -> int: ...
-
-    @property
-    def end_offset(self) -> int:
-        """Return the offset of the next record; it is the high watermark too."""
-        ...
+    start_offset: int = 0
+    end_offset: int = 0
+    """The offset of the next record; it is the high watermark too."""
 
     @property
     def stable_offset(self) -> int:
         """Return the first offset that may belong to an open transaction, else the end."""
-        ...
+        return self.end_offset
 
     @property
     def size(self) -> int:
         """Return the bytes of the batches that are kept."""
-        ...
+        return 0
 
     def find_time(self, timestamp: int) -> TimedOffset | None:
         """Return the first record of this time or a later one."""
-        ...
+        return None
 
     def find_largest_time(self) -> TimedOffset | None:
         """Return the first record of the largest time."""
-        ...
+        return None
 
     def delete_before(self, offset: int) -> None:
         """Delete the records before an offset, which is at most the end."""
-        ...
 
 
-class RecordReads(Protocol):
-    """The logs of all partitions."""
-
-    def log_of(self, topic: Topic, partition: int) -> LogReads:
-        """Return the log of a partition that exists."""
-        ...
+LogOf = Callable[[StoredTopic, int], Log]
+"""Returns the log of a partition that exists."""
 
 
-class _EmptyLog:
-    start_offset: Final = 0
-    end_offset: Final = 0
-    stable_offset: Final = 0
-    size: Final = 0
-
-    def find_time(self, timestamp: int) -> None:
-        pass
-
-    def find_largest_time(self) -> None:
-        pass
-
-    def delete_before(self, offset: int) -> None:
-        pass
+_EMPTY: Final = Log()
 
 
-class _NoRecords:
-    _log: Final = _EmptyLog()
-
-    def log_of(self, topic: Topic, partition: int) -> _EmptyLog:
-        return self._log
-
-
-NO_RECORDS: Final[RecordReads] = _NoRecords()
-"""The records of a server without a data path."""
+def empty_log(_topic: StoredTopic, _partition: int) -> Log:
+    """Return the log of a server without a data path."""
+    return _EMPTY

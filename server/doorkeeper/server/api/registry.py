@@ -9,15 +9,16 @@ All are imported at the start, in 16 ms: a first request would hold up all other
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from doorkeeper.server.api.node import ApiRange
 from doorkeeper.server.config.kafka_versions import VersionCap
+from doorkeeper_wire.messages.api_versions import ApiVersion
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
@@ -47,14 +48,16 @@ class ApiTable(dict[int, "Api"]):
                 self[api.key] = api
         self._ranges = {
             controller: tuple(
-                ApiRange(api.key, api.min_version, api.max_version)
+                ApiVersion(
+                    api_key=api.key, min_version=api.min_version, max_version=api.max_version
+                )
                 for api in self.values()
                 if api.on_controller or not controller
             )
             for controller in (False, True)
         }
 
-    def ranges(self, *, controller: bool) -> tuple[ApiRange, ...]:
+    def ranges(self, *, controller: bool) -> tuple[ApiVersion, ...]:
         """Return the rows of ApiVersions for listeners of a kind, by key."""
         return self._ranges[controller]
 
@@ -105,70 +108,18 @@ def capped(api: Api, cap: VersionCap) -> Api | None:
     return replace(api, min_version=low, max_version=high, refuse=refuse)
 
 
-def _declared(module: str) -> Api:
-    declaring: Any = import_module(f"{__package__}.{module}")
-    api: Api = declaring.API
-    return api
+def _declared() -> Iterator[Api]:
+    """Yield the API of each module of this package that declares one."""
+    modules = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
+    # ``unserved`` declares none, and is imported with its first request.
+    for name in sorted(modules - {"registry", "unserved"}):
+        api = getattr(import_module(f"{__package__}.{name}"), "API", None)
+        if api is not None:
+            yield api
 
-
-MODULES: Final = (
-    "alter_client_quotas",
-    "alter_configs",
-    "alter_partition_reassignments",
-    "alter_replica_log_dirs",
-    "alter_user_scram_credentials",
-    "api_versions",
-    "consumer_group_describe",
-    "create_acls",
-    "create_delegation_token",
-    "create_partitions",
-    "create_topics",
-    "delete_acls",
-    "delete_groups",
-    "delete_records",
-    "delete_topics",
-    "describe_acls",
-    "describe_client_quotas",
-    "describe_cluster",
-    "describe_configs",
-    "describe_delegation_token",
-    "describe_groups",
-    "describe_log_dirs",
-    "describe_producers",
-    "describe_quorum",
-    "describe_topic_partitions",
-    "describe_transactions",
-    "describe_user_scram_credentials",
-    "elect_leaders",
-    "expire_delegation_token",
-    "find_coordinator",
-    "incremental_alter_configs",
-    "init_producer_id",
-    "join_group",
-    "leave_group",
-    "list_config_resources",
-    "list_groups",
-    "list_offsets",
-    "list_partition_reassignments",
-    "list_transactions",
-    "metadata",
-    "offset_commit",
-    "offset_delete",
-    "offset_fetch",
-    "offset_for_leader_epoch",
-    "produce",
-    "renew_delegation_token",
-    "sasl_authenticate",
-    "sasl_handshake",
-    "share_group_describe",
-    "streams_group_describe",
-    "unregister_broker",
-    "update_features",
-)
-"""The modules that declare an API: a test names one that is missing."""
 
 # Both tables exist once: the look-up of an API is on the path of every request.
-_EVERY: Final = ApiTable(map(_declared, MODULES))
+_EVERY: Final = ApiTable(_declared())
 
 APIS: Final = ApiTable(api for api in _EVERY.values() if not api.is_optional)
 """Every API by key, without those that the configuration must enable."""

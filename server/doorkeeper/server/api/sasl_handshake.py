@@ -11,18 +11,17 @@ Source: ``handleSaslHandshakeRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
+from typing import Final
+
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
-from doorkeeper.server.api.node import Node
-from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
+_ANSWER: Final = SaslHandshakeResponse(
+    error_code=ErrorCode.ILLEGAL_SASL_STATE.value,
+)
+"""The connection is authenticated already, or needs no authentication."""
 
-def handle(
-    request: SaslHandshakeRequest, context: RequestContext, node: Node
-) -> SaslHandshakeResponse:
-    """Refuse: the connection is authenticated already, or needs no authentication."""
-    return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE.value)
-
-
-API = declare(SaslHandshakeRequest, handle, refuse_as(SaslHandshakeResponse), on_controller=True)
+API = declare(
+    SaslHandshakeRequest, lambda *_: _ANSWER, refuse_as(SaslHandshakeResponse), on_controller=True
+)

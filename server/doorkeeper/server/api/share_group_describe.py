@@ -10,14 +10,9 @@ Source: ``KafkaApis.handleShareGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import Final
-
-from doorkeeper.server.api.declaration import declare, no_text, refuse_rows
 from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import TypedGroups, assignment_of, subscription_of
+from doorkeeper.server.api.typed_groups import assignment_of, declare_groups, subscription_of
 from doorkeeper.server.resources.cluster import GroupMember
-from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -28,12 +23,6 @@ from doorkeeper_wire.messages.share_group_describe import (
 )
 
 
-def handle(
-    request: ShareGroupDescribeRequest, context: RequestContext, node: Node
-) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(groups=_GROUPS.describe(request, context, node))
-
-
 def _member(member: GroupMember, node: Node) -> Member:
     return Member(
         member_id=member.member_id,
@@ -42,25 +31,10 @@ def _member(member: GroupMember, node: Node) -> Member:
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=subscription_of(member.metadata),
-        assignment=Assignment(
-            topic_partitions=tuple(
-                TopicPartitions(
-                    topic_id=topic.topic_id, topic_name=topic.name, partitions=partitions
-                )
-                for topic, partitions in assignment_of(member.assignment, node)
-            )
-        ),
+        assignment=assignment_of(member.assignment, node, Assignment, TopicPartitions),
     )
 
 
-def _topics(group: DescribedGroup) -> frozenset[str]:
-    return frozenset(
-        row.topic_name for member in group.members for row in member.assignment.topic_partitions
-    )
-
-
-_GROUPS: Final = TypedGroups(
-    "share", needs(ShareGroupDescribeRequest.API_KEY), DescribedGroup, _member, _topics
+API = declare_groups(
+    "share", ShareGroupDescribeRequest, ShareGroupDescribeResponse, DescribedGroup, _member
 )
-
-API = declare(ShareGroupDescribeRequest, handle, refuse_rows(ShareGroupDescribeResponse, no_text))

@@ -31,7 +31,6 @@ def alter_token(
         return response(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED.value)
     return Update(
         UpdateOperation.TOKENS,
-        1,
         lambda services: services.tokens.change(wish, context),
         lambda signed: response(expiry_timestamp_ms=signed.token.expiry_ms),
     )

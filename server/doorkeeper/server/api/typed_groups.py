@@ -11,15 +11,22 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.api.node import Node
-from doorkeeper.server.api.permissions import Need, allowed_names, authorized_operations, is_allowed
-from doorkeeper.server.resources.cluster import GroupMember, Topic
+from doorkeeper.server.api.declaration import Api, declare, no_text, refuse_rows
+from doorkeeper.server.api.node import Node, Response
+from doorkeeper.server.api.permissions import (
+    Need,
+    allowed_names,
+    authorized_operations,
+    is_allowed,
+    needs,
+)
+from doorkeeper.server.resources.cluster import GroupMember
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
 from doorkeeper_wire.errors import Malformed
@@ -33,6 +40,8 @@ if TYPE_CHECKING:
         ConsumerGroupDescribeRequest | ShareGroupDescribeRequest | StreamsGroupDescribeRequest
     )
 
+T = TypeVar("T")
+
 _REFUSED_TOPICS: Final = (
     "The group has described topic(s) that the client is not authorized to describe."
 )
@@ -41,18 +50,17 @@ _REFUSED_TOPICS: Final = (
 class TypedGroups(Struct, frozen=True):
     """The groups that one of these APIs describes.
 
-    ``needed`` are the permissions on groups and on topics, ``row`` is the class of the API's rows.
-    ``member`` makes those of members; ``topics_of`` returns the topics that the members of a group
-    have, or shall have.
+    ``needed`` are the permissions on groups and on topics, ``response`` and ``row`` the classes of
+    the API's response and its rows. ``member`` makes those of members.
     """
 
     group_type: str
     needed: Sequence[Need]
+    response: Callable[..., Response]
     row: type[Any]
     member: Callable[[GroupMember, Node], object]
-    topics_of: Callable[[Any], frozenset[str]]
 
-    def describe(self, request: OfGroups, context: RequestContext, node: Node) -> tuple[Any, ...]:
+    def describe(self, request: OfGroups, context: RequestContext, node: Node) -> Response:
         """Return a row for each group; one of topics that may not be described is refused."""
         on_group, on_topic = self.needed
         refused, invalid, judged = [], [], []
@@ -78,13 +86,15 @@ class TypedGroups(Struct, frozen=True):
                 for row in rows
             ]
         # Last, as on a broker: the topics of all groups are one question.
-        topics = {name for row in rows for name in self.topics_of(row)}
+        topics = {name for row in rows for name in _topics_of(row)}
         allowed = allowed_names(node, context, on_topic, sorted(topics))
-        return tuple(
-            row
-            if self.topics_of(row) <= allowed
-            else self._refusal(row.group_id, on_topic.refusal, _REFUSED_TOPICS)
-            for row in rows
+        return self.response(
+            groups=tuple(
+                row
+                if _topics_of(row) <= allowed
+                else self._refusal(row.group_id, on_topic.refusal, _REFUSED_TOPICS)
+                for row in rows
+            )
         )
 
     def _row(self, group_id: str, node: Node) -> Any:  # noqa: ANN401  of the class ``row``
@@ -106,6 +116,31 @@ class TypedGroups(Struct, frozen=True):
         return self.row(error_code=code.value, error_message=text, group_id=group_id)
 
 
+def declare_groups(
+    group_type: str,
+    request: type[Any],
+    response: type[Any],
+    row: type[Any],
+    member: Callable[[GroupMember, Node], object],
+    max_version: int | None = None,
+) -> Api:
+    """Return the API that describes the groups of a type."""
+    groups = TypedGroups(group_type, needs(request.API_KEY), response, row, member)
+    refuse = refuse_rows(response, no_text)
+    return declare(request, groups.describe, refuse, max_version=max_version)
+
+
+def _topics_of(row: Any) -> frozenset[str]:  # noqa: ANN401  of the class ``row``
+    """Return the topics that the members of a group have or shall have."""
+    return frozenset(
+        part.topic_name
+        for member in row.members
+        for field in ("assignment", "target_assignment")
+        if hasattr(member, field)
+        for part in getattr(member, field).topic_partitions
+    )
+
+
 def subscription_of(data: bytes) -> tuple[str, ...]:
     """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
     try:
@@ -114,11 +149,16 @@ def subscription_of(data: bytes) -> tuple[str, ...]:
         return ()
 
 
-def assignment_of(data: bytes, node: Node) -> list[tuple[Topic, tuple[int, ...]]]:
-    """Return the topics of an assignment that exist, with their partitions."""
+def assignment_of(data: bytes, node: Node, kind: Callable[..., T], row: type[Any]) -> T:
+    """Return an assignment as an API has it, with ``row`` for each topic that exists."""
     try:
         assigned = decode_assignment(data).assigned_partitions
     except Malformed:
-        return []
-    topics = ((row, node.topics.get(row.topic)) for row in assigned)
-    return [(topic, row.partitions) for row, topic in topics if topic is not None]
+        assigned = ()
+    topics = ((part, node.topics.get(part.topic)) for part in assigned)
+    rows = (
+        row(topic_id=topic.topic_id, topic_name=topic.name, partitions=part.partitions)
+        for part, topic in topics
+        if topic is not None
+    )
+    return kind(topic_partitions=tuple(rows))

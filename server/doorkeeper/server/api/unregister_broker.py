@@ -25,7 +25,6 @@ def handle(request: UnregisterBrokerRequest, context: RequestContext, node: Node
     require_on_cluster(node, context, _ALTER)
     return Update(
         UpdateOperation.NODES,
-        1,
         lambda services: services.unregister_broker(request.broker_id),
         lambda _: UnregisterBrokerResponse(error_message=None),
     )

@@ -51,6 +51,10 @@ Denials = dict[str, dict[object, ErrorCode]]
 """The code of each denied name, or topic id, by the path of its field in the request."""
 
 
+Error = tuple[ErrorCode, str | None]
+"""The code and the text of an error."""
+
+
 class Asked(Struct, frozen=True):
     """A request that was decoded by its tree."""
 
@@ -114,7 +118,11 @@ class _Unserved:
         return Asked(values, version), end
 
     def handle(self, request: Asked, context: RequestContext, node: Node) -> Refusal:
-        """Refuse: a permission or a handler is missing."""
+        """Refuse: a permission or a handler is missing.
+
+        Raises:
+            ApiError: the denial of the whole request.
+        """
         denials: Denials = {}
         granted = False
         required = REQUIRED[self._key]
@@ -124,30 +132,17 @@ class _Unserved:
                 continue
             granted = False
             if need.resource_type is ResourceType.CLUSTER:
-                granted = self._ask_cluster(context, node, need)
+                granted = is_allowed(node, context, need)
+                if not granted and need.refusal is not ErrorCode.NONE:
+                    text = f"Request {context.description} needs {need.operation.name} permission."
+                    raise ApiError(need.refusal, text)
             elif need.refusal is not ErrorCode.NONE:
                 self._ask_names(request, context, node, need, denials)
-        return self._answer(request, ErrorCode.UNSUPPORTED_VERSION, self._text(), denials)
-
-    def _text(self) -> str:
-        return f"Doorkeeper does not serve {self._name}."
+        text = f"Doorkeeper does not serve {self._name}."
+        return self._answer(request, (ErrorCode.UNSUPPORTED_VERSION, text), denials)
 
     def refuse(self, request: Asked, version: int, error: BaseException) -> Refusal:
-        code, text = answer_of(error)
-        return self._answer(request, code, text, {})
-
-    def _ask_cluster(self, context: RequestContext, node: Node, need: Need) -> bool:
-        """Return whether the caller has this permission on the cluster.
-
-        Raises:
-            ApiError: the denial of the whole request.
-        """
-        if is_allowed(node, context, need):
-            return True
-        if need.refusal is not ErrorCode.NONE:
-            text = f"Request {context.description} needs {need.operation.name} permission."
-            raise ApiError(need.refusal, text)
-        return False
+        return self._answer(request, answer_of(error), {})
 
     def _ask_names(
         self,
@@ -163,7 +158,9 @@ class _Unserved:
             ApiError: a resource is denied, and the response has no rows for such resources.
         """
         if self._key == INIT_PRODUCER_ID and need.resource_type is ResourceType.TOPIC:
-            _ask_any_topic(context, node, need)
+            # On any topic at all (KIP-679).
+            if not is_allowed_on_any(node, context, need):
+                raise ApiError(need.refusal)
             return
         by_path = {
             path: _resources_at(request.values, path, node)
@@ -179,67 +176,61 @@ class _Unserved:
                 raise ApiError(need.refusal)
             denials.setdefault(path, {}).update(dict.fromkeys(denied, need.refusal))
 
-    def _answer(
-        self, request: Asked, code: ErrorCode, text: str | None, denials: Denials
-    ) -> Refusal:
+    def _answer(self, request: Asked, error: Error, denials: Denials) -> Refusal:
         fields, version = self._response.fields, request.version
-        is_denied = any(denials.values())
-        values = {} if is_denied else _error(fields, version, code, text)
+        values = {} if any(denials.values()) else _error(fields, version, error)
         if "error_code" not in values:
-            rows = _Rows(version, denials)
-            values |= rows.of(fields, request.values, "", (code, text))
-        first = next((code for codes in denials.values() for code in codes.values()), code)
+            values |= _rows(fields, request.values, "", version, denials, error)
+        first = next((code for codes in denials.values() for code in codes.values()), error[0])
         return Refusal(self._response.name, values, first.value)
 
 
-class _Rows:
-    """Builds the rows of a response from those of its request."""
+def _rows(
+    fields: tuple[Field, ...],
+    asked: Values,
+    path: str,
+    version: int,
+    denials: Denials,
+    error: Error,
+) -> Values:
+    """Return the arrays of a struct whose rows come from those of the request."""
+    return {
+        field.name: [
+            _row(field.fields, item, f"{path}{source}", version, denials, error)
+            for item in _items(asked, source)
+        ]
+        for field, source in _arrays(fields, asked, version)
+    }
 
-    def __init__(self, version: int, denials: Denials) -> None:
-        self._version = version
-        self._denials = denials
 
-    def of(
-        self,
-        fields: tuple[Field, ...],
-        asked: Values,
-        path: str,
-        error: tuple[ErrorCode, str | None],
-    ) -> Values:
-        """Return the arrays of a struct whose rows come from the request."""
-        return {
-            field.name: [
-                self._row(field, item, f"{path}{source}", error) for item in _items(asked, source)
-            ]
-            for field, source in _arrays(fields, asked, self._version)
-        }
+def _row(
+    fields: tuple[Field, ...],
+    item: object,
+    path: str,
+    version: int,
+    denials: Denials,
+    error: Error,
+) -> Values:
+    asked = item if isinstance(item, dict) else {"*": item}
+    denied = _denial(asked, path, denials)
+    if denied is not None:
+        error = denied, None
+    row = _error(fields, version, error)
+    for inner in fields:
+        source = _source(inner.name, asked)
+        if inner.name in IDENTIFYING and version in inner.versions and source:
+            row[inner.name] = asked[source]
+    return row | _rows(fields, asked, f"{path}.", version, denials, error)
 
-    def _row(
-        self,
-        field: Field,
-        item: object,
-        path: str,
-        error: tuple[ErrorCode, str | None],
-    ) -> Values:
-        asked = item if isinstance(item, dict) else {"*": item}
-        denied = self._denial(asked, path)
-        if denied is not None:
-            error = denied, None
-        row = _error(field.fields, self._version, *error)
-        for inner in field.fields:
-            source = _source(inner.name, asked)
-            if inner.name in IDENTIFYING and self._version in inner.versions and source:
-                row[inner.name] = asked[source]
-        return row | self.of(field.fields, asked, f"{path}.", error)
 
-    def _denial(self, asked: Mapping[str, Any], path: str) -> ErrorCode | None:
-        for denied_path, codes in self._denials.items():
-            if denied_path == path and "*" in asked:
-                return codes.get(asked["*"])
-            array, _, name = denied_path.rpartition(".")
-            if array == path and asked[name] in codes:
-                return codes[asked[name]]
-        return None
+def _denial(asked: Mapping[str, Any], path: str, denials: Denials) -> ErrorCode | None:
+    for denied_path, codes in denials.items():
+        if denied_path == path and "*" in asked:
+            return codes.get(asked["*"])
+        array, _, name = denied_path.rpartition(".")
+        if array == path and asked[name] in codes:
+            return codes[asked[name]]
+    return None
 
 
 def _source(name: str, asked: Container[str]) -> str:
@@ -277,10 +268,12 @@ def _paths(fields: tuple[Field, ...], version: int, resource: str, path: str = "
             yield from _paths(field.fields, version, resource, f"{path}{field.name}.")
 
 
-def _error(fields: tuple[Field, ...], version: int, code: ErrorCode, text: str | None) -> Values:
+def _error(fields: tuple[Field, ...], version: int, error: Error) -> Values:
     """Return the fields of an error that a struct has."""
-    error = {"error_code": code.value, "partition_error_code": code.value}
-    values: Values = error if text is None else error | {"error_message": text}
+    code, text = error
+    values: Values = {"error_code": code.value, "partition_error_code": code.value}
+    if text is not None:
+        values["error_message"] = text
     names = {field.name for field in fields if version in field.versions}
     return {name: value for name, value in values.items() if name in names}
 
@@ -301,16 +294,6 @@ def _applies(key: int, index: int, request: Asked) -> bool:
     if key == ADD_PARTITIONS_TO_TXN and index == 0:
         return request.version >= 4
     return True
-
-
-def _ask_any_topic(context: RequestContext, node: Node, need: Need) -> None:
-    """Check the permission on any topic at all (KIP-679).
-
-    Raises:
-        ApiError: it is denied.
-    """
-    if not is_allowed_on_any(node, context, need):
-        raise ApiError(need.refusal)
 
 
 def _items(values: Mapping[str, Any], path: str) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_octets
 from doorkeeper.server.api import registry
-from doorkeeper.server.api.node import ApiRange, AuthorizerReads
+from doorkeeper.server.api.node import AuthorizerReads
 from doorkeeper.server.authorizer.standard import OneState
 from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
@@ -24,10 +24,8 @@ from doorkeeper.server.config.store_keys import (
 )
 from doorkeeper.server.net.server import OPERATOR_LISTENER
 from doorkeeper.server.resources.cluster import Broker, Group, Member
-from doorkeeper.server.resources.groups import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.outcome import not_stored
 from doorkeeper.server.state.state import State
@@ -39,8 +37,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.operations.logs.pipeline import Logger
-    from doorkeeper.server.resources.tokens import TokenReads
+    from doorkeeper.server.resources.tokens import Tokens
     from doorkeeper.server.state.postgres.membership import Membership
+    from doorkeeper_wire.messages.api_versions import ApiVersion
 
 OPERATOR_ADDRESS = ("localhost", 1)
 """The advertised address inside the process; nothing listens there."""
@@ -59,7 +58,7 @@ class LiveNode:
         settings: Settings,
         log: StateLog,
         authorizer: AuthorizerReads | None,
-        tokens: TokenReads,
+        tokens: Tokens,
         random_bytes: Callable[[int], bytes],
         now_ms: Callable[[], int],
         policies: Policies | None = None,
@@ -99,8 +98,7 @@ class LiveNode:
         """Return the groups that are joined or have offsets; empty if another node serves them."""
         if self.coordinator_id != self.node_id:
             return {}
-        state = self._log.state
-        return all_groups(state.offsets, state.live_groups)
+        return self._log.state.groups
 
     @property
     def state(self) -> State:
@@ -109,10 +107,6 @@ class LiveNode:
     @property
     def topics(self) -> Topics:
         return self._log.state.topics
-
-    @property
-    def scram_users(self) -> ScramUsers:
-        return self._log.state.credentials
 
     def at_one_state(
         self,
@@ -159,7 +153,7 @@ class LiveNode:
         addresses = {name: (own.host, own.port) for name, own in self._own.items()}
         return Member(self.node_id, addresses, self.settings[BROKER_RACK], secret.hex())
 
-    def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
+    def api_ranges(self, *, controller: bool) -> Sequence[ApiVersion]:
         """Return the APIs that ApiVersions lists on such a listener."""
         return self.apis.ranges(controller=controller)
 

@@ -84,6 +84,7 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
     CLIENT_METRICS_CONFIG = 7
     GROUP_CONFIG = 8
 
@@ -101,11 +102,14 @@ class Synonym(Struct, frozen=True):
 
 
 class DescribedKey(Struct, frozen=True):
-    """A key for DescribeConfigs. ``value`` is None if the key is sensitive."""
+    """A key for DescribeConfigs. ``value`` is None if the key is sensitive.
+
+    ``type`` is None for the level of a logger.
+    """
 
     name: str
     value: str | None
-    type: KeyType
+    type: KeyType | None
     source: ConfigSource
     read_only: bool
     sensitive: bool

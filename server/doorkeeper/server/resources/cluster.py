@@ -1,4 +1,4 @@
-"""Nodes, topics and groups of a cluster."""
+"""Nodes and groups of a cluster."""
 
 from __future__ import annotations
 
@@ -43,22 +43,6 @@ class Member(Struct, frozen=True):
     def is_fenced(self) -> bool:
         """Return whether the node is registered, but does not live."""
         return self.fenced_ms is not None
-
-
-class Topic(Struct, frozen=True):
-    """A topic.
-
-    ``assignments`` are the brokers of the first partitions, leader first; a partition without any
-    is placed by the server.
-    """
-
-    name: str
-    topic_id: bytes
-    partitions: int
-    replication_factor: int
-    configs: Mapping[str, str]
-    internal: bool = False
-    assignments: tuple[tuple[int, ...], ...] = ()
 
 
 class NewerMember(Struct, frozen=True):

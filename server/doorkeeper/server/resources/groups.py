@@ -14,21 +14,19 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 import immutables
 from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices, parts
-from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
+from doorkeeper.server.resources.cluster import Group, GroupMember
 from doorkeeper.server.resources.nested_maps import ChangingMaps
 from doorkeeper.server.schema.change import Change, edit
-from doorkeeper.server.schema.declared import OFFSET, StoredOffset
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset, StoredTopic
 from doorkeeper_wire.consumer_protocol import decode_subscription
 from doorkeeper_wire.errors import Malformed
-
-K = TypeVar("K")
 
 NO_GROUPS: Final[Mapping[str, Group]] = {}
 
@@ -53,7 +51,7 @@ def index_of(row: StoredOffset) -> int:
     return int(row.partition.rpartition("-")[2])
 
 
-def is_of(row: StoredOffset, topic: Topic | None) -> bool:
+def is_of(row: StoredOffset, topic: StoredTopic | None) -> bool:
     """Return whether an offset belongs to a topic, and not to an earlier one of its name."""
     return topic is not None and row.topic_id == topic.topic_id
 
@@ -68,21 +66,13 @@ def size_of(row: StoredOffset) -> int:
     return ROW_SIZE + len(row.group_id) + len(row.partition) + len(row.metadata)
 
 
-class Offsets:
+class Offsets(Struct, frozen=True, eq=False):
     """The committed offsets; immutable. ``size`` is the sum of what the rows count for."""
 
-    __slots__ = ("_by_group", "_by_topic", "size")
-
-    def __init__(
-        self,
-        by_group: immutables.Map[str, immutables.Map[str, StoredOffset]] | None = None,
-        by_topic: immutables.Map[str, immutables.Map[tuple[str, str], StoredOffset]] | None = None,
-        size: int = 0,
-    ) -> None:
-        """The table is empty without maps; the inner ones are never empty."""
-        self._by_group = immutables.Map() if by_group is None else by_group
-        self._by_topic = immutables.Map() if by_topic is None else by_topic
-        self.size = size
+    # The inner maps are never empty.
+    _by_group: immutables.Map[str, immutables.Map[str, StoredOffset]] = immutables.Map()
+    _by_topic: immutables.Map[str, immutables.Map[tuple[str, str], StoredOffset]] = immutables.Map()
+    size: int = 0
 
     def of_group(self, group_id: str) -> Mapping[str, StoredOffset]:
         """Return the rows of a group by partition; empty if there is no such group."""

@@ -7,18 +7,18 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Self, TypeVar
 
 from immutables import Map, MapMutation
+from msgspec import Struct
 
 Owner = TypeVar("Owner", bound=Hashable)
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class ChangingMaps(Generic[Owner, K, V]):
+class ChangingMaps(Struct, Generic[Owner, K, V]):
     """A map of maps under construction from another one, which is unchanged."""
 
-    def __init__(self, before: Map[Owner, Map[K, V]]) -> None:
-        self._before = before
-        self._changed: dict[Owner, MapMutation[K, V]] = {}
+    _before: Map[Owner, Map[K, V]]
+    _changed: dict[Owner, MapMutation[K, V]] = {}
 
     def of(self, owner: Owner) -> MapMutation[K, V]:
         """Return the inner map of an owner, to be changed."""

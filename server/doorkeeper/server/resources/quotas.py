@@ -19,7 +19,7 @@ from msgspec import Struct
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
 from doorkeeper.server.resources.nested_maps import OwnedValues
-from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.change import RECORDS_MAX, Change, edit, too_large
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 
 Entity = tuple[tuple[str, str | None], ...]
@@ -136,27 +136,16 @@ def refusal(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
-_LONG, _INT, _DOUBLE = "LONG", "INT", "DOUBLE"
-
-
+_LONG, _INT, _DOUBLE = "a LONG", "an INT", "a DOUBLE"
 # A broker's bounds of Java's long (as a double) and int.
 _LARGEST: Final = {_LONG: 2.0**63, _INT: 2.0**31 - 1}
-
-
 _CLIENT_KEYS: Final = {
     "producer_byte_rate": _LONG,
     "consumer_byte_rate": _LONG,
     "request_percentage": _DOUBLE,
     "controller_mutation_rate": _DOUBLE,
 }
-
-
 _IP_KEYS: Final = {"connection_creation_rate": _INT}
-
-
-# Most records of one request, as of a broker's controller; a larger request changes nothing.
-# Source: QuorumController.MAX_RECORDS_PER_USER_OP.
-RECORDS_MAX: Final = 10_000
 
 
 class QuotaAlteration(NamedTuple):
@@ -210,9 +199,7 @@ def plan_quotas(
         if refused is None:
             _collect(quotas.of(entity), entity, values, set_, deleted)
     if len(set_) + len(deleted) > RECORDS_MAX:
-        raise ApiError(
-            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
-        )
+        raise too_large()
     return edit(QUOTA, set=set_, deleted=deleted), errors
 
 
@@ -268,8 +255,7 @@ def _value_refusal(entity: Entity, values: Iterable[tuple[str, float | None]]) -
         if kind == _DOUBLE:
             continue
         if value > _LARGEST[kind]:
-            article = "an" if kind == _INT else "a"
-            return refusal(f"Proposed value for {name} is too large for {article} {kind}.")
+            return refusal(f"Proposed value for {name} is too large for {kind}.")
         # The broker's tolerance.
         if math.fmod(value, 1) > 1e-6:
             return refusal(f"{name} cannot be a fractional value.")

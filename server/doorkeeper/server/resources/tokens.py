@@ -42,10 +42,6 @@ class Token(Struct, frozen=True):
     expiry_ms: int
     max_ms: int
 
-    def concerns(self, principal: Principal) -> bool:
-        """Return whether a principal is the token's owner, requester or renewer."""
-        return principal in (self.owner, self.requester) or principal in self.renewers
-
     def concerns_one_of(self, principals: frozenset[Principal]) -> bool:
         """Return whether any principal is the owner, requester or a renewer; O(renewers)."""
         return not principals.isdisjoint((self.owner, self.requester, *self.renewers))
@@ -92,12 +88,17 @@ class NewToken(Struct, frozen=True):
         return Token(token_id, self.owner, self.requester, self.renewers, now_ms, expiry_ms, max_ms)
 
 
-class Renewal(Struct, frozen=True):
-    """A renewal of a token."""
-
+class _Alteration(Struct, frozen=True):
     hmac: bytes
     period_ms: int
     caller: Principal
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.period_ms} ms, {self.caller})"
+
+
+class Renewal(_Alteration, frozen=True):
+    """A renewal of a token."""
 
     def of(self, token: Token, now_ms: int, lifetimes: Lifetimes) -> Token:
         """Return the token with its new expiry.
@@ -114,16 +115,9 @@ class Renewal(Struct, frozen=True):
             period_ms = min(period_ms, self.period_ms)
         return replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
 
-    def __repr__(self) -> str:
-        return f"Renewal(for {self.period_ms} ms, {self.caller})"
 
-
-class Expiration(Struct, frozen=True):
+class Expiration(_Alteration, frozen=True):
     """An early end of a token: at once for a negative period, else after the period."""
-
-    hmac: bytes
-    period_ms: int
-    caller: Principal
 
     def of(self, token: Token, now_ms: int) -> Token | None:
         """Return the token with its new expiry; None to delete it.
@@ -140,21 +134,26 @@ class Expiration(Struct, frozen=True):
             raise ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
         return replace(token, expiry_ms=min(token.max_ms, now_ms + self.period_ms))
 
-    def __repr__(self) -> str:
-        return f"Expiration(in {self.period_ms} ms, {self.caller})"
-
 
 TokenWish = NewToken | Renewal | Expiration
 
 
-class TokenReads(Protocol):
-    """The part of the tokens that handlers use."""
+class Tokens(Protocol):
+    """The delegation tokens of the current secret, as handlers use them."""
 
     @property
     def is_enabled(self) -> bool: ...
 
     def signed_tokens(self) -> Iterable[SignedToken]:
-        """Return all tokens of the current secret with their HMACs."""
+        """Return all tokens with their HMACs."""
+        ...
+
+    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
+        """Issue, renew or expire a token; return it as it is afterwards.
+
+        Raises:
+            ApiError: nothing was changed.
+        """
         ...
 
 

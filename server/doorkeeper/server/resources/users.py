@@ -9,8 +9,8 @@ Source: ``ScramControlManager.alterCredentials`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, Self
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Self
 
 import immutables
 from msgspec import Struct
@@ -23,28 +23,22 @@ from doorkeeper.base.credentials import (
     salted_credential_of,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import Slices
+from doorkeeper.base.slices import Slices, counts
 from doorkeeper.server.resources.nested_maps import ChangingMaps
-from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.change import RECORDS_MAX, Change, edit
 from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 
-_NO_USERS: Final[immutables.Map[str, immutables.Map[str, ScramCredential]]] = immutables.Map()
-_NO_ROUNDS: Final[immutables.Map[tuple[str, int], int]] = immutables.Map()
 
-
-class ScramUsers:
+class ScramUsers(Struct, frozen=True, eq=False):
     """An immutable snapshot of the credentials."""
 
-    __slots__ = ("_by_user", "_rounds")
-
-    def __init__(
-        self,
-        by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = _NO_USERS,
-        rounds: immutables.Map[tuple[str, int], int] = _NO_ROUNDS,
-    ) -> None:
-        self._by_user = by_user
-        # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
-        self._rounds = rounds
+    _by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
+    # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
+    _rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
 
     def with_changes(
         self,
@@ -102,63 +96,28 @@ class ScramUsers:
         return min(counted)[1] if counted else ITERATIONS_MIN
 
 
-class CredentialDeletion(NamedTuple):
-    """A SCRAM credential to delete; ``mechanism`` is a code, which may be unknown."""
-
-    user: str
-    mechanism: int
-
-
-class CredentialUpsertion(Struct, frozen=True):
-    """A SCRAM credential to create or replace, from a password that the client has salted."""
-
-    user: str
-    mechanism: int
-    iterations: int
-    salt: bytes
-    salted_password: bytes
-
-    def __repr__(self) -> str:
-        return f"CredentialUpsertion(of {self.user!r}, {self.mechanism})"
-
-
-# Most records of one request, as of a broker's controller; a larger request changes nothing.
-# Source: QuorumController.MAX_RECORDS_PER_USER_OP.
-RECORDS_MAX: Final = 10_000
-
-
 _TWICE = "A user credential cannot be altered twice in the same request"
-
-
 _NOT_THERE = "Attempt to delete a user credential that does not exist"
 
-
-class CredentialPlan(NamedTuple):
-    """Credentials to delete and to set, and the errors by user."""
-
-    deleted: tuple[StoredCredential, ...]
-    upserted: tuple[CredentialUpsertion, ...]
-    errors: dict[str, ApiError]
+Alterations = Sequence[ScramCredentialDeletion | ScramCredentialUpsertion]
 
 
-def users_in(
-    deletions: Iterable[CredentialDeletion], upsertions: Iterable[CredentialUpsertion]
-) -> tuple[str, ...]:
-    """Return all users that a request names, once each, those of deletions first."""
-    named = (*(change.user for change in deletions), *(change.user for change in upsertions))
-    return tuple(dict.fromkeys(named))
+def users_in(*alterations: Alterations) -> tuple[str, ...]:
+    """Return all users that a request names, once each, in order."""
+    return tuple(counts(row.name for rows in alterations for row in rows))
 
 
 def judge(
     users: ScramUsers,
-    deletions: Sequence[CredentialDeletion],
-    upsertions: Sequence[CredentialUpsertion],
-) -> CredentialPlan:
-    """Validate a request against the existing credentials."""
+    deletions: Sequence[ScramCredentialDeletion],
+    upsertions: Sequence[ScramCredentialUpsertion],
+) -> tuple[Collection[StoredCredential], Collection[ScramCredentialUpsertion], dict[str, ApiError]]:
+    """Validate a request: return what to delete and to set, and the errors by user."""
     errors: dict[str, ApiError] = {}
     deleted: dict[str, StoredCredential] = {}
-    upserted: dict[str, CredentialUpsertion] = {}
-    for user, mechanism in deletions:
+    upserted: dict[str, ScramCredentialUpsertion] = {}
+    for deletion in deletions:
+        user, mechanism = deletion.name, deletion.mechanism
         if user in errors:
             continue
         error = _twice(deleted.pop(user, None)) or _fault(user, mechanism)
@@ -172,7 +131,7 @@ def judge(
         if error is not None:
             errors[user] = error
     for upsertion in upsertions:
-        user = upsertion.user
+        user = upsertion.name
         if user in errors:
             continue
         error = _twice(deleted.pop(user, None) or upserted.pop(user, None))
@@ -184,8 +143,8 @@ def judge(
     # Checked at the end: alterations with errors write no record.
     if len(deleted) + len(upserted) > RECORDS_MAX:
         error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        return CredentialPlan((), (), dict.fromkeys(users_in(deletions, upsertions), error))
-    return CredentialPlan(tuple(deleted.values()), tuple(upserted.values()), errors)
+        return (), (), dict.fromkeys(users_in(deletions, upsertions), error)
+    return deleted.values(), upserted.values(), errors
 
 
 def _twice(before: object) -> ApiError | None:
@@ -200,7 +159,7 @@ def _fault(user: str, mechanism: int) -> ApiError | None:
     return None
 
 
-def _weakness(upsertion: CredentialUpsertion) -> ApiError | None:
+def _weakness(upsertion: ScramCredentialUpsertion) -> ApiError | None:
     if upsertion.iterations < ITERATIONS_MIN:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if upsertion.iterations > ITERATIONS_MAX:
@@ -213,8 +172,8 @@ def _weakness(upsertion: CredentialUpsertion) -> ApiError | None:
 
 def plan_credentials(
     users: ScramUsers,
-    deletions: Sequence[CredentialDeletion],
-    upsertions: Sequence[CredentialUpsertion],
+    deletions: Sequence[ScramCredentialDeletion],
+    upsertions: Sequence[ScramCredentialUpsertion],
 ) -> Slices[tuple[Change, Mapping[str, ApiError]]]:
     """Return the change of the valid alterations, and the errors by user."""
     deleted, upserted, errors = judge(users, deletions, upsertions)
@@ -225,10 +184,10 @@ def plan_credentials(
     return edit(CREDENTIAL, set=rows, deleted=deleted), errors
 
 
-def row_of(upsertion: CredentialUpsertion) -> StoredCredential:
+def row_of(upsertion: ScramCredentialUpsertion) -> StoredCredential:
     """Return the row of a credential. It costs three HMACs; the client has hashed the password."""
     name = MECHANISM_NAMES[upsertion.mechanism]
     credential = salted_credential_of(
         name, upsertion.salted_password, upsertion.iterations, upsertion.salt
     )
-    return StoredCredential(upsertion.user, name, *credential)
+    return StoredCredential(upsertion.name, name, *credential)

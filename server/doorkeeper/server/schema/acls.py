@@ -9,6 +9,7 @@ import json
 import os
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from doorkeeper.acls.model import (
@@ -68,7 +69,8 @@ def bindings_from(
         ValueError: a value is not an array of seven cells or more.
     """
     share = ({} if seen is None else seen).setdefault
-    for part in _batches(rows):
+    left = iter(rows)
+    while part := list(islice(left, _BATCH)):
         # One call of the JSON decoder for a thousand values halves the cost of a row.
         values = _loads(f"[{','.join([value for _, value in part])}]")
         for (binding_id, _), cells in zip(part, values, strict=True):
@@ -85,17 +87,6 @@ def bindings_from(
 
 
 _BATCH: Final = 1_000
-
-
-def _batches(rows: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    part: list[tuple[str, str]] = []
-    for row in rows:
-        part.append(row)
-        if len(part) == _BATCH:
-            yield part
-            part = []
-    if part:
-        yield part
 
 
 def _encode(row: StoredBinding) -> Item:

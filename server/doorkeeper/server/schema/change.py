@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.kind import Kind
 
 if TYPE_CHECKING:
@@ -37,6 +38,18 @@ Change = Mapping[Kind, Edit]
 """The change of one request, by kind. An empty change makes no revision."""
 
 NO_CHANGE: Final[Change] = {}
+
+RECORDS_MAX: Final = 10_000
+"""The most records of one request, as of a broker's controller; a larger one changes nothing.
+
+Source: ``QuorumController.MAX_RECORDS_PER_USER_OP``.
+"""
+
+
+def too_large() -> ApiError:
+    """Return the refusal of a request that would write more records."""
+    text = "Unable to perform excessively large batch operation."
+    return ApiError(ErrorCode.POLICY_VIOLATION, text)
 
 
 def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) -> dict[Kind, Edit]:

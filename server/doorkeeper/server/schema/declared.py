@@ -174,9 +174,9 @@ ACL: Final = Kind(
     field="acls",
     subject="acls",
     row=StoredBinding,
-    key=("binding_id",),
+    key_columns=1,
     audit_name="binding_id",
-    codec=ACL_CODEC,
+    own_codec=ACL_CODEC,
 )
 
 CONFIG: Final = Kind(
@@ -184,10 +184,7 @@ CONFIG: Final = Kind(
     field="configs",
     subject="configs",
     row=StoredConfig,
-    key=(
-        "broker",
-        "name",
-    ),
+    key_columns=2,
     audit_name="name",
     audit_detail="broker",
 )
@@ -197,10 +194,7 @@ CREDENTIAL: Final = Kind(
     field="credentials",
     subject="users",
     row=StoredCredential,
-    key=(
-        "user",
-        "mechanism",
-    ),
+    key_columns=2,
     audit_name="user",
     audit_detail="mechanism",
 )
@@ -210,7 +204,7 @@ FEATURE: Final = Kind(
     field="features",
     subject="features",
     row=StoredFeature,
-    key=("name",),
+    key_columns=1,
     audit_name="name",
 )
 
@@ -219,10 +213,7 @@ OFFSET: Final = Kind(
     field="offsets",
     subject="offsets",
     row=StoredOffset,
-    key=(
-        "group_id",
-        "partition",
-    ),
+    key_columns=2,
     audit_name="group_id",
     audit_detail="partition",
 )
@@ -232,10 +223,7 @@ QUOTA: Final = Kind(
     field="quotas",
     subject="quotas",
     row=StoredQuota,
-    key=(
-        "entity",
-        "name",
-    ),
+    key_columns=2,
     audit_name="entity",
     audit_detail="name",
 )
@@ -245,11 +233,7 @@ RESOURCE_CONFIG: Final = Kind(
     field="resource_configs",
     subject="configs",
     row=StoredResourceConfig,
-    key=(
-        "resource_type",
-        "resource",
-        "name",
-    ),
+    key_columns=3,
     audit_name="name",
     audit_detail="resource",
 )
@@ -259,10 +243,7 @@ SETTING: Final = Kind(
     field="settings",
     subject="settings",
     row=StoredSetting,
-    key=(
-        "node",
-        "name",
-    ),
+    key_columns=2,
     audit_name="name",
     audit_detail="node",
 )
@@ -272,7 +253,7 @@ TOKEN: Final = Kind(
     field="tokens",
     subject="tokens",
     row=StoredToken,
-    key=("token_id",),
+    key_columns=1,
     audit_name="token_id",
     audit_detail="owner",
 )
@@ -282,7 +263,7 @@ TOPIC: Final = Kind(
     field="topics",
     subject="topics",
     row=StoredTopic,
-    key=("name",),
+    key_columns=1,
     audit_name="name",
 )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
@@ -65,50 +66,42 @@ class Codec(Struct, frozen=True):
     decode: Callable[[Item], Any]
 
 
-class Kind:
+class Kind(Struct, frozen=True, eq=False, dict=True):
     """One kind of state.
 
     ``name`` is its name in stores, ``field`` the attribute of ``State``, ``subject`` its name in
-    audit events. ``row`` is the class of its rows; ``key`` names the columns of their key, and
-    ``key_of`` returns that of one. ``audit_name`` and ``audit_detail`` are the columns that
-    identify a row in the audit log.
+    audit events. ``row`` is the class of its rows, whose first ``key_columns`` are their key.
+    ``audit_name`` and ``audit_detail`` are the columns that identify a row in the audit log.
     """
 
-    __slots__ = (
-        "audit_detail",
-        "audit_name",
-        "codec",
-        "field",
-        "has_secrets",
-        "key",
-        "key_of",
-        "name",
-        "row",
-        "subject",
-    )
+    name: str
+    field: str
+    subject: str
+    row: type[Any]
+    key_columns: int
+    audit_name: str
+    audit_detail: str = ""
+    own_codec: Codec | None = None
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        field: str,
-        subject: str,
-        row: type[Any],
-        key: Sequence[str],
-        audit_name: str,
-        audit_detail: str = "",
-        codec: Codec | None = None,
-    ) -> None:
-        self.name = name
-        self.field = field
-        self.subject = subject
-        self.row = row
-        self.key = tuple(key)
-        self.key_of = _key_getter(self.key)
-        self.audit_name = audit_name
-        self.audit_detail = audit_detail
-        self.codec = _row_codec(row, len(key)) if codec is None else codec
-        self.has_secrets = bool(getattr(row, "SECRETS", ()))
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """Return the names of the columns of the key."""
+        columns: tuple[str, ...] = getattr(self.row, "__struct_fields__", None) or self.row._fields
+        return columns[: self.key_columns]
+
+    @cached_property
+    def key_of(self) -> Callable[[Any], tuple[str, ...]]:
+        """Return the function that returns the key of a row."""
+        cells: Callable[[Any], Any] = attrgetter(*self.key)
+        return cells if self.key_columns > 1 else lambda row: (cells(row),)
+
+    @cached_property
+    def codec(self) -> Codec:
+        return self.own_codec or _row_codec(self.row, self.key_columns)
+
+    @property
+    def has_secrets(self) -> bool:
+        return bool(getattr(self.row, "SECRETS", ()))
 
     def encode(self, row: object) -> Item:
         return self.codec.encode(row)
@@ -131,11 +124,6 @@ class Kind:
 def key_text(cells: Sequence[str]) -> str:
     """Return a key as stores keep it: a single cell as it is, several as a JSON array."""
     return cells[0] if len(cells) == 1 else _dumps(list(cells))
-
-
-def _key_getter(names: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
-    cells: Callable[[Any], Any] = attrgetter(*names)
-    return (lambda row: (cells(row),)) if len(names) == 1 else cells
 
 
 def _row_codec(row: type[Row], key: int) -> Codec:
@@ -181,15 +169,11 @@ def _list(text: str) -> list[Any]:
 R = TypeVar("R", bound=Row)
 
 
-class Table(Generic[R]):
+class Table(Struct, Generic[R], frozen=True, eq=False):
     """The rows of one kind; immutable."""
 
-    __slots__ = ("_kind", "_rows")
-
-    def __init__(self, kind: Kind, rows: immutables.Map[tuple[str, ...], R] | None = None) -> None:
-        """The table is empty without ``rows``."""
-        self._kind = kind
-        self._rows: immutables.Map[tuple[str, ...], R] = immutables.Map() if rows is None else rows
+    _kind: Kind
+    _rows: immutables.Map[tuple[str, ...], R] = immutables.Map()
 
     def get(self, *key: str) -> R | None:
         return self._rows.get(key)

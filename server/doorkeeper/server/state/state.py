@@ -21,7 +21,7 @@ from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import collection_paused, frozen_allocations
 from doorkeeper.base.slices import Slices, run_to_end
 from doorkeeper.server.resources.cluster import Group, Member
-from doorkeeper.server.resources.groups import Offsets
+from doorkeeper.server.resources.groups import Offsets, all_groups
 from doorkeeper.server.resources.quotas import ClientQuotas
 from doorkeeper.server.resources.settings.resources import ResourceConfigs
 from doorkeeper.server.resources.topics.table import Topics
@@ -50,10 +50,10 @@ ROWS_PER_SLICE: Final = 256
 class State(Struct, frozen=True):
     """All data that a node serves, at one revision. Compare states with ``is``.
 
-    The fields after the stored kinds are local to this node: ``groups`` that a file declares,
-    ``live_groups`` that clients have joined (with the test broker alone), and ``members``, the
-    brokers of the cluster with this one. ``stale`` is True while the node has been disconnected
-    from its store for longer than its maximum age.
+    The fields after the stored kinds are local to this node: ``live_groups`` that clients have
+    joined (with the test broker alone), and ``members``, the brokers of the cluster with this one.
+    ``stale`` is True while the node has been disconnected from its store for longer than its
+    maximum age.
     """
 
     revision: int = 0
@@ -70,6 +70,11 @@ class State(Struct, frozen=True):
     live_groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
     stale: bool = False
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """Return all groups by id, joined or of offsets."""
+        return all_groups(self.offsets, self.live_groups)
 
 
 EMPTY: Final = State()

@@ -154,7 +154,7 @@ async def test_create_acls_with_bad_names() -> None:
     made = outcome(create_acls.API, request, node, 3)
 
     assert isinstance(made, Update)
-    assert [binding.pattern.resource_type for binding in arguments(made)[1]] == [
+    assert [binding.pattern.resource_type for binding in arguments(made)[2]] == [
         ResourceType.TOPIC,
         ResourceType.CLUSTER,
     ]
@@ -176,7 +176,7 @@ async def test_unencodable_names_are_rejected() -> None:
     made = create_acls.API.handle(request, context_of(create_acls.API, 3), node)
 
     assert isinstance(made, Update)
-    assert len(arguments(made)[1]) == 1
+    assert len(arguments(made)[2]) == 1
     assert rows_of(made.respond(Results([AclCreateResult()]))) == [
         (42, "Resource name takes 60000 bytes; at most 32767"),
         (0, ""),
@@ -190,7 +190,7 @@ async def test_create_acls_in_every_version(version: int) -> None:
 
     made = outcome(create_acls.API, asking({}, {"operation": 15}), node, version)
 
-    assert tuple(arguments(made)[1]) == (
+    assert tuple(arguments(made)[2]) == (
         allow("alice", READ, topic("orders")),
         allow("alice", AclOperation.TWO_PHASE_COMMIT, topic("orders")),
     )
@@ -222,7 +222,7 @@ async def test_delete_acls_filters_reach_the_authorizer() -> None:
     made = outcome(delete_acls.API, request, node, 3)
 
     assert isinstance(made, Update)
-    assert arguments(made)[1] == [wanted(), wanted(ResourceType.UNKNOWN, "a")]
+    assert arguments(made)[2] == [wanted(), wanted(ResourceType.UNKNOWN, "a")]
 
 
 async def test_delete_acls_answers_each_filter() -> None:

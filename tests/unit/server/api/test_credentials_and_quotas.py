@@ -113,9 +113,10 @@ BOB = DescribeUserScramCredentialsResult(
 
 async def node_with_users() -> ANode:
     found = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
-    found.scram_users = ScramUsers().with_changes(
+    users = ScramUsers().with_changes(
         [credential("bob"), credential("alice", "SCRAM-SHA-512", 8192), credential("alice")]
     )
+    found.state = replace(found.state, credentials=users)
     return found
 
 

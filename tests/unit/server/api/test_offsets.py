@@ -71,7 +71,7 @@ async def test_offsets_are_committed(version: int) -> None:
     made = outcome(offset_commit.API, asking(("a", 1), ("b", 0), **member), node, version)
 
     assert isinstance(made, Update)
-    _, by, rows = arguments(made)
+    by, rows = arguments(made)[0].args
     assert by == Committer("m", None, 3, version)
     assert rows == [
         StoredOffset("g", "a-1", A.topic_id, 5, -1, ""),
@@ -99,7 +99,7 @@ async def test_denied_partitions_come_first() -> None:
 
     made = outcome(offset_commit.API, asked, node, 8, user="alice")
 
-    assert [row.partition for row in arguments(made)[2]] == ["a-0", "a-1"]
+    assert [row.partition for row in arguments(made)[0].args[1]] == ["a-0", "a-1"]
     assert rows_of(made.respond([ErrorCode.NONE] * 2)) == [
         ("b", 0, 29),
         ("a", 2, 3),

@@ -10,17 +10,18 @@ import pytest
 from doorkeeper.base.credentials import credential_of
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.users import (
-    RECORDS_MAX,
-    CredentialDeletion,
-    CredentialUpsertion,
     ScramUsers,
     judge,
     plan_credentials,
 )
-from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.change import RECORDS_MAX, Author, edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.state.outcome import commit
 from doorkeeper.server.state.store import StorageError
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from testkit.hand_store import HandStore
 from testkit.memory_logs import memory_log
 from testkit.reconfigured import CONTEXT
@@ -44,40 +45,46 @@ NAMELESS = (93, "Username must not be empty")
 UNKNOWN = (33, "Unknown SCRAM mechanism")
 
 
-def gone(user: str, mechanism: int = 1) -> CredentialDeletion:
-    return CredentialDeletion(user, mechanism)
+def gone(user: str, mechanism: int = 1) -> ScramCredentialDeletion:
+    return ScramCredentialDeletion(name=user, mechanism=mechanism)
 
 
 def put(
     user: str, mechanism: int = 1, iterations: int = 4096, salted_password: bytes = b"p"
-) -> CredentialUpsertion:
-    return CredentialUpsertion(user, mechanism, iterations, b"salt", salted_password)
+) -> ScramCredentialUpsertion:
+    return ScramCredentialUpsertion(
+        name=user,
+        mechanism=mechanism,
+        iterations=iterations,
+        salt=b"salt",
+        salted_password=salted_password,
+    )
 
 
 def parted(
-    items: Sequence[CredentialDeletion | CredentialUpsertion],
-) -> tuple[list[CredentialDeletion], list[CredentialUpsertion]]:
+    items: Sequence[ScramCredentialDeletion | ScramCredentialUpsertion],
+) -> tuple[list[ScramCredentialDeletion], list[ScramCredentialUpsertion]]:
     """Return the deletions, and the upsertions."""
     return (
-        [each for each in items if isinstance(each, CredentialDeletion)],
-        [each for each in items if isinstance(each, CredentialUpsertion)],
+        [each for each in items if isinstance(each, ScramCredentialDeletion)],
+        [each for each in items if isinstance(each, ScramCredentialUpsertion)],
     )
 
 
 def outcome(
-    *items: CredentialDeletion | CredentialUpsertion,
+    *items: ScramCredentialDeletion | ScramCredentialUpsertion,
 ) -> tuple[list[str], list[str], dict[str, tuple[int, str | None]]]:
     """Return who loses a credential, who gets one, and who is refused, with which words."""
-    found = judge(USERS, *parted(items))
+    deleted, upserted, errors = judge(USERS, *parted(items))
     return (
-        [row.user for row in found.deleted],
-        [each.user for each in found.upserted],
-        {user: (int(error.code), error.message) for user, error in found.errors.items()},
+        [row.user for row in deleted],
+        [each.name for each in upserted],
+        {user: (int(error.code), error.message) for user, error in errors.items()},
     )
 
 
 def alter(
-    log: StateLog, *items: CredentialDeletion | CredentialUpsertion
+    log: StateLog, *items: ScramCredentialDeletion | ScramCredentialUpsertion
 ) -> asyncio.Task[Mapping[str, ApiError]]:
     def plan(state: State) -> Any:
         return plan_credentials(state.credentials, *parted(items))
@@ -95,7 +102,7 @@ def alter(
     ],
 )
 def test_user_altered_twice_is_unchanged(
-    items: tuple[CredentialDeletion | CredentialUpsertion, ...],
+    items: tuple[ScramCredentialDeletion | ScramCredentialUpsertion, ...],
 ) -> None:
     assert outcome(*items, put("bob"), gone("bob", 2)) == ([], [], {"alice": TWICE, "bob": ABSENT})
     assert outcome(*items, put("bob"), put("new")) == ([], ["bob", "new"], {"alice": TWICE})
@@ -119,9 +126,9 @@ def test_user_altered_twice_is_unchanged(
     ],
 )
 def test_each_fault_has_kafkas_text(
-    item: CredentialDeletion | CredentialUpsertion, error: tuple[int, str | None]
+    item: ScramCredentialDeletion | ScramCredentialUpsertion, error: tuple[int, str | None]
 ) -> None:
-    assert outcome(item) == ([], [], {item.user: error})
+    assert outcome(item) == ([], [], {item.name: error})
 
 
 def test_first_error_of_a_user_is_kept() -> None:

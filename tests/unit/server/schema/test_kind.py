@@ -94,7 +94,7 @@ def kind_of(row: type[Any]) -> Kind:
         field="odds",
         subject="odds",
         row=row,
-        key=("name",),
+        key_columns=1,
         audit_name="name",
     )
 

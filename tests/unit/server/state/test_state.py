@@ -13,7 +13,6 @@ from doorkeeper.server.schema.change import Edit, edit
 from doorkeeper.server.schema.declared import (
     ACL,
     CONFIG,
-    FEATURE,
     KINDS,
     StoredFeature,
 )
@@ -64,7 +63,7 @@ def test_each_kind_has_its_table(field: str) -> None:
         field=field,
         subject="odd",
         row=StoredFeature,
-        key=FEATURE.key,
+        key_columns=1,
         audit_name="name",
     )
     check_fields(KINDS.values(), EMPTY)

@@ -6,11 +6,9 @@ Source: the broker's ``GroupConfig`` (4.3.1); the texts of errors are its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Container, Mapping
+from functools import cache
 from typing import Final
-
-from msgspec import Struct
 
 from doorkeeper.server.resources.settings.topic import (
     InvalidConfig,
@@ -68,38 +66,22 @@ def group_settings() -> Mapping[str, TopicConfig]:
     return settings_of("group", {"offset reset": _check_reset})
 
 
-class _Bounds(Struct, frozen=True):
-    """The keys of the server that bound a setting; an ``optional`` one only where it is given."""
-
-    name: str
-    lowest: str | None
-    highest: str
-    optional: bool = False
-
-
-def _bounds(protocol: str, setting: str, *, optional: bool = False) -> _Bounds:
-    lowest, highest = (f"group.{protocol}.{word}.{setting}" for word in ("min", "max"))
-    return _Bounds(f"{protocol}.{setting}", lowest, highest, optional)
-
-
-_interval = partial(_bounds, setting="assignment.interval.ms", optional=True)
-
-_BOUNDS: Final = (
-    _bounds("consumer", "heartbeat.interval.ms"),
-    _bounds("consumer", "session.timeout.ms"),
-    _interval("consumer"),
-    _bounds("share", "heartbeat.interval.ms"),
-    _bounds("share", "session.timeout.ms"),
-    _bounds("share", "record.lock.duration.ms"),
-    _bounds("share", "delivery.count.limit"),
-    _bounds("share", "partition.max.record.locks"),
-    _interval("share"),
-    _bounds("streams", "heartbeat.interval.ms"),
-    _bounds("streams", "session.timeout.ms"),
-    _Bounds("streams.num.standby.replicas", None, "group.streams.max.standby.replicas"),
-    _interval("streams"),
+_BOUNDED: Final = (
+    ("consumer", "heartbeat.interval.ms"),
+    ("consumer", "session.timeout.ms"),
+    ("consumer", "assignment.interval.ms"),
+    ("share", "heartbeat.interval.ms"),
+    ("share", "session.timeout.ms"),
+    ("share", "record.lock.duration.ms"),
+    ("share", "delivery.count.limit"),
+    ("share", "partition.max.record.locks"),
+    ("share", "assignment.interval.ms"),
+    ("streams", "heartbeat.interval.ms"),
+    ("streams", "session.timeout.ms"),
+    ("streams", "num.standby.replicas"),
+    ("streams", "assignment.interval.ms"),
 )
-"""The bounds in the order in which a broker checks them."""
+"""The settings that keys of the server bound, in the order in which a broker checks them."""
 
 
 def check_group(texts: Mapping[str, str], number: Callable[[str], int]) -> None:
@@ -116,14 +98,7 @@ def check_group(texts: Mapping[str, str], number: Callable[[str], int]) -> None:
         value = values.get(name)
         return value if isinstance(value, int) else number(f"group.{name}")
 
-    for bounds in _BOUNDS:
-        name, lowest = bounds.name, bounds.lowest
-        if bounds.optional and name not in texts:
-            continue
-        if lowest is not None and value_of(name) < number(lowest):
-            raise InvalidConfig(f"{name} must be greater than or equal to {lowest}")
-        if value_of(name) > number(bounds.highest):
-            raise InvalidConfig(f"{name} must be less than or equal to {bounds.highest}")
+    _check_bounds(texts, value_of, number)
     for protocol in ("consumer", "share", "streams"):
         session, heartbeat = (
             f"{protocol}.session.timeout.ms",
@@ -131,3 +106,20 @@ def check_group(texts: Mapping[str, str], number: Callable[[str], int]) -> None:
         )
         if value_of(session) <= value_of(heartbeat):
             raise InvalidConfig(f"{session} must be greater than {heartbeat}")
+
+
+def _check_bounds(
+    texts: Container[str], value_of: Callable[[str], int], number: Callable[[str], int]
+) -> None:
+    for protocol, setting in _BOUNDED:
+        name = f"{protocol}.{setting}"
+        # The server has no value of its own for it.
+        if setting == "assignment.interval.ms" and name not in texts:
+            continue
+        lowest, highest = (f"group.{protocol}.{word}.{setting}" for word in ("min", "max"))
+        if setting == "num.standby.replicas":
+            highest = "group.streams.max.standby.replicas"
+        elif value_of(name) < number(lowest):
+            raise InvalidConfig(f"{name} must be greater than or equal to {lowest}")
+        if value_of(name) > number(highest):
+            raise InvalidConfig(f"{name} must be less than or equal to {highest}")

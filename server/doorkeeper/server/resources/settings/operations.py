@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.settings import DynamicValues
-from doorkeeper.server.resources.policies.contract import ConfigResourceType
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 
 
 class ConfigOperation(IntEnum):
@@ -55,13 +55,13 @@ def _unexpected(_code: int) -> ApiError:
 def altered(
     before: Mapping[str, str],
     alterations: Iterable[Alteration],
-    first_elements: Callable[[str, ConfigOperation], str],
+    first_elements: Callable[[str, ConfigOperation], str | None],
     unknown: Callable[[int], ApiError] = _unexpected,
 ) -> dict[str, str]:
     """Return the values after alterations, which are made in their order.
 
-    ``first_elements`` returns the list that a key without a value begins with, and refuses a key
-    that is not a list; ``unknown`` is the refusal of a code that is no operation.
+    ``first_elements`` returns the list that a key without a value begins with, None for a key that
+    is not a list; ``unknown`` is the refusal of a code that is no operation.
 
     Raises:
         ApiError: an operation is unknown, or its key is not a list.
@@ -78,13 +78,11 @@ def altered(
             values.pop(name, None)
         else:
             first = first_elements(name, operation)
+            if first is None:
+                text = f"Can't {operation.name} to key {name} because its type is not LIST."
+                raise ApiError(ErrorCode.INVALID_CONFIG, text)
             values[name] = edit_list(operation, values.get(name, first), value or "")
     return values
-
-
-def not_a_list(name: str, operation: ConfigOperation) -> ApiError:
-    text = f"Can't {operation.name} to key {name} because its type is not LIST."
-    return ApiError(ErrorCode.INVALID_CONFIG, text)
 
 
 STORED_TYPES: Final[Mapping[int, str]] = {
@@ -105,6 +103,12 @@ class AlteredResource(Struct, frozen=True):
     name: str
     alterations: tuple[Alteration, ...]
     replaces: bool = False
+
+    def changed(self, before: Mapping[str, str], after: Mapping[str, str]) -> ConfigAlteration:
+        """Return the new values of the keys that change, as a policy sees them."""
+        names = (alteration.name for alteration in self.alterations)
+        values = {n: after.get(n) for n in names if after.get(n) != before.get(n)}
+        return ConfigAlteration(ConfigResourceType(self.kind), self.name, values)
 
     def current_values(self, dynamic: DynamicValues) -> Mapping[str, str]:
         """Return the dynamic values on which the change starts."""

@@ -12,16 +12,14 @@ from collections.abc import Callable, Mapping
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.nested_maps import OwnedValues
-from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
 from doorkeeper.server.resources.settings.group import check_group
 from doorkeeper.server.resources.settings.operations import (
     STORED_TYPES,
     AlteredResource,
-    ConfigOperation,
     altered,
-    not_a_list,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig
 from doorkeeper.server.schema.change import Change, edit
@@ -40,32 +38,6 @@ class ResourceConfigs(OwnedValues[tuple[str, str], str]):
         return sorted(name for (kind, name), _ in self if kind == resource_type)
 
 
-def _altered_values(
-    configs: ResourceConfigs, resource: AlteredResource, number: Callable[[str], int]
-) -> Mapping[str, str]:
-    """Return the values of a resource after a change."""
-    present = configs.of((STORED_TYPES[resource.kind], resource.name))
-    values = altered({} if resource.replaces else present, resource.alterations, _no_list)
-    try:
-        if resource.kind == ConfigResourceType.GROUP:
-            if not resource.name:
-                text = "Default group resources are not allowed."
-                raise ApiError(ErrorCode.INVALID_REQUEST, text)
-            check_group(values, number)
-        else:
-            if not resource.name:
-                raise ApiError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-            check_client_metrics(values)
-    except InvalidConfig as fault:
-        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
-    return values
-
-
-def _no_list(name: str, operation: ConfigOperation) -> str:
-    # A controller knows the types of the keys of topics and brokers only.
-    raise not_a_list(name, operation)
-
-
 def plan_alteration(
     configs: ResourceConfigs,
     resource: AlteredResource,
@@ -77,10 +49,12 @@ def plan_alteration(
     ``number`` returns the value of a key of the server, which bounds those of groups.
     """
     kind, name = STORED_TYPES[resource.kind], resource.name
-    present, values = configs.of((kind, name)), _altered_values(configs, resource, number)
-    names = (alteration.name for alteration in resource.alterations)
-    changed = {n: values.get(n) for n in names if values.get(n) != present.get(n)}
-    policy.check_alteration(ConfigAlteration(ConfigResourceType(resource.kind), name, changed))
+    present = configs.of((kind, name))
+    before = {} if resource.replaces else present
+    # A controller knows the types of the keys of topics and brokers only: nothing is a list.
+    values = altered(before, resource.alterations, lambda _name, _operation: None)
+    _check(resource, values, number)
+    policy.check_alteration(resource.changed(present, values))
     put = [
         StoredResourceConfig(kind, name, key, value)
         for key, value in sorted(values.items())
@@ -92,3 +66,21 @@ def plan_alteration(
         if key not in values
     ]
     return edit(RESOURCE_CONFIG, set=put, deleted=gone)
+
+
+def _check(
+    resource: AlteredResource, values: Mapping[str, str], number: Callable[[str], int]
+) -> None:
+    is_group = resource.kind == ConfigResourceType.GROUP
+    if not resource.name:
+        text = "Default group resources are not allowed."
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, text if is_group else "Subscription name can't be empty"
+        )
+    try:
+        if is_group:
+            check_group(values, number)
+        else:
+            check_client_metrics(values)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None

@@ -7,9 +7,8 @@ Source: the controller's ``ReplicationControlManager.createTopics`` (4.3.1), and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Protocol
-
-from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.keys import DEFAULT_REPLICATION_FACTOR, NUM_PARTITIONS
@@ -23,16 +22,17 @@ from doorkeeper.server.resources.policies.contract import (
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, reason_invalid
-from doorkeeper.server.resources.topics.placement import assignments
-from doorkeeper.server.resources.topics.table import Topics, text_of
+from doorkeeper.server.resources.topics.placement import assignments, text_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.declared import StoredTopic
+from doorkeeper_wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+)
 
 # A request for more partitions is rejected as a whole.
 PARTITIONS_PER_REQUEST_MAX = 10_000
-
-# A controller writes one record for each topic, setting and partition, at most this many in one
-# batch.
-RECORDS_PER_REQUEST_MAX = 10_000
 
 # Default number of partitions of internal topics.
 INTERNAL_PARTITIONS = 50
@@ -53,23 +53,10 @@ class CreatingNode(Protocol):
     def new_topic_id(self) -> bytes: ...
 
 
-class WantedTopic(Struct, frozen=True):
-    """A requested topic; -1 requests the server's default.
-
-    ``assignments`` are the brokers of each partition if the client chooses them.
-    """
-
-    name: str
-    partitions: int = -1
-    replication_factor: int = -1
-    assignments: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    configs: tuple[tuple[str, str | None], ...] = ()
-
-
-def partitions_of(desired: WantedTopic, node: CreatingNode) -> int:
+def partitions_of(desired: CreatableTopic, node: CreatingNode) -> int:
     if desired.assignments:
         return len(desired.assignments)
-    return node.settings[NUM_PARTITIONS] if desired.partitions == -1 else desired.partitions
+    return node.settings[NUM_PARTITIONS] if desired.num_partitions == -1 else desired.num_partitions
 
 
 def records_of(topic: StoredTopic) -> int:
@@ -77,7 +64,9 @@ def records_of(topic: StoredTopic) -> int:
     return 1 + len(topic.configs) + topic.partitions
 
 
-def plan_topic(desired: WantedTopic, node: CreatingNode, brokers: Sequence[Broker]) -> StoredTopic:
+def plan_topic(
+    desired: CreatableTopic, node: CreatingNode, brokers: Sequence[Broker]
+) -> StoredTopic:
     """Return the topic to store; ``brokers`` are the registered ones."""
     _check_name(desired.name, node)
     configs = _checked_configs(desired.configs)
@@ -87,7 +76,7 @@ def plan_topic(desired: WantedTopic, node: CreatingNode, brokers: Sequence[Broke
         node.policies.check_alteration(ConfigAlteration(topic, desired.name, dict(configs)))
     if desired.assignments:
         partitions, replication_factor = _manual_placement(desired, brokers)
-        placed = tuple(replicas for _, replicas in sorted(desired.assignments))
+        placed = tuple(row.broker_ids for row in _sorted(desired.assignments))
     else:
         partitions, replication_factor = _default_placement(desired, node, len(brokers))
         placed = assignments(brokers, 0, partitions, replication_factor)
@@ -103,14 +92,18 @@ def plan_topic(desired: WantedTopic, node: CreatingNode, brokers: Sequence[Broke
 
 
 def _creation(
-    desired: WantedTopic, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    desired: CreatableTopic, partitions: int, replication_factor: int, configs: Mapping[str, str]
 ) -> TopicCreation:
     """Return a topic as its policy sees it: with numbers, or with chosen brokers."""
     if not desired.assignments:
         return TopicCreation(desired.name, partitions, replication_factor, None, dict(configs))
     # A controller has them in the order of partitions, and a policy tells its first finding.
-    chosen = {partition: list(replicas) for partition, replicas in sorted(desired.assignments)}
+    chosen = {row.partition_index: list(row.broker_ids) for row in _sorted(desired.assignments)}
     return TopicCreation(desired.name, None, None, chosen, dict(configs))
+
+
+def _sorted(rows: Iterable[CreatableReplicaAssignment]) -> list[CreatableReplicaAssignment]:
+    return sorted(rows, key=attrgetter("partition_index"))
 
 
 def _check_name(name: str, node: CreatingNode) -> None:
@@ -128,14 +121,14 @@ def _check_name(name: str, node: CreatingNode) -> None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
 
 
-def _checked_configs(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    without_value = [name for name, value in pairs if value is None]
+def _checked_configs(given: Iterable[CreatableTopicConfig]) -> dict[str, str]:
+    without_value = [config.name for config in given if config.value is None]
     if without_value:
         names = ",".join(without_value)
         raise ApiError(
             ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {names}"
         )
-    configs = {name: value for name, value in pairs if value is not None}
+    configs = {config.name: config.value for config in given if config.value is not None}
     try:
         check_configs(configs)
     except InvalidConfig as fault:
@@ -143,14 +136,16 @@ def _checked_configs(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     return configs
 
 
-def _default_placement(desired: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
+def _default_placement(
+    desired: CreatableTopic, node: CreatingNode, brokers: int
+) -> tuple[int, int]:
     """Return the partitions and the replication factor, with defaults."""
     if desired.replication_factor < -1 or desired.replication_factor == 0:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             "Replication factor must be larger than 0, or -1 to use the default value.",
         )
-    if desired.partitions < -1 or desired.partitions == 0:
+    if desired.num_partitions < -1 or desired.num_partitions == 0:
         raise ApiError(
             ErrorCode.INVALID_PARTITIONS,
             "Number of partitions was set to an invalid non-positive value.",
@@ -168,18 +163,19 @@ def _default_placement(desired: WantedTopic, node: CreatingNode, brokers: int) -
     return partitions_of(desired, node), factor
 
 
-def _manual_placement(desired: WantedTopic, brokers: Sequence[Broker]) -> tuple[int, int]:
+def _manual_placement(desired: CreatableTopic, brokers: Sequence[Broker]) -> tuple[int, int]:
     """Return the partitions and the replication factor of a manual assignment."""
     for number, what in (
         (desired.replication_factor, "replication factor was not set to -1."),
-        (desired.partitions, "numPartitions was not set to -1."),
+        (desired.num_partitions, "numPartitions was not set to -1."),
     ):
         if number != -1:
             text = f"A manual partition assignment was specified, but {what}"
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
     factor: int | None = None
     seen: set[int] = set()
-    for partition, replicas in desired.assignments:
+    for row in desired.assignments:
+        partition, replicas = row.partition_index, row.broker_ids
         if partition in seen:
             raise _bad_assignment(
                 f"Found multiple manual partition assignments for partition {partition}"
@@ -190,7 +186,7 @@ def _manual_placement(desired: WantedTopic, brokers: Sequence[Broker]) -> tuple[
         seen.add(partition)
     if seen != set(range(len(seen))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
-    return len(seen), len(desired.assignments[0][1])
+    return len(seen), len(desired.assignments[0].broker_ids)
 
 
 def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequence[Broker]) -> None:
@@ -237,7 +233,8 @@ def created_automatically(
     for name in names:
         partitions = INTERNAL_PARTITIONS if name in INTERNAL_TOPICS else -1
         try:
-            topics.append(plan_topic(WantedTopic(name, partitions), node, brokers))
+            topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1)
+            topics.append(plan_topic(topic, node, brokers))
         # Skipped without an error, as by a broker: the client asks again.
         except ApiError:
             continue

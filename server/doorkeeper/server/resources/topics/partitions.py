@@ -10,35 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
     check_any_lives,
     check_replicas,
 )
-from doorkeeper.server.resources.topics.placement import assignments
-from doorkeeper.server.resources.topics.table import Topics, row_of, text_of
-from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.resources.topics.placement import assignments, brokers_of, text_of
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.schema.change import Change, edit, too_large
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
-
-
-class WantedPartitions(Struct, frozen=True):
-    """How many partitions a topic shall have.
-
-    ``assignments`` are the brokers of each new one; None lets the server place them.
-    """
-
-    name: str
-    total: int
-    assignments: tuple[tuple[int, ...], ...] | None = None
+from doorkeeper_wire.messages.alter_partition_reassignments import (
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from doorkeeper_wire.messages.create_partitions import CreatePartitionsTopic
 
 
 def plan_partitions(
-    topics: Topics, desired: Sequence[WantedPartitions], brokers: Sequence[Broker]
+    topics: Topics, desired: Sequence[CreatePartitionsTopic], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that adds partitions, and for each topic why it gets none, or None."""
     errors: list[ApiError | None] = []
@@ -50,36 +43,36 @@ def plan_partitions(
         except ApiError as error:
             errors.append(error)
             continue
-        room -= topic_request.total - topic.partitions
+        room -= topic_request.count - topic.partitions
         rows.append(_grown_row(topic, topic_request, brokers))
         errors.append(None)
     return edit(TOPIC, set=rows), errors
 
 
 def _topic_to_grow(
-    topic: Topic | None, desired: WantedPartitions, brokers: Sequence[Broker], room: int
-) -> Topic:
+    topic: StoredTopic | None, desired: CreatePartitionsTopic, brokers: Sequence[Broker], room: int
+) -> StoredTopic:
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if desired.total == topic.partitions:
+    if desired.count == topic.partitions:
         text = f"Topic already has {topic.partitions} partition(s)."
         raise ApiError(ErrorCode.INVALID_PARTITIONS, text)
-    if desired.total < topic.partitions:
+    if desired.count < topic.partitions:
         raise ApiError(
             ErrorCode.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {topic.partitions} partition(s);"
-            f" {desired.total} would not be an increase.",
+            f" {desired.count} would not be an increase.",
         )
     if desired.assignments is not None:
-        _check_assignments(topic, desired.total, desired.assignments, brokers)
-    if desired.total - topic.partitions > room:
-        text = "Unable to perform excessively large batch operation."
-        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+        chosen = [row.broker_ids for row in desired.assignments]
+        _check_assignments(topic, desired.count, chosen, brokers)
+    if desired.count - topic.partitions > room:
+        raise too_large()
     return topic
 
 
 def _check_assignments(
-    topic: Topic, count: int, chosen: Sequence[Sequence[int]], brokers: Sequence[Broker]
+    topic: StoredTopic, count: int, chosen: Sequence[Sequence[int]], brokers: Sequence[Broker]
 ) -> None:
     added = count - topic.partitions
     if len(chosen) != added:
@@ -94,59 +87,59 @@ def _check_assignments(
         check_any_lives(partition, replicas, brokers)
 
 
-def _grown_row(topic: Topic, desired: WantedPartitions, brokers: Sequence[Broker]) -> StoredTopic:
-    row = row_of(topic)
-    added = desired.assignments
-    if added is None:
-        count = desired.total - topic.partitions
+def _grown_row(
+    topic: StoredTopic, desired: CreatePartitionsTopic, brokers: Sequence[Broker]
+) -> StoredTopic:
+    if desired.assignments is None:
+        count = desired.count - topic.partitions
         added = assignments(brokers, topic.partitions, count, topic.replication_factor)
+    else:
+        added = tuple(row.broker_ids for row in desired.assignments)
     if not added:
-        return replace(row, partitions=desired.total)
-    unassigned = ("",) * (topic.partitions - len(row.assignments))
-    all_assignments = (*row.assignments, *unassigned, *map(text_of, added))
-    return replace(row, partitions=desired.total, assignments=all_assignments)
-
-
-# --- partitions that move
-
-
-class Reassignment(Struct, frozen=True):
-    """The brokers that shall hold a partition; None cancels a reassignment.
-
-    ``may_resize`` allows another number of replicas.
-    """
-
-    name: str
-    partition: int
-    replicas: tuple[int, ...] | None
-    may_resize: bool
+        return replace(topic, partitions=desired.count)
+    unassigned = ("",) * (topic.partitions - len(topic.assignments))
+    all_assignments = (*topic.assignments, *unassigned, *map(text_of, added))
+    return replace(topic, partitions=desired.count, assignments=all_assignments)
 
 
 def plan_reassignments(
-    topics: Topics, reassignments: Sequence[Reassignment], brokers: Sequence[Broker]
+    topics: Topics,
+    requested: Sequence[ReassignableTopic],
+    brokers: Sequence[Broker],
+    *,
+    may_resize: bool,
 ) -> tuple[Change, list[ApiError | None]]:
-    """Return the change that moves partitions, and for each why it stays, or None."""
+    """Return the change that moves partitions, and for each why it stays, or None.
+
+    ``may_resize`` allows another number of replicas.
+    """
     rows: dict[str, StoredTopic] = {}
     errors: list[ApiError | None] = []
-    for reassignment in reassignments:
-        topic = topics.get(reassignment.name)
-        try:
-            replicas = _replicas(topic, reassignment, brokers)
-        except ApiError as error:
-            errors.append(error)
-            continue
-        assert topic is not None, "refused by _replicas"
-        row = rows.get(reassignment.name) or row_of(topic)
-        rows[reassignment.name] = _row_after(row, reassignment.partition, replicas)
-        errors.append(None)
+    for asked in requested:
+        topic = topics.get(asked.name)
+        for partition in asked.partitions:
+            try:
+                replicas = _replicas(topic, asked.name, partition, brokers, may_resize=may_resize)
+            except ApiError as error:
+                errors.append(error)
+                continue
+            assert topic is not None, "refused by _replicas"
+            row = rows.get(asked.name) or topic
+            rows[asked.name] = _row_after(row, partition.partition_index, replicas)
+            errors.append(None)
     return edit(TOPIC, set=rows.values()), errors
 
 
 def _replicas(
-    topic: Topic | None, reassignment: Reassignment, brokers: Sequence[Broker]
+    topic: StoredTopic | None,
+    name: str,
+    asked: ReassignablePartition,
+    brokers: Sequence[Broker],
+    *,
+    may_resize: bool,
 ) -> tuple[int, ...]:
     """Return the brokers that shall hold a partition."""
-    name, partition, replicas = reassignment.name, reassignment.partition, reassignment.replicas
+    partition, replicas = asked.partition_index, asked.replicas
     if topic is None:
         text = f"Unable to find a topic named {name}."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
@@ -156,9 +149,9 @@ def _replicas(
     if replicas is None:
         raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     check_replicas(replicas, None, brokers)
-    present = topic.assignments[partition : partition + 1] or ((),)
-    count = len(present[0]) or topic.replication_factor
-    if not reassignment.may_resize and len(replicas) != count:
+    present = "".join(topic.assignments[partition : partition + 1])
+    count = len(brokers_of(present)) or topic.replication_factor
+    if not may_resize and len(replicas) != count:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor is changed from {count} to {len(replicas)}",

@@ -13,12 +13,25 @@ Source: ``StripedReplicaPlacer`` of Kafka 4.3.1, which begins at a random broker
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.cluster import Broker
+from doorkeeper.server.schema.declared import StoredTopic
 
 NO_LEADER: Final = -1
+
+
+@lru_cache(4096)
+def brokers_of(text: str) -> tuple[int, ...]:
+    """Return the brokers that a row has for a partition; none where the server places it."""
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def text_of(brokers: Sequence[int]) -> str:
+    """Return the brokers of a partition as they are stored."""
+    return ",".join(map(str, brokers))
 
 
 class Place(NamedTuple):
@@ -43,9 +56,10 @@ class Places:
         }
         self._live = frozenset(self._turn) - self._fenced_ms.keys()
 
-    def of(self, topic: Topic, partition: int) -> Place:
+    def of(self, topic: StoredTopic, partition: int) -> Place:
         """Return where a partition is."""
-        assigned = topic.assignments[partition] if partition < len(topic.assignments) else ()
+        rows = topic.assignments
+        assigned = brokers_of(rows[partition]) if partition < len(rows) else ()
         if not assigned:
             assigned = _around(self._turn, partition)[: topic.replication_factor]
         in_sync = tuple(broker for broker in assigned if broker in self._live)
@@ -120,7 +134,11 @@ UNKNOWN_EPOCH: Final = -1
 
 
 def error_of_leader(
-    topic: Topic | None, partition: int, places: Places, node_id: int, epoch: int = UNKNOWN_EPOCH
+    topic: StoredTopic | None,
+    partition: int,
+    places: Places,
+    node_id: int,
+    epoch: int = UNKNOWN_EPOCH,
 ) -> ErrorCode:
     """Return why a node does not answer as the leader of a partition; NONE where it does.
 
@@ -134,7 +152,11 @@ def error_of_leader(
 
 
 def error_of_replica(
-    topic: Topic | None, partition: int, places: Places, node_id: int, epoch: int = UNKNOWN_EPOCH
+    topic: StoredTopic | None,
+    partition: int,
+    places: Places,
+    node_id: int,
+    epoch: int = UNKNOWN_EPOCH,
 ) -> ErrorCode:
     """Return why a node does not answer as a replica of a partition; NONE where it does."""
     if topic is None or not 0 <= partition < topic.partitions:

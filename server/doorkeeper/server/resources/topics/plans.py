@@ -8,24 +8,21 @@ configurations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.resources.cluster import Topic
-from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import (
     AlteredResource,
     ConfigOperation,
     altered,
-    not_a_list,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
-from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
@@ -37,13 +34,12 @@ def plan_creation(
     errors: list[ApiError | None] = []
     added: dict[str, StoredTopic] = {}
     for row in created:
-        error = None
         if row.name in added or topics.get(row.name) is not None:
             text = f"Topic '{row.name}' already exists."
-            error = ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+            errors.append(ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text))
         else:
             added[row.name] = row
-        errors.append(error)
+            errors.append(None)
     return edit(TOPIC, set=added.values()), errors
 
 
@@ -57,26 +53,14 @@ def plan_deletion(topics: Topics, names: Iterable[str]) -> tuple[Change, list[Ap
         if topic is None or name in deleted:
             errors.append(ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         else:
-            deleted[name] = row_of(topic)
+            deleted[name] = topic
             errors.append(None)
     return edit(TOPIC, deleted=deleted.values()), errors
 
 
 def plan_alteration(topics: Topics, resource: AlteredResource, policy: Policies) -> Change:
     """Return the change of a topic's configuration; an empty one if it is the same."""
-    topic = topics.get(resource.name)
-    configs = altered_topic(resource, topic, policy)
-    assert topic is not None, "refused by altered_topic"
-    if configs == topic.configs:
-        return {}
-    return edit(TOPIC, set=[replace(row_of(topic), configs=configs)])
-
-
-def altered_topic(
-    resource: AlteredResource, topic: Topic | None, policy: Policies
-) -> Mapping[str, str]:
-    """Return the configuration of a topic after a change; ``topic`` is None without one."""
-    name = resource.name
+    name, topic = resource.name, topics.get(resource.name)
     # The order of these checks is the controller's: operations before the name, and the
     # configuration before the topic's existence.
     present = {} if topic is None or resource.replaces else topic.configs
@@ -93,14 +77,10 @@ def altered_topic(
     if topic is None:
         text = f"The topic '{name}' does not exist."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-    names = (change.name for change in resource.alterations)
-    changed = {n: configs.get(n) for n in names if configs.get(n) != topic.configs.get(n)}
-    policy.check_alteration(ConfigAlteration(ConfigResourceType.TOPIC, name, changed))
-    return configs
+    policy.check_alteration(resource.changed(topic.configs, configs))
+    return {} if configs == topic.configs else edit(TOPIC, set=[replace(topic, configs=configs)])
 
 
-def _first_elements(name: str, operation: ConfigOperation) -> str:
+def _first_elements(name: str, _operation: ConfigOperation) -> str | None:
     config = topic_settings().get(name)
-    if config is None or config.type is not KeyType.LIST:
-        raise not_a_list(name, operation)
-    return config.default or ""
+    return None if config is None or config.type is not KeyType.LIST else config.default or ""

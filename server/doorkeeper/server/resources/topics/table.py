@@ -2,127 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Self
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Self
 
 import immutables
+from msgspec import Struct
 
-from doorkeeper.server.resources.cluster import Topic
-from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, collision_key
+from doorkeeper.server.resources.nested_maps import ChangingMaps
+from doorkeeper.server.resources.topics.names import collision_key
 from doorkeeper.server.schema.declared import StoredTopic
 
-_NO_NAMES: Final[immutables.Map[str, Topic]] = immutables.Map()
-_NO_IDS: Final[immutables.Map[bytes, Topic]] = immutables.Map()
-_NO_KEYS: Final[immutables.Map[str, tuple[str, ...]]] = immutables.Map()
 
-
-def topic_of(stored: StoredTopic) -> Topic:
-    return Topic(
-        name=stored.name,
-        topic_id=stored.topic_id,
-        partitions=stored.partitions,
-        replication_factor=stored.replication_factor,
-        configs=stored.configs,
-        internal=stored.name in INTERNAL_TOPICS,
-        assignments=tuple(map(_brokers_of, stored.assignments)),
-    )
-
-
-def _brokers_of(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(","))) if text else ()
-
-
-def row_of(topic: Topic) -> StoredTopic:
-    """Return the row of a topic that a request created."""
-    return StoredTopic(
-        topic.name,
-        topic.topic_id,
-        topic.partitions,
-        topic.replication_factor,
-        topic.configs,
-        tuple(map(text_of, topic.assignments)),
-    )
-
-
-def text_of(brokers: Sequence[int]) -> str:
-    """Return the brokers of a partition as they are stored."""
-    return ",".join(map(str, brokers))
-
-
-class Topics:
+class Topics(Struct, frozen=True, eq=False, dict=True):
     """An immutable set of topics, by name and by id."""
 
-    __slots__ = ("_by_collision_key", "_by_id", "_by_name", "_sorted")
-
-    def __init__(
-        self,
-        by_name: immutables.Map[str, Topic] = _NO_NAMES,
-        by_id: immutables.Map[bytes, Topic] = _NO_IDS,
-        by_collision_key: immutables.Map[str, tuple[str, ...]] = _NO_KEYS,
-    ) -> None:
-        self._by_name = by_name
-        self._by_id = by_id
-        self._by_collision_key = by_collision_key
-        # Sorted at the first use: most snapshots are replaced before a listing.
-        self._sorted: tuple[str, ...] | None = None
+    _by_name: immutables.Map[str, StoredTopic] = immutables.Map()
+    _by_id: immutables.Map[bytes, StoredTopic] = immutables.Map()
+    _by_collision_key: immutables.Map[str, immutables.Map[str, None]] = immutables.Map()
 
     @classmethod
-    def of(cls, topics: Iterable[Topic]) -> Self:
-        return cls().with_topics(topics, ())
+    def of(cls, topics: Iterable[StoredTopic]) -> Self:
+        return cls().with_changes(topics, ())
 
-    def get(self, name: str) -> Topic | None:
+    def get(self, name: str) -> StoredTopic | None:
         return self._by_name.get(name)
 
-    def by_id(self, topic_id: bytes) -> Topic | None:
+    def by_id(self, topic_id: bytes) -> StoredTopic | None:
         return self._by_id.get(topic_id)
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted; O(n log n) at the first call."""
-        if self._sorted is None:
-            self._sorted = tuple(sorted(self._by_name))
         return self._sorted
+
+    # Sorted at the first use: most snapshots are replaced before a listing.
+    @cached_property
+    def _sorted(self) -> tuple[str, ...]:
+        return tuple(sorted(self._by_name))
 
     def colliding(self, name: str) -> str | None:
         """Return a topic whose name equals this one except in dots and underscores."""
         key = collision_key(name)
         names = None if key is None else self._by_collision_key.get(key)
-        return names[0] if names else None
+        return None if names is None else next(iter(names))
 
     def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:
         """Return these topics without some and with others; O(log n) for each."""
-        return self.with_topics(map(topic_of, set), (row.name for row in deleted))
-
-    def with_topics(self, added: Iterable[Topic], removed: Iterable[str]) -> Self:
         by_name, by_id = self._by_name.mutate(), self._by_id.mutate()
-        keys = self._by_collision_key.mutate()
-        for name in removed:
-            gone = by_name.pop(name, None)
+        keys = ChangingMaps(self._by_collision_key)
+        for row in deleted:
+            gone = by_name.pop(row.name, None)
             if gone is not None:
                 del by_id[gone.topic_id]
-                _forget(keys, name)
-        for topic in added:
+                if key := collision_key(row.name):
+                    keys.of(key).pop(row.name)
+        for topic in set:
             before = by_name.get(topic.name)
-            if before is None:
-                _remember(keys, topic.name)
             # A topic that was deleted and created again in one change has a new id.
-            elif before.topic_id != topic.topic_id:
+            if before is not None and before.topic_id != topic.topic_id:
                 del by_id[before.topic_id]
+            if key := collision_key(topic.name):
+                keys.of(key)[topic.name] = None
             by_name[topic.name] = by_id[topic.topic_id] = topic
         return type(self)(by_name.finish(), by_id.finish(), keys.finish())
-
-
-def _remember(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
-    key = collision_key(name)
-    if key is not None:
-        index[key] = (*index.get(key, ()), name)
-
-
-def _forget(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> None:
-    key = collision_key(name)
-    if key is None:
-        return
-    left = tuple(other for other in index.get(key, ()) if other != name)
-    if left:
-        index[key] = left
-    else:
-        del index[key]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.resources.policies.contract import ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
-from doorkeeper.server.resources.topics.plans import altered_topic
+from doorkeeper.server.resources.topics.plans import plan_alteration
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.schema.declared import TOPIC as KIND
 from testkit.nodes import a_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.server.schema.declared import StoredTopic
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 TOPIC = a_topic("orders", configs={"retention.ms": "5"})
@@ -22,10 +31,18 @@ def asked(
     return AlteredResource(kind, name, (Alteration(*alteration),), replaces=replaces)
 
 
+def altered(resource: AlteredResource, *topics: StoredTopic) -> Mapping[str, str]:
+    """Return the settings of the one topic afterwards."""
+    change = plan_alteration(Topics.of(topics), resource, Policies())
+    (topic,) = change[KIND].set if change else topics
+    configs: Mapping[str, str] = topic.configs
+    return configs
+
+
 def test_omitted_configs_are_removed() -> None:
     wanted = asked("orders", ("segment.ms", SET, "9"), replaces=True)
 
-    assert altered_topic(wanted, TOPIC, Policies()) == {"segment.ms": "9"}
+    assert altered(wanted, TOPIC) == {"segment.ms": "9"}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +61,7 @@ def test_omitted_configs_are_removed() -> None:
 def test_valid_alterations(
     alteration: tuple[str, int, str | None], configs: dict[str, str]
 ) -> None:
-    assert altered_topic(asked("orders", alteration), TOPIC, Policies()) == configs
+    assert altered(asked("orders", alteration), TOPIC) == configs
     assert TOPIC.configs == {"retention.ms": "5"}
 
 
@@ -69,9 +86,7 @@ def test_valid_alterations(
 def test_invalid_alterations(
     name: str, alteration: tuple[str, int, str], code: int, text: str | None
 ) -> None:
-    topics = {"orders": TOPIC}
-
     with pytest.raises(ApiError) as refused:
-        altered_topic(asked(name, alteration), topics.get(name), Policies())
+        altered(asked(name, alteration), TOPIC)
 
     assert (int(refused.value.code), refused.value.message) == (code, text)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
-from doorkeeper.server.resources.topics.table import Topics, row_of, topic_of
-from doorkeeper.server.schema.declared import StoredTopic
+from doorkeeper.server.resources.topics.table import Topics
 from testkit.nodes import a_topic
 
 A, B = a_topic("a"), a_topic("b")
@@ -24,8 +23,8 @@ def test_change_makes_a_new_snapshot() -> None:
     before = Topics.of([A])
     again = replace(A, topic_id=b"\3" * 16)
 
-    after = before.with_changes([row_of(B)], [row_of(A)])
-    replaced = before.with_changes([row_of(again)], ())
+    after = before.with_changes([B], [A])
+    replaced = before.with_changes([again], ())
 
     assert (before.names(), after.names()) == (("a",), ("b",))
     assert (after.by_id(A.topic_id), after.by_id(B.topic_id)) == (None, B)
@@ -38,17 +37,5 @@ def test_colliding_names_are_known() -> None:
 
     assert topics.colliding("a_b") == "a.b"
     assert topics.colliding("plain") is None
-    assert topics.with_changes((), [row_of(a_topic("a.b"))]).colliding("a_b") is None
-    assert topics.with_changes([row_of(a_topic("x_y"))], ()).colliding("x.y") == "x_y"
-
-
-def test_topic_is_built_from_its_row() -> None:
-    """Kafka's own names are internal; a partition without chosen brokers is an empty text."""
-    stored = StoredTopic("__consumer_offsets", b"\2" * 16, 50, 1, {"a": "b"}, ("1,2,0", "", "0"))
-
-    topic = topic_of(stored)
-
-    assert astuple(topic)[:5] == astuple(stored)[:5]
-    assert topic.assignments == ((1, 2, 0), (), (0,))
-    assert row_of(topic) == stored
-    assert topic.internal
+    assert topics.with_changes((), [a_topic("a.b")]).colliding("a_b") is None
+    assert topics.with_changes([a_topic("x_y")], ()).colliding("x.y") == "x_y"
