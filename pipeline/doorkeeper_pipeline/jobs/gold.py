@@ -129,6 +129,9 @@ class Totals:
 
     def of(self, asked: GoldInput) -> pl.DataFrame:
         """Return the rows of the whole history, sorted."""
+        return asked.once(self._summed)
+
+    def _summed(self, asked: GoldInput) -> pl.DataFrame:
         return distinct(asked.answer(self).lazy(), self.by).sort(self.by).collect()
 
 
@@ -173,9 +176,8 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 
 
 TOGETHER = (
-    *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
-    "observed:OF_CLUSTER",
-    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches"),
+    *("observed:BY_PRINCIPAL", "observed:NAMES", "observed:BROKERS", "changed:HOSTS"),
+    *("agreement:outcomes", "grants:uses", "grants:touches"),
     *("denied:refusals", "least_privilege:needed"),
 )
 """The questions of all jobs that do not depend on an answer."""

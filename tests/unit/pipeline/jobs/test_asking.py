@@ -79,10 +79,10 @@ def test_questions_share_one_pass(tmp_path: Path) -> None:
     asked = replace(
         history(tmp_path, [ROW]),
         engine=Counting(),
-        together=("observed:NAMES", "observed:ACTIVITY"),
+        together=("observed:NAMES", "observed:BY_PRINCIPAL"),
     )
 
-    for totals in (observed.ACTIVITY, observed.NAMES, observed.ACTIVITY):
+    for totals in (observed.BY_PRINCIPAL, observed.NAMES, observed.BY_PRINCIPAL):
         assert totals.of(asked)["count"].to_list() == [2]
 
     assert passes == [2]
