@@ -21,6 +21,7 @@ from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
 from doorkeeper_pipeline.evaluation.unread import describe_unread
@@ -117,10 +118,9 @@ def summary_of(proposal: Proposal) -> list[str]:
 
 def _opening_of(proposal: Proposal) -> list[str]:
     """Return a line about removals that open resources under another policy than the given."""
-    count = len(proposal.closing)
-    if not count:
+    if not proposal.closing:
         return []
-    acls = f"{count:,} removed {'ACL' if count == 1 else 'ACLs'}"
+    acls = amount(len(proposal.closing), "removed ACL")
     opened = (
         f"it would open the resources of {acls} to everyone; in that case give --allow-everyone"
     )

@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from doorkeeper_pipeline.amounts import amount
+
 Row = Mapping[str, Any]
 
 THIN_SHARE: Final = 0.2
@@ -79,10 +81,10 @@ def lost_lines(
     if not coverage:
         return
     if collection.torn:
-        files = "file breaks" if collection.torn == 1 else "files break"
+        files = amount(collection.torn, "compressed file breaks", "compressed files break")
         yield (
-            f"{collection.torn:,} compressed {files} off, and the rest may have the only use of any"
-            " grant: restore them and run again (--min-coverage 0 disables this check)"
+            f"{files} off, and the rest may have the only use of any grant: restore them and"
+            " run again (--min-coverage 0 disables this check)"
         )
     if collection.thin and 100 * (days - len(collection.thin)) < coverage * all_days <= 100 * days:
         more = ", ..." if len(collection.thin) > LISTED_MAX else ""

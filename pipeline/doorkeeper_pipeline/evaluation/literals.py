@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 import polars as pl
 
@@ -220,11 +220,13 @@ def _whole(names: Sequence[str], values: Sequence[str]) -> AclBinding:
     )
 
 
+@lru_cache(1 << 16)
 def _grant(names: Sequence[str], *values: str) -> bool:
     (kind, name, _), entry = _whole(names, values)
     return grant_of(entry.principal, kind, name, entry.operation, entry.host) is not None
 
 
+@lru_cache(1 << 16)
 def _words(names: Sequence[str], *values: str) -> str | None:
     """Return the words of bash for some fields, a blank before each; None where one can be none."""
     options = options_of(_whole(names, values))

@@ -29,29 +29,32 @@ NEED = ("principal", "host", "resource_type", "resource_name", "operation")
 NEEDS = {**dict.fromkeys(NEED, pl.String()), **COUNTS}
 
 
-_ADDRESS = 1_000
-"""In place of the length of a network: an address is narrower than any of them."""
+_ADDRESS, _ANY_HOST = 1_000, 2_000
+"""In place of the length of a network: an address is narrower than any; ``*`` goes before all."""
 
 
 class Grants(NamedTuple):
-    """An index, the hosts of its bindings, which are ``*``, and the lengths of networks."""
+    """An index, and of its bindings the hosts, null for an address, and the ranks of these."""
 
     acls: Index
-    hosts: tuple[str, ...]
-    any_host: NDArray[np.bool_]
-    lengths: NDArray[np.int16]
+    hosts: tuple[str | None, ...]
+    ranks: NDArray[np.int16]
 
 
 def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
     """Return the input of ``needs_of`` for the bindings of which the index was compiled."""
-    hosts = tuple(binding.entry.host for binding in bindings)
-    networks = map(network_of, hosts)
+    ranks = {host: _rank(host) for host in {binding.entry.host for binding in bindings}}
+    hosts = [binding.entry.host for binding in bindings]
     return Grants(
         index,
-        hosts,
-        np.array([host == WILDCARD for host in hosts], np.bool_),
-        np.array([_ADDRESS if each is None else each.length for each in networks], np.int16),
+        tuple(None if ranks[host] == _ADDRESS else host for host in hosts),
+        np.array([ranks[host] for host in hosts], np.int16),
     )
+
+
+def _rank(host: str) -> int:
+    network = network_of(host)
+    return _ANY_HOST if host == WILDCARD else _ADDRESS if network is None else network.length
 
 
 def needs_of(grants: Grants, table: DecisionTable) -> pl.DataFrame:
@@ -88,29 +91,15 @@ def kept_for(index: Index, needs: DecisionTable) -> pl.Series:
 def _needs_in(grants: Grants, block: Block) -> pl.DataFrame:
     decided, matches = block.decisions, block.matches
     needing = decided.allowed & (decided.rules != RULES.index(RuleKind.SUPER_USER))
-    # What everybody may do by default is for every host, as is what a binding for all hosts allows.
-    everywhere = decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW)
     asking, through = matches.questions[matches.used], matches.bindings[matches.used]
-    everywhere[asking[grants.any_host[through]]] = True
-    host = (
-        pl.when(pl.Series(everywhere))
-        .then(pl.lit(WILDCARD))
-        .otherwise(pl.coalesce(_networks(grants, asking, through, len(everywhere)), "host"))
-    )
-    return block.rows.with_columns(host.alias("host")).filter(pl.Series(needing))
-
-
-def _networks(
-    grants: Grants, asking: NDArray[np.int64], through: NDArray[np.int32], size: int
-) -> pl.Series:
-    """Return the narrowest network that let each question through; null where an address did."""
-    lengths = grants.lengths[through]
-    if (lengths == _ADDRESS).all():
-        return pl.Series([None], dtype=pl.String).new_from_index(0, size)
     # Of several values for one question the last is assigned.
-    order = np.argsort(lengths, kind="stable")
-    narrowest = np.full(size, NO_BINDING, np.int32)
-    narrowest[asking[order]] = through[order]
-    in_network = (narrowest != NO_BINDING) & (grants.lengths[narrowest] < _ADDRESS)
-    numbers = pl.Series(np.where(in_network, narrowest, NO_BINDING)).replace(NO_BINDING, None)
-    return pl.Series(grants.hosts, dtype=pl.String).gather(numbers)
+    order = np.argsort(grants.ranks[through], kind="stable")
+    best = np.full(len(needing), NO_BINDING, np.int32)
+    best[asking[order]] = through[order]
+    hosts = pl.Series(grants.hosts, dtype=pl.String).gather(
+        pl.Series(best).replace(NO_BINDING, None)
+    )
+    # What everybody may do by default is for every host.
+    by_default = pl.Series(decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW))
+    host = pl.when(by_default).then(pl.lit(WILDCARD)).otherwise(pl.coalesce(hosts, "host"))
+    return block.rows.with_columns(host.alias("host")).filter(pl.Series(needing))

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.evaluation import refusals
 from doorkeeper_pipeline.evaluation.severity import BROAD
 from doorkeeper_pipeline.tables import contents
@@ -311,8 +312,3 @@ def _lines(gone: Mapping[str, pl.DataFrame], principals: Sequence[str]) -> Itera
 
 def _excluded(principal: str) -> str:
     return f"left out, as asked, of {principal}"
-
-
-def amount(count: int, unit: str) -> str:
-    """Return a number with its noun: 1 grant, 2 grants."""
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"

@@ -229,10 +229,7 @@ def _usage_rows(
     return frame.join(verdicts, on="binding", maintain_order="left").with_columns(
         pl.col("uses", "decisive_uses").fill_null(0),
         pl.col(*DETAILS.values()).fill_null(_NOTHING),
-        *(
-            pl.col(f"{name}s_count").fill_null(0).alias(f"{name}_count")
-            for name in ("principal", "host", "resource")
-        ),
+        pl.col("principal_count", "host_count", "resource_count").fill_null(0),
         used=pl.col("uses").fill_null(0) > 0,
         decisive=pl.col("decisive_uses").fill_null(0) > 0,
         first_used="first_ts",

@@ -27,6 +27,7 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, new_access
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType
 from doorkeeper.acls.words import region_words
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.literals import bindings_of
@@ -212,8 +213,7 @@ def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveCh
 def _refuse(wider: Sequence[EffectiveChange]) -> None:
     """Refuse a proposal that allows more than the ACLs in force."""
     if wider:
-        count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
-        reason = f"the proposal would newly allow {count}"
+        reason = f"the proposal would newly allow {amount(len(wider), 'region')} of requests"
         shown = "".join(f"\n  {region_words(region)}" for region in wider[:WIDER_SHOWN])
         more = f"\n  and {len(wider) - WIDER_SHOWN:,} more" if len(wider) > WIDER_SHOWN else ""
         raise PipelineError(f"{reason}; to propose it anyway, add --allow-wider{shown}{more}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper_pipeline.report.amounts import day, moment, short
+from doorkeeper_pipeline.amounts import day, moment, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from functools import partial
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount, day, percent
 from doorkeeper_pipeline.evaluation.refusals import CAUSES
 from doorkeeper_pipeline.jobs.causes import refusal_id
 from doorkeeper_pipeline.jobs.findings import effects_of_removal
-from doorkeeper_pipeline.report.amounts import amount, day, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,

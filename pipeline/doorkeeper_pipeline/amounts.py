@@ -8,15 +8,10 @@ _UNITS = ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k"))
 _EXACT_BELOW = 10_000
 
 
-def number(count: int) -> str:
-    """Return a whole number with its thousands apart: 1,234,567."""
-    return f"{count:,}"
-
-
 def short(count: int) -> str:
     """Return a number of three digits and a unit: 9,876, 12.3k, 4.56M."""
     if abs(count) < _EXACT_BELOW:
-        return number(count)
+        return f"{count:,}"
     for size, unit in _UNITS:
         # A number that rounds up to a thousand of a unit is one of the next.
         if abs(count) >= 0.9995 * size or unit == _UNITS[-1][1]:
@@ -61,6 +56,11 @@ def days(first: date, last: date) -> str:
     return f"{day(first)} \u2013 {day(last)}"
 
 
+def times(count: int) -> str:
+    """Return a number of times: once, 2 times."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
 def amount(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun: 1 grant, 2 grants."""
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
