@@ -22,8 +22,9 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.amounts import amount
-from doorkeeper_pipeline.bindings import command_of, text_of
+from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
+from doorkeeper_pipeline.evaluation.literals import commands_of, frame_of
 from doorkeeper_pipeline.evaluation.unread import describe_unread
 from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.jobs.propose import Proposal
@@ -172,8 +173,8 @@ def _covered_names(proposal: Proposal) -> list[str]:
 
 
 def _commands(bindings: Sequence[AclBinding], *, remove: bool) -> Iterator[str]:
-    for binding in bindings:
-        command = command_of(binding, remove=remove, arguments='"$@"')
+    commands = commands_of(frame_of(bindings), remove=remove, arguments='"$@"')
+    for binding, command in zip(bindings, commands, strict=True):
         if command:
             yield f"{command}\n"
         else:

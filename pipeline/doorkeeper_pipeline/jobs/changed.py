@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,11 +13,6 @@ from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
 from doorkeeper_pipeline.jobs.observed import BY_PRINCIPAL
 from doorkeeper_pipeline.tables import contents
-
-if TYPE_CHECKING:
-    import datetime as dt
-
-    from doorkeeper_pipeline.jobs.gold import GoldInput
 
 
 def drift(asked: GoldInput) -> dict[str, pl.DataFrame]:

@@ -7,7 +7,7 @@ import pytest
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, ResourceType
-from doorkeeper_pipeline.bindings import command_of, id_of, text_of
+from doorkeeper_pipeline.bindings import id_of, text_of
 from doorkeeper_pipeline.evaluation.evidence import (
     NO_DOUBT,
     NO_THRESHOLDS,
@@ -19,6 +19,7 @@ from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.jobs.least_privilege import least_in
 from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, group, topic
+from testkit.acl_commands import command_of
 from testkit.histories import BEGIN, Asking, asked_of
 
 TOPIC = ResourceType.TOPIC
