@@ -12,13 +12,11 @@ def short(count: int) -> str:
     """Return a number of three digits and a unit: 9,876, 12.3k, 4.56M."""
     if abs(count) < _EXACT_BELOW:
         return f"{count:,}"
-    for size, unit in _UNITS:
-        # A number that rounds up to a thousand of a unit is one of the next.
-        if abs(count) >= 0.9995 * size or unit == _UNITS[-1][1]:
-            scaled = count / size
-            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
-            return f"{scaled:.{digits}f}{unit}"
-    raise AssertionError(count)
+    # A number that rounds up to a thousand of a unit is one of the next.
+    size, unit = next(unit for unit in _UNITS if abs(count) >= 0.9995 * unit[0])
+    scaled = count / size
+    digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
+    return f"{scaled:.{digits}f}{unit}"
 
 
 def percent(part: int, whole: int) -> str:

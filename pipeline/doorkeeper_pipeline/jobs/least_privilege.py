@@ -142,30 +142,18 @@ def _literals(grants: pl.DataFrame) -> pl.DataFrame:
     ).select(NO_PRIVILEGES.columns)
 
 
+_TIME, _TEXTS = pl.Datetime("us", "UTC"), pl.List(pl.String)
+
+
 def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
-    texts = pl.List(pl.String)
-    time = pl.Datetime("us", "UTC")
-    more = pl.DataFrame(
-        [
-            (
-                *(privilege.kind, privilege.support, privilege.names, len(privilege.names)),
-                *(privilege.covers, privilege.first, privilege.last),
-            )
-            for privilege in privileges
-        ],
-        {
-            "kind": pl.String,
-            "support": pl.Int64,
-            "names": texts,
-            "resource_count": pl.Int64,
-            "covers": texts,
-            "first_ts": time,
-            "last_ts": time,
-        },
-        orient="row",
-    )
-    return pl.concat(
-        [frame_of(privilege.binding for privilege in privileges), more], how="horizontal"
+    return frame_of(privilege.binding for privilege in privileges).with_columns(
+        pl.Series("kind", [privilege.kind for privilege in privileges], pl.String),
+        pl.Series("support", [privilege.support for privilege in privileges], pl.Int64),
+        pl.Series("names", [privilege.names for privilege in privileges], _TEXTS),
+        pl.Series("resource_count", [len(privilege.names) for privilege in privileges], pl.Int64),
+        pl.Series("covers", [privilege.covers for privilege in privileges], _TEXTS),
+        pl.Series("first_ts", [privilege.first for privilege in privileges], _TIME),
+        pl.Series("last_ts", [privilege.last for privilege in privileges], _TIME),
     )
 
 
