@@ -54,13 +54,6 @@ _TOUCHED = {
 }
 
 
-class Wide(NamedTuple):
-    """An index, and which of its bindings may be too wide."""
-
-    acls: Index
-    candidates: NDArray[np.bool_]
-
-
 class Excess(NamedTuple):
     """The bindings that are too wide, in their order.
 
@@ -104,14 +97,14 @@ def _beginning(names: Sequence[str], prefix: str) -> int:
     return bisect_right(names, prefix, begin, key=lambda name: name[: len(prefix)]) - begin
 
 
-def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
-    """Return the bindings that may be too wide: by a wildcard, a prefix, ``User:*`` or ALL."""
-    return Wide(index, np.array([_may_be_wide(binding) for binding in bindings], np.bool_))
+def wide(bindings: Sequence[AclBinding]) -> NDArray[np.bool_]:
+    """Return which bindings may be too wide: by a wildcard, a prefix, ``User:*`` or ALL."""
+    return np.array([_may_be_wide(binding) for binding in bindings], np.bool_)
 
 
-def touches_of(shared: Wide, table: DecisionTable) -> pl.DataFrame:
+def touches_of(index: Index, candidates: NDArray[np.bool_], table: DecisionTable) -> pl.DataFrame:
     """Return the accesses through bindings that may be too wide, not added."""
-    return table.find(shared.acls, lambda block: _touches_in(shared.candidates, block), TOUCHES)
+    return table.find(index, lambda block: _touches_in(candidates, block), TOUCHES)
 
 
 def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: History) -> Excess:

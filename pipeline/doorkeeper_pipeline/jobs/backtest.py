@@ -8,7 +8,7 @@ force the decisions that were recorded stand for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -35,13 +35,6 @@ CHANGED = {
     "binding_after": pl.Int32(),
 }
 """The columns of changed decisions; bindings are numbers, each in its own set."""
-
-
-class Sets(NamedTuple):
-    """The set of ACLs in force, and the one in its place."""
-
-    before: Index
-    after: Index
 
 
 def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pl.DataFrame:
@@ -74,9 +67,9 @@ def changes_by(
 ) -> pl.DataFrame:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``."""
     index = compile_index(after, asked.policy, networks=asked.networks)
-    question = Question(turned_from_record, index, CHANGED)
+    question = Question(partial(turned_from_record, index), CHANGED)
     if before:
-        question = Question(changed_decisions, Sets(asked.index(before), index), CHANGED)
+        question = Question(partial(changed_decisions, asked.index(before), index), CHANGED)
     [changed] = asked.ask(question)
     same = [name for name in CHANGED if name not in (*COUNTS, "rule_before")]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
@@ -85,10 +78,9 @@ def changes_by(
     return summed.select(list(CHANGED)).sort(same)
 
 
-def changed_decisions(sets: Sets, table: DecisionTable) -> pl.DataFrame:
-    """Return the questions that the two sets answer differently, in the order of the table."""
-    before = table.evaluate(sets.before).decisions
-    after = table.evaluate(sets.after).decisions
+def changed_decisions(now: Index, then: Index, table: DecisionTable) -> pl.DataFrame:
+    """Return the questions that two sets of ACLs answer differently, in the order of the table."""
+    before, after = table.evaluate(now).decisions, table.evaluate(then).decisions
     which = np.flatnonzero((before.allowed != after.allowed) & accesses(table.rows))
     return _rows(table.rows, which, before.part(which).frame(), after.part(which).frame())
 

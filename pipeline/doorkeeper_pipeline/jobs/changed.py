@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 
 import polars as pl
 
@@ -50,7 +51,7 @@ def new_access(asked: GoldInput) -> dict[str, pl.DataFrame]:
     if since is None or seen.filter(pl.col("first_ts") < since).is_empty():
         # Without an earlier history everything would be new.
         return {"new_access": contents.empty("new_access")}
-    [resources] = asked.ask(Question(new_resources, since, _FOUND))
+    [resources] = asked.ask(Question(partial(new_resources, since), _FOUND))
     return {"new_access": first_seen(seen, HOSTS.of(asked), resources, since)}
 
 

@@ -14,6 +14,8 @@ Its cause, and whether a grant may be offered, is for ``refusals`` to say.
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
 from doorkeeper.acls.decision import RuleKind
@@ -64,7 +66,7 @@ def denied_accesses(asked: GoldInput) -> dict[str, pl.DataFrame]:
 def refusals(asked: GoldInput) -> Question:
     """Ask for the refusals; without a set of ACLs for those that were recorded."""
     bindings = asked.acls.bindings
-    return Question(refusals_of, asked.index(bindings) if bindings else None, REFUSALS)
+    return Question(partial(refusals_of, asked.index(bindings) if bindings else None), REFUSALS)
 
 
 def refusals_of(acls: Index | None, table: DecisionTable) -> pl.DataFrame:

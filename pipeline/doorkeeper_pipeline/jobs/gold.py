@@ -8,6 +8,7 @@ import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
@@ -125,7 +126,7 @@ class Totals:
 
     def __call__(self, _: GoldInput) -> Question:
         kinds = {name: pl.Boolean() if name == "probe" else pl.String() for name in self.by}
-        return Question(totals, self.by, {**kinds, **COUNTS})
+        return Question(partial(totals, self.by), {**kinds, **COUNTS})
 
     def of(self, asked: GoldInput) -> pl.DataFrame:
         """Return the rows of the whole history, sorted."""

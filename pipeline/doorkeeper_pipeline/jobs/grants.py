@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -172,19 +173,20 @@ def usage(asked: GoldInput) -> pl.DataFrame:
 
 def uses(asked: GoldInput) -> Question:
     """Ask for the uses of the grants in force."""
-    return Question(parts_of, asked.index(asked.acls.bindings), PARTS)
+    return Question(partial(parts_of, asked.index(asked.acls.bindings)), PARTS)
 
 
 def touches(asked: GoldInput) -> Question:
     """Ask what wide grants were used for."""
     bindings = asked.acls.bindings
-    return Question(touches_of, wide(asked.index(bindings), bindings), TOUCHES)
+    return Question(partial(touches_of, asked.index(bindings), wide(bindings)), TOUCHES)
 
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
-    shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
-    [keepers] = asked.ask(Question(keepers_of, shared, KEPT))
+    ranks = rank_bindings(acls.bindings, totals)
+    question = Question(partial(keepers_of, asked.index(acls.bindings), ranks), KEPT)
+    [keepers] = asked.ask(question)
     unused = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {candidate.binding for candidate in unused if candidate.removable}
     left = tuple(binding for number, binding in enumerate(acls.bindings) if number not in going)

@@ -6,6 +6,7 @@ A grant in force stands for the needs whose names are generated (``evaluation.ge
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -23,7 +24,6 @@ from doorkeeper_pipeline.evaluation.literals import (
 )
 from doorkeeper_pipeline.evaluation.needs import (
     NEEDS,
-    grants_of,
     kept_for,
     logged_needs,
     needs_of,
@@ -85,8 +85,9 @@ def needed(asked: GoldInput) -> Question:
     """Ask for the needs under the set in force, or by the recorded outcomes."""
     current = asked.acls.bindings
     if current:
-        return Question(needs_of, grants_of(asked.index(current), current), NEEDS)
-    return Question(logged_needs, asked.policy.super_users, NEEDS)
+        hosts = [binding.entry.host for binding in current]
+        return Question(partial(needs_of, asked.index(current), hosts), NEEDS)
+    return Question(partial(logged_needs, asked.policy.super_users), NEEDS)
 
 
 def _through(

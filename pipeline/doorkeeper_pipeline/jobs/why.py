@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -216,31 +216,30 @@ def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int)
     if not most:
         return last_of(pl.DataFrame(schema=EXAMPLES), most)
     principals = {principal for row in rows.values() for principal in _principals(row, known)}
-    shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
-    [parts] = asked.ask(Question(examples_in, shared, EXAMPLES))
+    index = asked.index(asked.acls.bindings)
+    question = partial(examples_in, index, sorted(rows), sorted(principals), most)
+    [parts] = asked.ask(Question(question, EXAMPLES))
     return last_of(parts, most)
 
 
-class Sought(NamedTuple):
-    """An index, the grants by number and the principals that examples are about, and how many.
+def examples_in(
+    index: Index,
+    bindings: Sequence[int],
+    principals: Sequence[str],
+    most: int,
+    table: DecisionTable,
+) -> pl.DataFrame:
+    """Return the last examples in distinct questions, not yet chosen among all.
 
-    There are ``most`` for each grant, and for each principal.
+    There are ``most`` of each kind for each binding, by number, and for each principal.
     """
-
-    acls: Index
-    bindings: frozenset[int]
-    principals: frozenset[str]
-    most: int
+    frames = table.find(index, lambda block: _in_block(bindings, principals, block), EXAMPLES)
+    return last_of(frames, most)
 
 
-def examples_in(sought: Sought, table: DecisionTable) -> pl.DataFrame:
-    """Return the last examples in distinct questions, not yet chosen among all."""
-    return table.find(sought.acls, lambda block: _in_block(sought, block), EXAMPLES)
-
-
-def _in_block(sought: Sought, block: Block) -> pl.DataFrame:
+def _in_block(bindings: Sequence[int], principals: Sequence[str], block: Block) -> pl.DataFrame:
     rows, matches = block.rows, block.matches
-    chosen = np.isin(matches.bindings, np.array(sorted(sought.bindings), np.int32))
+    chosen = np.isin(matches.bindings, np.array(bindings, np.int32))
     parts = [
         rows[matches.questions[pairs]].with_columns(
             pl.lit(about).alias("about"), pl.Series("binding", matches.bindings[pairs], pl.Int32)
@@ -253,14 +252,14 @@ def _in_block(sought: Sought, block: Block) -> pl.DataFrame:
         (REFUSED, ~allowed),
         (CONTRADICTS, allowed != pl.Series(block.decisions.allowed)),
     )
-    own = pl.col("principal").is_in(list(sought.principals))
+    own = pl.col("principal").is_in(principals)
     parts += [
         rows.filter(own & kind).with_columns(
             pl.lit(about).alias("about"), pl.lit(NO_BINDING, pl.Int32).alias("binding")
         )
         for about, kind in kinds
     ]
-    return last_of(pl.concat(parts), sought.most)
+    return pl.concat(parts)
 
 
 def last_of(rows: pl.DataFrame, most: int) -> pl.DataFrame:
