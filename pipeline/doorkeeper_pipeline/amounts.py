@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 
 _UNITS = ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k"))
@@ -57,6 +58,11 @@ def days(first: date, last: date) -> str:
 def times(count: int) -> str:
     """Return a number of times: once, 2 times."""
     return "once" if count == 1 else f"{count:,} times"
+
+
+def first(values: Sequence[object]) -> str:
+    """Return the first five values, with ``...`` where there are more."""
+    return ", ".join([*map(str, values[:5]), *(["..."] if len(values) > 5 else [])])
 
 
 def amount(count: int, one: str, many: str = "") -> str:

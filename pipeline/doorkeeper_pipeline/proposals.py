@@ -21,7 +21,7 @@ from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
-from doorkeeper_pipeline.amounts import amount
+from doorkeeper_pipeline.amounts import amount, first
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
 from doorkeeper_pipeline.evaluation.literals import commands_of, frame_of
@@ -31,7 +31,6 @@ from doorkeeper_pipeline.jobs.propose import Proposal
 
 PREFIXES_LISTED = 20
 PATTERNS_LISTED = 20
-NAMES_LISTED = 5
 
 _HEAD = """\
 #!/usr/bin/env bash
@@ -161,12 +160,9 @@ def _covered_names(proposal: Proposal) -> list[str]:
     rows = [row for row in proposal.least_privilege.to_dicts() if row["covers"]]
     lines = []
     for row in rows[:PREFIXES_LISTED]:
-        names = ", ".join(row["covers"][:NAMES_LISTED])
-        more = ", ..." if len(row["covers"]) > NAMES_LISTED else ""
         what = f"{row['operation']} on the prefix {row['resource_type']} {row['resource_name']}"
-        lines.append(
-            f"newly covered: {row['principal']}: {what} covers unused names too: {names}{more}"
-        )
+        names = f"{what} covers unused names too: {first(row['covers'])}"
+        lines.append(f"newly covered: {row['principal']}: {names}")
     if len(rows) > PREFIXES_LISTED:
         lines.append(f"newly covered: and by {len(rows) - PREFIXES_LISTED:,} more prefixes")
     return [ascii(line)[1:-1] for line in lines]

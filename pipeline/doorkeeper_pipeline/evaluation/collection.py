@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from doorkeeper_pipeline.amounts import amount
+from doorkeeper_pipeline.amounts import amount, first
 
 Row = Mapping[str, Any]
 
@@ -29,8 +29,6 @@ MEMBERS_MIN: Final = 5
 MEMBER_DAYS_MIN: Final = 7
 """Members that run longer than the history have begun before it."""
 BEGUN_SHARE: Final = 0.5
-
-LISTED_MAX: Final = 5
 
 
 class Collection(NamedTuple):
@@ -87,12 +85,11 @@ def lost_lines(
             " run again (--min-coverage 0 disables this check)"
         )
     if collection.thin and 100 * (days - len(collection.thin)) < coverage * all_days <= 100 * days:
-        more = ", ..." if len(collection.thin) > LISTED_MAX else ""
         yield (
             f"on {len(collection.thin):,} of {all_days:,} days the log has less than a fifth of the"
             f" usual decisions for the weekday; required: {coverage:g}% of the days"
             " (--min-coverage). Check whether a collector drops lines. Days:"
-            f" {', '.join(map(str, collection.thin[:LISTED_MAX]))}{more}"
+            f" {first(collection.thin)}"
         )
     pairs = collection.paired + collection.unpaired
     if pairs >= PAIRS_MIN and 100 * collection.paired < coverage * pairs:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy, RuleKind
-from doorkeeper_pipeline.amounts import amount
+from doorkeeper_pipeline.amounts import amount, first
 from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
 from doorkeeper_pipeline.evaluation.unread import nothing_proposed
@@ -291,7 +291,7 @@ def _lacking(
         yield (
             f"{_percent(observed.coverage)} of the days have allowed decisions, and no missing"
             f" lines; required: {thresholds.coverage:g}% (--min-coverage). Other days:"
-            f" {_first_days(observed.missing_days)}"
+            f" {first(observed.missing_days)}"
         )
     yield from _lacking_logs(observed, thresholds)
     if share is not None and share < thresholds.agreement:
@@ -326,13 +326,8 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
                 f"{log.path} has allowed decisions on {all_days - len(without):,} of {all_days:,}"
                 f" days; required: {thresholds.coverage:g}% (--min-coverage). Check whether files"
                 " of this broker are missing or its logger was at INFO. Days without:"
-                f" {_first_days(without)}"
+                f" {first(without)}"
             )
-
-
-def _first_days(days: Sequence[dt.date]) -> str:
-    more = ", ..." if len(days) > LISTED_MAX else ""
-    return ", ".join(map(str, days[:LISTED_MAX])) + more
 
 
 def _observed_causes(observed: Observed) -> Iterator[str]:

@@ -205,7 +205,7 @@ def _refusals(denied: pl.DataFrame) -> pl.DataFrame:
             pl.col("count").sum().alias("decisions"),
         )
         .with_columns(
-            refusal_id().alias("finding_id"),
+            REFUSAL_ID.alias("finding_id"),
             pl.col("cause").str.to_lowercase().str.replace_all("_", "-", literal=True),
             pl.col("rhythm").fill_null("").alias("why"),
         )
@@ -227,9 +227,11 @@ def subject_of(pattern: pl.Expr, host: pl.Expr) -> pl.Expr:
 OF_BINDINGS: Final = ("broad", "unused", "wide")
 """The kinds of findings about an ACL: the id of one is its kind, a colon and the ACL's id."""
 
+REFUSAL_ID: Final = pl.format("refused:{}:{}", "cause", "principal")
+
 _IDS: Final = {
     "findings": pl.col("finding_id"),
-    "denied": pl.format("refused:{}:{}", "cause", "principal"),
+    "denied": REFUSAL_ID,
     "grant_usage": pl.format("unused:{}", "binding_id"),
 }
 """The ids of findings about the rows of a table."""
@@ -252,11 +254,6 @@ class LeftOut(NamedTuple):
 
 
 NOTHING: Final = LeftOut()
-
-
-def refusal_id() -> pl.Expr:
-    """Return an expression for the ids of findings about the rows of ``denied``."""
-    return _IDS["denied"]
 
 
 def leave_out(
