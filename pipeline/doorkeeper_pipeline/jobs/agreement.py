@@ -60,7 +60,7 @@ def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
     if _times(asked.bindings) and not (parts["count"] == parts["agreeing"]).all():
         by = (*QUESTION, "outcome", "rule", "minute")
         by_minute = [Part((file,), by) for file in asked.decisions]
-        again = Question(partial(disagreeing, asked.index(current)), DISAGREEING)
+        again = Question(partial(disagreeing, asked.index), DISAGREEING)
         [left] = ask(asked.engine, by_minute, [again], {})
         corrections = _agreeing_then(asked, left)
     more = corrections.group_by(GROUP).agg(pl.col("agreeing").sum().alias("more"))
@@ -76,7 +76,7 @@ def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
 def outcomes(asked: GoldInput) -> Question:
     """Ask for recorded outcomes beside those that the ACLs in force at the end lead to."""
     texts = asked.bindings.select(text()).to_series().unique()
-    return Question(partial(compare, asked.index(asked.acls.bindings), texts), PARTS)
+    return Question(partial(compare, asked.index, texts), PARTS)
 
 
 def compare(index: Index, texts: pl.Series, table: DecisionTable) -> pl.DataFrame:

@@ -40,7 +40,7 @@ CHANGED = {
 def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pl.DataFrame:
     """Return every distinct decision of the history that the proposed set turns, sorted."""
     before, after = asked.acls.bindings, distinct(proposed)
-    changed = changes_by(asked, before, after).with_columns(
+    changed = changes_by(asked, after).with_columns(
         _texts(before, "binding_before"), _texts(after, "binding_after")
     )
     return contents.of_job("backtest", changed.sort(QUESTION))
@@ -62,14 +62,12 @@ def unread_losses(asked: GoldInput, proposed: Iterable[AclBinding]) -> frozenset
     return asked.unread.principals if is_anybody else asked.unread.principals & taken
 
 
-def changes_by(
-    asked: GoldInput, before: tuple[AclBinding, ...], after: tuple[AclBinding, ...]
-) -> pl.DataFrame:
+def changes_by(asked: GoldInput, after: tuple[AclBinding, ...]) -> pl.DataFrame:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``."""
     index = compile_index(after, asked.policy, networks=asked.networks)
     question = Question(partial(turned_from_record, index), CHANGED)
-    if before:
-        question = Question(partial(changed_decisions, asked.index(before), index), CHANGED)
+    if asked.acls.bindings:
+        question = Question(partial(changed_decisions, asked.index, index), CHANGED)
     [changed] = asked.ask(question)
     same = [name for name in CHANGED if name not in (*COUNTS, "rule_before")]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with

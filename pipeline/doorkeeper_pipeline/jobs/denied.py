@@ -65,8 +65,8 @@ def denied_accesses(asked: GoldInput) -> dict[str, pl.DataFrame]:
 
 def refusals(asked: GoldInput) -> Question:
     """Ask for the refusals; without a set of ACLs for those that were recorded."""
-    bindings = asked.acls.bindings
-    return Question(partial(refusals_of, asked.index(bindings) if bindings else None), REFUSALS)
+    index = asked.index if asked.acls.bindings else None
+    return Question(partial(refusals_of, index), REFUSALS)
 
 
 def refusals_of(acls: Index | None, table: DecisionTable) -> pl.DataFrame:

@@ -59,13 +59,13 @@ def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
     acls = asked.acls
     observed = span(asked)
     totals = usage(asked)
-    unneeded = removable(asked, acls, totals)
+    unneeded = removable(asked, totals)
     judged = verdicts(asked, totals, unneeded)
     rows = _usage_rows(acls, totals, observed, judged)
     return {
         "grant_usage": contents.of_job("grant_usage", rows),
         "unused_grants": _unused_table(rows, unneeded, acls.ids),
-        "overbroad_grants": _overbroad_table(rows, overbroad_in(asked, acls), judged),
+        "overbroad_grants": _overbroad_table(rows, overbroad_in(asked), judged),
     }
 
 
@@ -173,31 +173,30 @@ def usage(asked: GoldInput) -> pl.DataFrame:
 
 def uses(asked: GoldInput) -> Question:
     """Ask for the uses of the grants in force."""
-    return Question(partial(parts_of, asked.index(asked.acls.bindings)), PARTS)
+    return Question(partial(parts_of, asked.index), PARTS)
 
 
 def touches(asked: GoldInput) -> Question:
     """Ask what wide grants were used for."""
-    bindings = asked.acls.bindings
-    return Question(partial(touches_of, asked.index(bindings), wide(bindings)), TOUCHES)
+    return Question(partial(touches_of, asked.index, wide(asked.acls.bindings)), TOUCHES)
 
 
-def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
+def removable(asked: GoldInput, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
-    ranks = rank_bindings(acls.bindings, totals)
-    question = Question(partial(keepers_of, asked.index(acls.bindings), ranks), KEPT)
-    [keepers] = asked.ask(question)
-    unused = unused_bindings(acls.bindings, totals, keepers, asked.policy)
+    bindings = asked.acls.bindings
+    ranks = rank_bindings(bindings, totals)
+    [keepers] = asked.ask(Question(partial(keepers_of, asked.index, ranks), KEPT))
+    unused = unused_bindings(bindings, totals, keepers, asked.policy)
     going = {candidate.binding for candidate in unused if candidate.removable}
-    left = tuple(binding for number, binding in enumerate(acls.bindings) if number not in going)
-    if going and len(changes_by(asked, acls.bindings, left)):
+    left = tuple(binding for number, binding in enumerate(bindings) if number not in going)
+    if going and len(changes_by(asked, left)):
         # It would be an error of ours, and no reason to break somebody.
         return [candidate._replace(removable=False) for candidate in unused]
     return unused
 
 
-def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
-    return overbroad(acls.bindings, asked.answer(touches), history(asked))
+def overbroad_in(asked: GoldInput) -> Excess:
+    return overbroad(asked.acls.bindings, asked.answer(touches), history(asked))
 
 
 def generated_in(asked: GoldInput) -> dict[int, str]:

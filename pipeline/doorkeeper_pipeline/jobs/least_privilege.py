@@ -51,20 +51,17 @@ class Least(NamedTuple):
 
 def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
-    return {"least_privilege": table_of(least_in(asked, asked.acls.bindings).privileges)}
+    return {"least_privilege": table_of(least_in(asked).privileges)}
 
 
 def least_in(
-    asked: GoldInput,
-    current: tuple[AclBinding, ...],
-    *,
-    prefixes: bool = False,
-    staying: Iterable[AclBinding] = (),
+    asked: GoldInput, *, prefixes: bool = False, staying: Iterable[AclBinding] = ()
 ) -> Least:
     """Return the least privileges of all principals of the history.
 
     What grants that are ``staying`` allow needs none.
     """
+    current = asked.acls.bindings
     needs = sum_needs(asked.answer(needed))
     principals = frozenset(needs["principal"].unique().to_list())
     generated = (
@@ -86,7 +83,7 @@ def needed(asked: GoldInput) -> Question:
     current = asked.acls.bindings
     if current:
         hosts = [binding.entry.host for binding in current]
-        return Question(partial(needs_of, asked.index(current), hosts), NEEDS)
+        return Question(partial(needs_of, asked.index, hosts), NEEDS)
     return Question(partial(logged_needs, asked.policy.super_users), NEEDS)
 
 

@@ -117,7 +117,7 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
     privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
     totals = usage(asked)
-    judged = verdicts(asked, totals, removable(asked, acls, totals))
+    judged = verdicts(asked, totals, removable(asked, totals))
     by_binding = dict(zip(acls.bindings, judged, strict=True))
     chosen_grants = {binding for binding in acls.bindings if _is_for(options, binding)}
     going = {
@@ -130,14 +130,14 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
         # After what is unused: a binding that went because of a wide one may be what replaces it.
         proposed = _narrow(asked, acls, replaceable, proposed)
     if "least-privilege" in options.kinds:
-        least = least_in(asked, acls.bindings, prefixes=options.prefixes)
+        least = least_in(asked, prefixes=options.prefixes)
         used = {binding for binding in replaceable if by_binding[binding].judged.rule == "used"}
         replaced = _replaced_grants(used | going, options, least.principals)
         staying = _replaced_grants(acls.bindings, options, least.principals) - replaced
         staying.difference_update(bindings_of(least.privileges))
         if staying:
             # Next to a grant that may not be replaced yet nothing narrower is needed.
-            least = least_in(asked, acls.bindings, prefixes=options.prefixes, staying=staying)
+            least = least_in(asked, prefixes=options.prefixes, staying=staying)
         chosen = _chosen(asked, options, bindings_of(least.privileges))
         privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
         proposed -= replaced
@@ -263,7 +263,7 @@ def _narrow(
     proposed: set[AclBinding],
 ) -> set[AclBinding]:
     narrowed = set(proposed)
-    instead = overbroad_in(asked, acls).instead
+    instead = overbroad_in(asked).instead
     for (number,), rows in instead.group_by("binding", maintain_order=True):
         binding = acls.bindings[number]
         if binding in proposed and binding in replaceable:

@@ -216,8 +216,7 @@ def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int)
     if not most:
         return last_of(pl.DataFrame(schema=EXAMPLES), most)
     principals = {principal for row in rows.values() for principal in _principals(row, known)}
-    index = asked.index(asked.acls.bindings)
-    question = partial(examples_in, index, sorted(rows), sorted(principals), most)
+    question = partial(examples_in, asked.index, sorted(rows), sorted(principals), most)
     [parts] = asked.ask(Question(question, EXAMPLES))
     return last_of(parts, most)
 

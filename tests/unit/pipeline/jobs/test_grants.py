@@ -106,7 +106,7 @@ def test_severity_is_in_each_table(tmp_path: Path) -> None:
 
 def test_removals_are_backtested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
-    turning = changes_by(asked, tuple(BINDINGS), ())
+    turning = changes_by(asked, ())
     assert len(turning) == 1
     monkeypatch.setattr(job, "changes_by", lambda *_: turning)
 
@@ -284,11 +284,11 @@ def test_allowed_probes_are_no_use(tmp_path: Path) -> None:
     assert (rows[id_of(describing)]["rule"], rows[id_of(deleting)]["rule"]) == ("used", "unneeded")
     assert rows[id_of(deleting)]["operations"] == ["DESCRIBE"]  # which it allows too
     left = tuple(each for each in bindings if each != deleting)
-    assert changes_by(asked, bindings, left).is_empty()
-    assert least_in(asked, bindings).principals == {"User:alice", "User:bob"}
-    assert "DELETE" not in least_in(asked, bindings).privileges["operation"].to_list()
+    assert changes_by(asked, left).is_empty()
+    assert least_in(asked).principals == {"User:alice", "User:bob"}
+    assert "DELETE" not in least_in(asked).privileges["operation"].to_list()
     recorded = replace(asked, bindings=asked.bindings.clear(), answers={})
-    assert "DELETE" not in least_in(recorded, ()).privileges["operation"].to_list()
+    assert "DELETE" not in least_in(recorded).privileges["operation"].to_list()
 
 
 @pytest.mark.parametrize(
