@@ -42,13 +42,6 @@ _OF_ACLS: Final = (AclOperation.ALL, AclOperation.ALTER)
 _OF_TOKENS: Final = (AclOperation.ALL, AclOperation.CREATE_TOKENS)
 
 
-class Opening(NamedTuple):
-    """The severity of a grant, and what it opens in words."""
-
-    severity: str
-    opens: str
-
-
 class ClusterContext(NamedTuple):
     """The cluster of the grants: its number of principals, the beginnings of sensitive topics."""
 
@@ -65,8 +58,8 @@ class Rule(NamedTuple):
     opens: str
 
 
-def opening_of(binding: AclBinding, around: ClusterContext) -> Opening:
-    """Return the severity of the first rule that holds, and its words."""
+def opening_of(binding: AclBinding, around: ClusterContext) -> Rule:
+    """Return the first rule that holds."""
     (resource_type, name, pattern_type), entry = binding
     # No rule asks who it is for, if not everybody, from where, or which name it is, if not one of
     # many or a sensitive one: far fewer bindings are asked about than there are.
@@ -124,6 +117,5 @@ def rules_of(binding: AclBinding, around: ClusterContext) -> Iterator[Rule]:
 
 
 @lru_cache(1 << 16)
-def _first(binding: AclBinding, around: ClusterContext) -> Opening:
-    rule = next(rule for rule in rules_of(binding, around) if rule.holds)
-    return Opening(rule.severity, rule.opens)
+def _first(binding: AclBinding, around: ClusterContext) -> Rule:
+    return next(rule for rule in rules_of(binding, around) if rule.holds)

@@ -15,7 +15,7 @@ from doorkeeper_pipeline.evaluation.evidence import uncovered_since
 from doorkeeper_pipeline.evaluation.generated import generated
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
-from doorkeeper_pipeline.evaluation.severity import ClusterContext, Opening, opening_of
+from doorkeeper_pipeline.evaluation.severity import ClusterContext, Rule, opening_of
 from doorkeeper_pipeline.evaluation.unused import (
     KEPT,
     Unused,
@@ -72,12 +72,12 @@ def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
 class GrantVerdict(NamedTuple):
     """The verdict about one binding in force, and the days of the history that it rests on.
 
-    ``opening`` is what the binding opens.
+    ``opening`` is the rule that says how much the binding opens.
     """
 
     judged: Judged
     days_known: int
-    opening: Opening
+    opening: Rule
     grant: Grant
     known: Known
 
@@ -213,7 +213,8 @@ def _usage_rows(
         [
             (
                 *(number, verdict.judged.verdict.value, verdict.judged.rule, verdict.judged.why),
-                *(verdict.grant.known_from, verdict.days_known, *verdict.opening),
+                *(verdict.grant.known_from, verdict.days_known),
+                *(verdict.opening.severity, verdict.opening.opens),
             )
             for number, verdict in enumerate(judged)
         ],
@@ -222,7 +223,7 @@ def _usage_rows(
             **dict.fromkeys(("verdict", "rule", "why"), pl.String),
             "known_from": _TIME,
             "days_known": pl.Int64,
-            **dict.fromkeys(Opening._fields, pl.String),
+            **dict.fromkeys(("severity", "opens"), pl.String),
         },
         orient="row",
     )
@@ -267,7 +268,7 @@ def _unused_table(
 def _overbroad_table(
     rows: pl.DataFrame, excess: Excess, judged: Sequence[GrantVerdict]
 ) -> pl.DataFrame:
-    about = ("binding", "binding_id", *FIELDS, *Opening._fields, "days_observed")
+    about = ("binding", "binding_id", *FIELDS, "severity", "opens", "days_observed")
     frame = rows.select(about).join(excess.grants, on="binding", maintain_order="left")
     certain = [number for number in frame["binding"] if not judged[number].narrowing]
     removals = frame.filter(pl.col("binding").is_in(certain))

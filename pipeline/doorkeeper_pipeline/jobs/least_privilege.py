@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import polars as pl
 
@@ -38,32 +37,22 @@ from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.tables import contents
 
 
-class Least(NamedTuple):
-    """The privileges of all principals, and the principals with a need in the history.
-
-    Privileges have the columns of their bindings and kind, support, names, resource_count, covers,
-    first_ts and last_ts, in the order of the bindings.
-    """
-
-    privileges: pl.DataFrame
-    principals: frozenset[str]
-
-
 def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
-    return {"least_privilege": table_of(least_in(asked).privileges)}
+    return {"least_privilege": table_of(least_in(asked))}
 
 
 def least_in(
     asked: GoldInput, *, prefixes: bool = False, staying: Iterable[AclBinding] = ()
-) -> Least:
+) -> pl.DataFrame:
     """Return the least privileges of all principals of the history.
 
-    What grants that are ``staying`` allow needs none.
+    They have the columns of their bindings and kind, support, names, resource_count, covers,
+    first_ts and last_ts, in the order of the bindings. What grants that are ``staying`` allow needs
+    none.
     """
     current = asked.acls.bindings
     needs = sum_needs(asked.answer(needed))
-    principals = frozenset(needs["principal"].unique().to_list())
     generated = (
         tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
     )
@@ -75,7 +64,12 @@ def least_in(
         need_values = [need_of(row) for row in needs.iter_rows()]
         known = history_names(history(asked).names, need_values, current)
         privileges = _frame_of(least(need_values, known, prefixes=True))
-    return Least(pl.concat([privileges, patterns]), principals)
+    return pl.concat([privileges, patterns])
+
+
+def principals_in(asked: GoldInput) -> frozenset[str]:
+    """Return the principals with a need in the history."""
+    return frozenset(asked.answer(needed)["principal"])
 
 
 def needed(asked: GoldInput) -> Question:

@@ -37,7 +37,7 @@ from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
-from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in
+from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, principals_in
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 WIDER_SHOWN = 20
@@ -130,16 +130,17 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
         # After what is unused: a binding that went because of a wide one may be what replaces it.
         proposed = _narrow(asked, acls, replaceable, proposed)
     if "least-privilege" in options.kinds:
+        principals = principals_in(asked)
         least = least_in(asked, prefixes=options.prefixes)
         used = {binding for binding in replaceable if by_binding[binding].judged.rule == "used"}
-        replaced = _replaced_grants(used | going, options, least.principals)
-        staying = _replaced_grants(acls.bindings, options, least.principals) - replaced
-        staying.difference_update(bindings_of(least.privileges))
+        replaced = _replaced_grants(used | going, options, principals)
+        staying = _replaced_grants(acls.bindings, options, principals) - replaced
+        staying.difference_update(bindings_of(least))
         if staying:
             # Next to a grant that may not be replaced yet nothing narrower is needed.
             least = least_in(asked, prefixes=options.prefixes, staying=staying)
-        chosen = _chosen(asked, options, bindings_of(least.privileges))
-        privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
+        chosen = _chosen(asked, options, bindings_of(least))
+        privileges = least.filter(pl.Series(chosen, dtype=pl.Boolean))
         proposed -= replaced
         proposed |= set(bindings_of(privileges))
     gone = set(acls.bindings) - proposed
