@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import polars as pl
 
@@ -43,11 +44,11 @@ from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.literals import frame_of
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.tables import contents
 from synthetic.grants import SUPER_USER, proposal_of
 from synthetic.shape import Shape
 from synthetic.tables import decisions_of
 from synthetic.traffic import world_of
+from testkit.acl_tables import bindings_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -303,16 +304,17 @@ def by_index(folder: Path, engine: Engine) -> Way:
     # As the command does.
     gc.disable()
     before, after = (_bindings(folder / f"{version}.json") for version in ("before", "after"))
+    in_force = bindings_table(before)
 
     def run() -> pl.DataFrame:
-        # Made each time: it keeps the indexes of sets that it was asked about.
+        # Made each time: it keeps the index of the set in force.
         asked = GoldInput(
             engine=engine,
             decisions=tuple(sorted(map(str, (folder / "decisions").glob("*.parquet")))),
-            bindings=contents.empty("bindings"),
+            bindings=in_force,
             policy=POLICY,
         )
-        found = changes_by(asked, before, after)
+        found = changes_by(asked, after)
         return found.select(*SORTED_BY, "turn", "count", "first_ts", "last_ts")
 
     return run, engine.close
@@ -406,7 +408,6 @@ def ask_kafka(folder: Path) -> None:
         SystemExit: it answers otherwise.
 
     """
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
     from testkit.oracle_authorizer import AuthorizerOracle
     from testkit.oracle_worlds import kafka_is_lost
 

@@ -106,7 +106,7 @@ def measure(
         )
 
     jobs: dict[str, Callable[[int], object]] = {
-        "backtest": lambda parts: changes_by(asked(parts), world.bindings, proposed),
+        "backtest": lambda parts: changes_by(asked(parts), proposed),
         "usage": lambda parts: usage(asked(parts)),
     }
     for job, run in jobs.items():

@@ -1,8 +1,9 @@
-"""Bindings as rows, as texts and as commands: one form of each for all tables and reports.
+"""Bindings as rows and as texts, and words of a shell: one form of each for all tables and reports.
 
 row      the seven fields in Kafka's words, and an id
 text     Kafka 4.2's text between the square brackets of StandardAcl[...]
-command  kafka-acls.sh ... --add or --remove, quoted for a shell
+
+``evaluation.literals`` has those of many bindings at once, and their commands.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import base64
 import hashlib
 import shlex
 
-from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acls.model import AclBinding, AclPermissionType
+from doorkeeper.acls.model import AclBinding
 
 FIELDS = (
     "resource_type",
@@ -66,25 +66,6 @@ def text_of(binding: AclBinding) -> str:
     """Return a binding as Kafka 4.2 writes it between the brackets of a rule."""
     row = row_of(binding, "-")
     return TEXT.format(*(row[field] for field in FIELDS))
-
-
-def command_of(binding: AclBinding, *, remove: bool = False, arguments: str = "") -> str:
-    """Return the kafka-acls.sh command that adds or removes a binding, or '' where none can.
-
-    It is one line of bash that prints safely with any names. ``arguments`` are more words of
-    it, as the shell shall read them. The tool has no words for an operation that the type of
-    resource does not know, and would cut blanks off.
-    """
-    options = options_of(binding)
-    words = None if options is None else [word(option) for option in options]
-    if words is None or None in words:
-        return ""
-    head = [KAFKA_ACLS, "--bootstrap-server", BOOTSTRAP, *([arguments] if arguments else [])]
-    head += ["--remove"] if remove else ["--add"]
-    # Without a DENY more may be allowed than the history shows: the tool asks.
-    if remove and binding.entry.permission_type is AclPermissionType.ALLOW:
-        head.append("--force")
-    return " ".join([*head, *filter(None, words)])
 
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}

@@ -21,15 +21,16 @@ from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
-from doorkeeper_pipeline.bindings import command_of, text_of
+from doorkeeper_pipeline.amounts import amount, first
+from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
+from doorkeeper_pipeline.evaluation.literals import commands_of, frame_of
 from doorkeeper_pipeline.evaluation.unread import describe_unread
 from doorkeeper_pipeline.jobs.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.jobs.propose import Proposal
 
 PREFIXES_LISTED = 20
 PATTERNS_LISTED = 20
-NAMES_LISTED = 5
 
 _HEAD = """\
 #!/usr/bin/env bash
@@ -117,10 +118,9 @@ def summary_of(proposal: Proposal) -> list[str]:
 
 def _opening_of(proposal: Proposal) -> list[str]:
     """Return a line about removals that open resources under another policy than the given."""
-    count = len(proposal.closing)
-    if not count:
+    if not proposal.closing:
         return []
-    acls = f"{count:,} removed {'ACL' if count == 1 else 'ACLs'}"
+    acls = amount(len(proposal.closing), "removed ACL")
     opened = f"it would open the resources of {acls} to everyone; then run with --allow-everyone"
     return [f"with allow.everyone.if.no.acl.found=true {opened}"]
 
@@ -158,20 +158,17 @@ def _covered_names(proposal: Proposal) -> list[str]:
     rows = [row for row in proposal.least_privilege.to_dicts() if row["covers"]]
     lines = []
     for row in rows[:PREFIXES_LISTED]:
-        names = ", ".join(row["covers"][:NAMES_LISTED])
-        more = ", ..." if len(row["covers"]) > NAMES_LISTED else ""
         what = f"{row['operation']} on the prefix {row['resource_type']} {row['resource_name']}"
-        lines.append(
-            f"newly covered: {row['principal']}: {what} covers unused names too: {names}{more}"
-        )
+        names = f"{what} covers unused names too: {first(row['covers'])}"
+        lines.append(f"newly covered: {row['principal']}: {names}")
     if len(rows) > PREFIXES_LISTED:
         lines.append(f"newly covered: and by {len(rows) - PREFIXES_LISTED:,} more prefixes")
     return [ascii(line)[1:-1] for line in lines]
 
 
 def _commands(bindings: Sequence[AclBinding], *, remove: bool) -> Iterator[str]:
-    for binding in bindings:
-        command = command_of(binding, remove=remove, arguments='"$@"')
+    commands = commands_of(frame_of(bindings), remove=remove, arguments='"$@"')
+    for binding, command in zip(bindings, commands, strict=True):
         if command:
             yield f"{command}\n"
         else:

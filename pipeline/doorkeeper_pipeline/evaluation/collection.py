@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from doorkeeper_pipeline.amounts import amount, first
+
 Row = Mapping[str, Any]
 
 THIN_SHARE: Final = 0.2
@@ -27,8 +29,6 @@ MEMBERS_MIN: Final = 5
 MEMBER_DAYS_MIN: Final = 7
 """Members that run longer than the history have begun before it."""
 BEGUN_SHARE: Final = 0.5
-
-LISTED_MAX: Final = 5
 
 
 class Collection(NamedTuple):
@@ -79,18 +79,17 @@ def lost_lines(
     if not coverage:
         return
     if collection.torn:
-        files = "file breaks" if collection.torn == 1 else "files break"
+        files = amount(collection.torn, "compressed file breaks", "compressed files break")
         yield (
-            f"{collection.torn:,} compressed {files} off, and the rest may have the only use of any"
-            " grant: restore them and run again (--min-coverage 0 disables this check)"
+            f"{files} off, and the rest may have the only use of any grant: restore them and"
+            " run again (--min-coverage 0 disables this check)"
         )
     if collection.thin and 100 * (days - len(collection.thin)) < coverage * all_days <= 100 * days:
-        more = ", ..." if len(collection.thin) > LISTED_MAX else ""
         yield (
             f"on {len(collection.thin):,} of {all_days:,} days the log has less than a fifth of the"
             f" usual decisions for the weekday; required: {coverage:g}% of the days"
             " (--min-coverage). Check whether a collector drops lines. Days:"
-            f" {', '.join(map(str, collection.thin[:LISTED_MAX]))}{more}"
+            f" {first(collection.thin)}"
         )
     pairs = collection.paired + collection.unpaired
     if pairs >= PAIRS_MIN and 100 * collection.paired < coverage * pairs:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy, RuleKind
+from doorkeeper_pipeline.amounts import amount, first
 from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
 from doorkeeper_pipeline.evaluation.unread import nothing_proposed
@@ -176,7 +177,7 @@ class Evidence(NamedTuple):
             else f"{_percent(self.agreement)} agree with the ACLs"
         )
         logs = len(observed.logs or ())
-        where = f", in {logs:,} {'log' if logs == 1 else 'logs'}" if logs else ""
+        where = f", in {amount(logs, 'log')}" if logs else ""
         return (
             f"{observed.decisions:,} decisions in {duration(observed.span_days)},"
             f" on {days:,} of {all_days:,} days{where}; {agree}"
@@ -290,7 +291,7 @@ def _lacking(
         yield (
             f"{_percent(observed.coverage)} of the days have allowed decisions, and no missing"
             f" lines; required: {thresholds.coverage:g}% (--min-coverage). Other days:"
-            f" {_first_days(observed.missing_days)}"
+            f" {first(observed.missing_days)}"
         )
     yield from _lacking_logs(observed, thresholds)
     if share is not None and share < thresholds.agreement:
@@ -312,7 +313,7 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
         return
     if len(logs) < thresholds.brokers:
         yield (
-            f"found {len(logs):,} {'log' if len(logs) == 1 else 'logs'}; required: one for each"
+            f"found {amount(len(logs), 'log')}; required: one for each"
             f" of {thresholds.brokers:,} brokers and controllers (--brokers)"
         )
     if len(logs) < 2:
@@ -325,13 +326,8 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
                 f"{log.path} has allowed decisions on {all_days - len(without):,} of {all_days:,}"
                 f" days; required: {thresholds.coverage:g}% (--min-coverage). Check whether files"
                 " of this broker are missing or its logger was at INFO. Days without:"
-                f" {_first_days(without)}"
+                f" {first(without)}"
             )
-
-
-def _first_days(days: Sequence[dt.date]) -> str:
-    more = ", ..." if len(days) > LISTED_MAX else ""
-    return ", ".join(map(str, days[:LISTED_MAX])) + more
 
 
 def _observed_causes(observed: Observed) -> Iterator[str]:
@@ -469,8 +465,7 @@ def _be(rows: Iterable[Row]) -> str:
 
 
 def _count(rows: Iterable[Row]) -> str:
-    count = sum(row["count"] for row in rows)
-    return f"{count:,} {'decision' if count == 1 else 'decisions'}"
+    return amount(sum(row["count"] for row in rows), "decision")
 
 
 def _percent(share: float) -> str:

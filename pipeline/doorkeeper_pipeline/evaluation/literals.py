@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 import polars as pl
 
@@ -106,18 +106,22 @@ def text() -> pl.Expr:
     return pl.format(TEXT, *map(pl.col, FIELDS))
 
 
-def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:
-    """Return the kafka-acls.sh commands for bindings, as ``bindings.command_of`` does."""
+def commands_of(frame: pl.DataFrame, *, remove: bool = False, arguments: str = "") -> pl.Series:
+    """Return the kafka-acls.sh commands that add or remove bindings, or '' where none can.
+
+    Each is one line of bash that prints safely with any names. ``arguments`` are more words of it,
+    as the shell shall read them. The tool has no words for an operation that the type of resource
+    does not know, and would cut blanks off.
+    """
     for number, names in enumerate(_WORDS):
         frame = _with_answers(frame, names, partial(_words, names), pl.String(), f"words{number}")
-    tool = f"{KAFKA_ACLS} --bootstrap-server {BOOTSTRAP}"
+    tool = f"{KAFKA_ACLS} --bootstrap-server {BOOTSTRAP} {arguments and f'{arguments} '}"
     does = pl.lit("--add")
     if remove:
+        # Without a DENY more may be allowed than the history shows: the tool asks.
         allows = pl.col("permission_type") == AclPermissionType.ALLOW.name
         does = pl.when(allows).then(pl.lit("--remove --force")).otherwise(pl.lit("--remove"))
-    words = pl.concat_str(
-        pl.lit(f"{tool} "), does, *(f"words{number}" for number in range(len(_WORDS)))
-    )
+    words = pl.concat_str(pl.lit(tool), does, *(f"words{number}" for number in range(len(_WORDS))))
     return frame.select(words.fill_null("").alias("command")).to_series()
 
 
@@ -220,11 +224,13 @@ def _whole(names: Sequence[str], values: Sequence[str]) -> AclBinding:
     )
 
 
+@lru_cache(1 << 16)
 def _grant(names: Sequence[str], *values: str) -> bool:
     (kind, name, _), entry = _whole(names, values)
     return grant_of(entry.principal, kind, name, entry.operation, entry.host) is not None
 
 
+@lru_cache(1 << 16)
 def _words(names: Sequence[str], *values: str) -> str | None:
     """Return the words of bash for some fields, a blank before each; None where one can be none."""
     options = options_of(_whole(names, values))

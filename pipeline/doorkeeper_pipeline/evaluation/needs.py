@@ -9,14 +9,13 @@ a network have other addresses tomorrow. Accesses of super users need no binding
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
-from doorkeeper.acls.model import WILDCARD, AclBinding
+from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.networks import network_of
 from doorkeeper_pipeline.evaluation.deciding import NO_BINDING, RULES
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable, accesses
@@ -29,34 +28,21 @@ NEED = ("principal", "host", "resource_type", "resource_name", "operation")
 NEEDS = {**dict.fromkeys(NEED, pl.String()), **COUNTS}
 
 
-_ADDRESS = 1_000
-"""In place of the length of a network: an address is narrower than any of them."""
+_ADDRESS, _ANY_HOST = 1_000, 2_000
+"""In place of the length of a network: an address is narrower than any; ``*`` goes before all."""
 
 
-class Grants(NamedTuple):
-    """An index, the hosts of its bindings, which are ``*``, and the lengths of networks."""
+def needs_of(index: Index, hosts: Sequence[str], table: DecisionTable) -> pl.DataFrame:
+    """Return the needs of distinct questions under a set of ACLs, not yet added.
 
-    acls: Index
-    hosts: tuple[str, ...]
-    any_host: NDArray[np.bool_]
-    lengths: NDArray[np.int16]
-
-
-def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
-    """Return the input of ``needs_of`` for the bindings of which the index was compiled."""
-    hosts = tuple(binding.entry.host for binding in bindings)
-    networks = map(network_of, hosts)
-    return Grants(
-        index,
-        hosts,
-        np.array([host == WILDCARD for host in hosts], np.bool_),
-        np.array([_ADDRESS if each is None else each.length for each in networks], np.int16),
+    ``hosts`` are those of the bindings of which the index was compiled.
+    """
+    by_host = {host: _rank(host) for host in set(hosts)}
+    ranks = np.array([by_host[host] for host in hosts], np.int16)
+    wide = pl.Series(
+        [None if by_host[host] == _ADDRESS else host for host in hosts], dtype=pl.String
     )
-
-
-def needs_of(grants: Grants, table: DecisionTable) -> pl.DataFrame:
-    """Return the needs of distinct questions under a set of ACLs, not yet added."""
-    return table.find(grants.acls, lambda block: _needs_in(grants, block), NEEDS)
+    return table.find(index, lambda block: _needs_in(wide, ranks, block), NEEDS)
 
 
 def logged_needs(super_users: frozenset[str], table: DecisionTable) -> pl.DataFrame:
@@ -85,32 +71,22 @@ def kept_for(index: Index, needs: DecisionTable) -> pl.Series:
     return pl.Series("binding", first).replace(index.size, None)
 
 
-def _needs_in(grants: Grants, block: Block) -> pl.DataFrame:
+def _rank(host: str) -> int:
+    network = network_of(host)
+    return _ANY_HOST if host == WILDCARD else _ADDRESS if network is None else network.length
+
+
+def _needs_in(wide: pl.Series, ranks: NDArray[np.int16], block: Block) -> pl.DataFrame:
+    """Return the needs of a block; hosts of bindings are null for an address."""
     decided, matches = block.decisions, block.matches
     needing = decided.allowed & (decided.rules != RULES.index(RuleKind.SUPER_USER))
-    # What everybody may do by default is for every host, as is what a binding for all hosts allows.
-    everywhere = decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW)
     asking, through = matches.questions[matches.used], matches.bindings[matches.used]
-    everywhere[asking[grants.any_host[through]]] = True
-    host = (
-        pl.when(pl.Series(everywhere))
-        .then(pl.lit(WILDCARD))
-        .otherwise(pl.coalesce(_networks(grants, asking, through, len(everywhere)), "host"))
-    )
-    return block.rows.with_columns(host.alias("host")).filter(pl.Series(needing))
-
-
-def _networks(
-    grants: Grants, asking: NDArray[np.int64], through: NDArray[np.int32], size: int
-) -> pl.Series:
-    """Return the narrowest network that let each question through; null where an address did."""
-    lengths = grants.lengths[through]
-    if (lengths == _ADDRESS).all():
-        return pl.Series([None], dtype=pl.String).new_from_index(0, size)
     # Of several values for one question the last is assigned.
-    order = np.argsort(lengths, kind="stable")
-    narrowest = np.full(size, NO_BINDING, np.int32)
-    narrowest[asking[order]] = through[order]
-    in_network = (narrowest != NO_BINDING) & (grants.lengths[narrowest] < _ADDRESS)
-    numbers = pl.Series(np.where(in_network, narrowest, NO_BINDING)).replace(NO_BINDING, None)
-    return pl.Series(grants.hosts, dtype=pl.String).gather(numbers)
+    order = np.argsort(ranks[through], kind="stable")
+    best = np.full(len(needing), NO_BINDING, np.int32)
+    best[asking[order]] = through[order]
+    hosts = wide.gather(pl.Series(best).replace(NO_BINDING, None))
+    # What everybody may do by default is for every host.
+    by_default = pl.Series(decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW))
+    host = pl.when(by_default).then(pl.lit(WILDCARD)).otherwise(pl.coalesce(hosts, "host"))
+    return block.rows.with_columns(host.alias("host")).filter(pl.Series(needing))

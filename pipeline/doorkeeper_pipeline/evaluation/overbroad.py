@@ -54,20 +54,6 @@ _TOUCHED = {
 }
 
 
-_NUMBERS = {
-    "principals": "touched_principals",
-    "hosts": "touched_hosts",
-    "resources": "touched_resources",
-}
-
-
-class Wide(NamedTuple):
-    """An index, and which of its bindings may be too wide."""
-
-    acls: Index
-    candidates: NDArray[np.bool_]
-
-
 class Excess(NamedTuple):
     """The bindings that are too wide, in their order.
 
@@ -111,14 +97,14 @@ def _beginning(names: Sequence[str], prefix: str) -> int:
     return bisect_right(names, prefix, begin, key=lambda name: name[: len(prefix)]) - begin
 
 
-def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
-    """Return the bindings that may be too wide: by a wildcard, a prefix, ``User:*`` or ALL."""
-    return Wide(index, np.array([_may_be_wide(binding) for binding in bindings], np.bool_))
+def wide(bindings: Sequence[AclBinding]) -> NDArray[np.bool_]:
+    """Return which bindings may be too wide: by a wildcard, a prefix, ``User:*`` or ALL."""
+    return np.array([_may_be_wide(binding) for binding in bindings], np.bool_)
 
 
-def touches_of(shared: Wide, table: DecisionTable) -> pl.DataFrame:
+def touches_of(index: Index, candidates: NDArray[np.bool_], table: DecisionTable) -> pl.DataFrame:
     """Return the accesses through bindings that may be too wide, not added."""
-    return table.find(shared.acls, lambda block: _touches_in(shared.candidates, block), TOUCHES)
+    return table.find(index, lambda block: _touches_in(candidates, block), TOUCHES)
 
 
 def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: History) -> Excess:
@@ -134,7 +120,7 @@ def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: Hi
     numbers = touched.select(
         "binding",
         "touched_operations",
-        **{name: pl.col(column).list.len() for name, column in _NUMBERS.items()},
+        pl.col("touched_principals", "touched_hosts", "touched_resources").list.len(),
     )
     excess, covered = [], []
     for row in numbers.iter_rows(named=True):
@@ -146,7 +132,9 @@ def overbroad(bindings: Sequence[AclBinding], touches: pl.DataFrame, history: Hi
         pl.Series("excess", excess, pl.List(pl.String)),
         pl.Series("covered_resource_count", covered, pl.Int64),
     ).filter(pl.col("excess").list.len() > 0)
-    return Excess(grants, _instead(bindings, touches.join(grants, on="binding", how="semi")))
+    # Of too many names no list is made: each name makes one grant at least.
+    listed = grants.filter(pl.col("touched_resources").list.len() <= INSTEAD_MAX)
+    return Excess(grants, _instead(bindings, touches.join(listed, on="binding", how="semi")))
 
 
 def need_of(row: Sequence[Any]) -> Need:
@@ -159,14 +147,14 @@ def _excess(
     binding: AclBinding, touched: Mapping[str, Any], covered: int, principals: int
 ) -> Iterable[str]:
     (resource_type, name, pattern_type), entry = binding
-    if touched["resources"] < covered:
+    if touched["touched_resources"] < covered:
         if pattern_type is PatternType.PREFIXED:
             yield "PREFIX"
         elif name == WILDCARD:
             yield "ALL_NAMES"
-    if entry.principal == WILDCARD_PRINCIPAL and touched["principals"] < principals:
+    if entry.principal == WILDCARD_PRINCIPAL and touched["touched_principals"] < principals:
         yield "ALL_PRINCIPALS"
-    if entry.host == WILDCARD and touched["hosts"] == 1:
+    if entry.host == WILDCARD and touched["touched_hosts"] == 1:
         yield "ALL_HOSTS"
     supported = {operation.name for operation in SUPPORTED_OPERATIONS.get(resource_type, ())}
     if entry.operation is AclOperation.ALL and supported - set(touched["touched_operations"]):

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from doorkeeper.acls.model import ANONYMOUS, AclBinding, AclPermissionType
+from doorkeeper_pipeline.amounts import amount
 
 MANY: Final = 20
 """Names of one principal, or its questions of one minute, from which on it is said to probe."""
@@ -158,23 +159,6 @@ def with_causes(refusals: pl.DataFrame, bindings: Collection[AclBinding]) -> pl.
     )
 
 
-class _Asking(NamedTuple):
-    """How a principal asks for names: in how much time, and the most within one minute.
-
-    ``begin``, ``end`` and ``rounds`` are those of the questions of that minute; ``same_end`` is how
-    many of them ended in the same minute too.
-    """
-
-    names: int
-    first: dt.datetime
-    last: dt.datetime
-    at_once: int
-    begin: dt.datetime
-    end: dt.datetime
-    same_end: int
-    rounds: float
-
-
 def _rhythms(refusals: pl.DataFrame) -> pl.DataFrame:
     """Return the principals that ask for many names or much at once, with how they do in words."""
     asking = refusals.filter(_IS_OPEN & ~_IS_ANONYMOUS & ~_IS_ADMINISTRATION)
@@ -204,21 +188,34 @@ def _rhythms(refusals: pl.DataFrame) -> pl.DataFrame:
         )
     )
     joined = many.join(most, on="principal")
-    asked = joined.rename({"first_ts": "first", "last_ts": "last"}).select(_Asking._fields)
-    words = [_words(_Asking(*row)) for row in asked.iter_rows()]
+    words = [_words(**row) for row in joined.drop("principal").iter_rows(named=True)]
     return joined.select("principal").with_columns(pl.Series("rhythm", words, pl.String))
 
 
-def _words(asking: _Asking) -> str:
-    names = f"{asking.names:,} {'name' if asking.names == 1 else 'names'}"
-    if asking.at_once < MANY:
-        days = (asking.last - asking.first).days + 1
-        return f"{names} in {days:,} {'day' if days == 1 else 'days'}"
-    is_beat = asking.rounds >= _ROUNDS_MIN and asking.same_end >= _SAME * asking.at_once
-    if not is_beat or asking.end <= asking.begin:
-        return f"{names}, {asking.at_once:,} questions within a minute"
-    minutes = (asking.end - asking.begin).total_seconds() / 60 / (asking.rounds - 1)
-    return f"{names} at once, about every {_length(minutes)}{_places(asking.begin, minutes)}"
+def _words(
+    *,
+    names: int,
+    first_ts: dt.datetime,
+    last_ts: dt.datetime,
+    at_once: int,
+    begin: dt.datetime,
+    end: dt.datetime,
+    same_end: int,
+    rounds: float,
+) -> str:
+    """Return how a principal asks for names: in how much time, and the most within one minute.
+
+    ``begin``, ``end`` and ``rounds`` are those of the questions of that minute; ``same_end`` is how
+    many of them ended in the same minute too.
+    """
+    asked = amount(names, "name")
+    if at_once < MANY:
+        return f"{asked} in {amount((last_ts - first_ts).days + 1, 'day')}"
+    is_beat = rounds >= _ROUNDS_MIN and same_end >= _SAME * at_once
+    if not is_beat or end <= begin:
+        return f"{asked}, {at_once:,} questions within a minute"
+    minutes = (end - begin).total_seconds() / 60 / (rounds - 1)
+    return f"{asked} at once, about every {_length(minutes)}{_places(begin, minutes)}"
 
 
 def _length(minutes: float) -> str:

@@ -7,7 +7,7 @@ use it. Nothing here depends on the use of a grant: what it was not used for is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from doorkeeper.acls.model import (
@@ -42,13 +42,6 @@ _OF_ACLS: Final = (AclOperation.ALL, AclOperation.ALTER)
 _OF_TOKENS: Final = (AclOperation.ALL, AclOperation.CREATE_TOKENS)
 
 
-class Opening(NamedTuple):
-    """The severity of a grant, and what it opens in words."""
-
-    severity: str
-    opens: str
-
-
 class ClusterContext(NamedTuple):
     """The cluster of the grants: its number of principals, the beginnings of sensitive topics."""
 
@@ -65,18 +58,17 @@ class Rule(NamedTuple):
     opens: str
 
 
-def opening_of(binding: AclBinding, around: ClusterContext) -> Opening:
-    """Return the severity of the first rule that holds, and its words."""
+def opening_of(binding: AclBinding, around: ClusterContext) -> Rule:
+    """Return the first rule that holds."""
     (resource_type, name, pattern_type), entry = binding
+    # No rule asks who it is for, if not everybody, from where, or which name it is, if not one of
+    # many or a sensitive one: far fewer bindings are asked about than there are.
     is_one = pattern_type is PatternType.LITERAL and name != WILDCARD
-    if not is_one or name.startswith(around.sensitive or "\0"):
-        return _first(binding, around)
-    # No rule asks which other name it is, or whose.
+    if is_one and not name.startswith(around.sensitive or "\0"):
+        name = ""
     principal = entry.principal if entry.principal == WILDCARD_PRINCIPAL else ""
-    pattern = ResourcePattern(resource_type, "", PatternType.LITERAL)
-    return _of_any_name(
-        AclBinding(pattern, entry._replace(principal=principal, host=WILDCARD)), around
-    )
+    pattern = ResourcePattern(resource_type, name, pattern_type)
+    return _first(AclBinding(pattern, entry._replace(principal=principal, host=WILDCARD)), around)
 
 
 def rules_of(binding: AclBinding, around: ClusterContext) -> Iterator[Rule]:
@@ -124,9 +116,6 @@ def rules_of(binding: AclBinding, around: ClusterContext) -> Iterator[Rule]:
     yield Rule("name", LOW, holds=True, opens=f"one {noun}")
 
 
-def _first(binding: AclBinding, around: ClusterContext) -> Opening:
-    rule = next(rule for rule in rules_of(binding, around) if rule.holds)
-    return Opening(rule.severity, rule.opens)
-
-
-_of_any_name = cache(_first)
+@lru_cache(1 << 16)
+def _first(binding: AclBinding, around: ClusterContext) -> Rule:
+    return next(rule for rule in rules_of(binding, around) if rule.holds)

@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.evaluation.numbering import lost_days, stretches_in
 
 LISTED_MAX = 5
@@ -95,16 +96,12 @@ def describe_unread(unread: UnreadLines) -> Iterator[str]:
 
 
 def _describe_unnamed(unread: UnreadLines) -> Iterator[str]:
-    count = unread.nameless
-    if count:
-        lines = "line names" if count == 1 else "lines name"
-        yield f"{count:,} quarantined {lines} no principal: any grant may have been used there"
+    if unread.nameless:
+        lines = amount(unread.nameless, "quarantined line names", "quarantined lines name")
+        yield f"{lines} no principal: any grant may have been used there"
     if unread.torn:
-        files = "file" if unread.torn == 1 else "files"
-        yield (
-            f"{unread.torn:,} truncated compressed {files}: any grant may have been used in the"
-            " rest"
-        )
+        files = amount(unread.torn, "truncated compressed file")
+        yield f"{files}: any grant may have been used in the rest"
     if unread.lost_days:
         yield (
             "lines are missing (dropped events, gaps in numbers of events or offsets, truncated"

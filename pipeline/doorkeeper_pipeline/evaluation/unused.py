@@ -52,13 +52,6 @@ _IMPLYING = (
 """Operations whose ALLOW is one to DESCRIBE, or to DESCRIBE_CONFIGS, too."""
 
 
-class Ranked(NamedTuple):
-    """An index, and for each binding how many are more worth keeping."""
-
-    acls: Index
-    ranks: NDArray[np.int32]
-
-
 class Unused(NamedTuple):
     """A binding, by number, that was never decisive; ``covered_by`` are others for its uses.
 
@@ -72,24 +65,28 @@ class Unused(NamedTuple):
     closes: bool = False
 
 
-def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataFrame) -> Ranked:
-    """Rank the bindings of an index by their width and the result of ``usage.sum_uses``."""
-    uses = np.zeros(index.size, np.int64)
-    decisive = np.zeros(index.size, np.bool_)
+def rank_bindings(bindings: Sequence[AclBinding], totals: pl.DataFrame) -> NDArray[np.int32]:
+    """Return for each binding how many are more worth keeping.
+
+    That is by their width and the result of ``usage.sum_uses``.
+    """
+    size = len(bindings)
+    uses = np.zeros(size, np.int64)
+    decisive = np.zeros(size, np.bool_)
     numbers = totals.get_column("binding").to_numpy()
     uses[numbers] = totals.get_column("uses").to_numpy()
     decisive[numbers] = totals.get_column("decisive_uses").to_numpy() > 0
     # Of a grant on all names and those on the names that were used, the wide one is redundant.
     widths = np.array([_breadth(binding) for binding in bindings], np.int64).reshape(-1, 4)
-    order = np.lexsort((np.arange(index.size), -uses, *widths.T[::-1], ~decisive))
-    ranks = np.empty(index.size, np.int32)
-    ranks[order] = np.arange(index.size, dtype=np.int32)
-    return Ranked(index, ranks)
+    order = np.lexsort((np.arange(size), -uses, *widths.T[::-1], ~decisive))
+    ranks = np.empty(size, np.int32)
+    ranks[order] = np.arange(size, dtype=np.int32)
+    return ranks
 
 
-def keepers_of(shared: Ranked, table: DecisionTable) -> pl.DataFrame:
+def keepers_of(index: Index, ranks: NDArray[np.int32], table: DecisionTable) -> pl.DataFrame:
     """Return which bindings are kept for distinct questions, and the ones that they cover."""
-    return table.find(shared.acls, lambda block: _keepers_in(shared, block), KEPT)
+    return table.find(index, lambda block: _keepers_in(index, ranks, block), KEPT)
 
 
 def unused_bindings(
@@ -186,37 +183,24 @@ def shut_by_denies(
     return is_shut
 
 
-def _keepers_in(shared: Ranked, block: Block) -> pl.DataFrame:
-    index, ranks = shared
-    matches, size = block.matches, block.questions.size
+def _keepers_in(index: Index, ranks: NDArray[np.int32], block: Block) -> pl.DataFrame:
+    matches = block.matches
     denies = np.zeros(index.size, np.bool_)
     denies[index.entry_bindings[index.entry_denies]] = True
     allowing = matches.used & ~denies[matches.bindings]
-    asking, bindings = matches.questions[allowing], matches.bindings[allowing]
-    by_rank = np.empty(index.size + 1, np.int32)
-    by_rank[ranks] = np.arange(index.size, dtype=np.int32)
-    first = np.full(size, _NOTHING, np.int32)
-    np.minimum.at(first, asking, ranks[bindings])
-    is_first = ranks[bindings] == first[asking]
-    second = np.full(size, _NOTHING, np.int32)
-    np.minimum.at(second, asking[~is_first], ranks[bindings[~is_first]])
-    has_second = is_first & (second[asking] != _NOTHING)
-    width = max(index.size, 1)
-    pairs = np.unique(
-        np.concatenate(
-            [
-                _pairs(bindings[is_first], bindings[is_first], width),
-                _pairs(bindings[~is_first], by_rank[first[asking[~is_first]]], width),
-                _pairs(bindings[has_second], by_rank[second[asking[has_second]]], width),
-            ]
-        )
+    bindings = matches.bindings[allowing]
+    pairs = pl.DataFrame(
+        {
+            "question": matches.questions[allowing],
+            "binding": pl.Series(bindings, dtype=pl.Int32),
+            "rank": ranks[bindings],
+        }
     )
-    return pl.DataFrame({"binding": pairs // width, "keeper": pairs % width}, schema=KEPT)
-
-
-def _pairs(ones: NDArray[np.int32], others: NDArray[np.int32], width: int) -> NDArray[np.int64]:
-    """Return pairs of bindings as numbers, which sort ten times as fast."""
-    return ones.astype(np.int64) * width + others
+    best = pl.col("binding").sort_by("rank")
+    first = pairs.group_by("question").agg(keeper=best.first(), next=best.get(1, null_on_oob=True))
+    covered = pairs.join(first, on="question").select("binding", "keeper")
+    others = first.drop_nulls("next").select(binding="keeper", keeper="next")
+    return pl.concat([covered, others]).unique()
 
 
 def _breadth(binding: AclBinding) -> tuple[int, int, int, int]:

@@ -4,24 +4,17 @@ Kafka's log names one rule, so that of two grants that say the same only one wou
 every binding does that was used, see ``matching``. Two grants that cover each other are both used
 and neither is decisive: not all indecisive ones can go at once.
 
-The sums of several blocks, or of several workers, are parts that can be added. A part has two kinds
-of rows, told apart by ``about``:
-
-    total                                             uses, decisive uses, first and last use; it is
-                                                      there for each binding that matched anything
-    principal, host, operation, resource_name         one value with which the binding was used
+The sums of several blocks, or of several workers, are parts that can be added: a row for each
+binding that matched anything, with the values with which it was used.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from doorkeeper_pipeline.evaluation.deciding import Matches
 from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
 from doorkeeper_pipeline.evaluation.index import Index
-from doorkeeper_pipeline.evaluation.questions import TIME, Texts
+from doorkeeper_pipeline.evaluation.questions import COUNTS, TIME
 
 DETAILS = {
     "principal": "principals",
@@ -36,19 +29,18 @@ LISTED_MAX = 100
 
 PARTS = {
     "binding": pl.Int32(),
-    "about": pl.String(),
-    "value": pl.String(),
     "uses": pl.Int64(),
     "decisive_uses": pl.Int64(),
     "first_ts": TIME,
     "last_ts": TIME,
+    **dict.fromkeys(DETAILS, pl.List(pl.String())),
 }
-"""The columns of a part. A total has no value; the others have neither sums nor times."""
+"""The columns of a part."""
 
 
 def parts_of(index: Index, table: DecisionTable) -> pl.DataFrame:
     """Return the uses of distinct questions, as parts, not yet added."""
-    return table.find(index, lambda block: _part(index, block), PARTS)
+    return table.find(index, _part, PARTS)
 
 
 def sum_uses(parts: pl.DataFrame) -> pl.DataFrame:
@@ -56,85 +48,40 @@ def sum_uses(parts: pl.DataFrame) -> pl.DataFrame:
 
     Columns: ``binding``, ``uses``, ``decisive_uses``, ``first_ts``, ``last_ts`` (of the uses; null
     where there was none), and for each of ``DETAILS`` the first hundred values, sorted, under its
-    name, and how many there are under its name with ``_count``.
+    name, and how many there are under its singular with ``_count``.
     """
-    is_total = pl.col("about") == "total"
-    totals = (
-        parts.filter(is_total)
-        .group_by("binding")
+    values = {name: pl.col(about).explode().drop_nulls() for about, name in DETAILS.items()}
+    return (
+        parts.group_by("binding")
         .agg(
             pl.col("uses", "decisive_uses").sum(),
             pl.col("first_ts").min(),
             pl.col("last_ts").max(),
+            *(all_of.unique().sort().head(LISTED_MAX).alias(n) for n, all_of in values.items()),
+            *(
+                all_of.n_unique().cast(pl.Int64).alias(f"{name[:-1]}_count")
+                for name, all_of in values.items()
+            ),
         )
+        .sort("binding")
     )
-    lists = (
-        parts.filter(~is_total)
-        .group_by("binding", "about")
-        .agg(
-            pl.col("value").unique().sort().head(LISTED_MAX),
-            pl.col("value").n_unique().alias("count"),
-        )
-    )
-    for about, name in DETAILS.items():
-        of_one = lists.filter(pl.col("about") == about).select(
-            "binding",
-            pl.col("value").alias(name),
-            pl.col("count").cast(pl.Int64).alias(f"{name}_count"),
-        )
-        totals = totals.join(of_one, on="binding", how="left").with_columns(
-            pl.col(name).fill_null(pl.lit([], pl.List(pl.String))),
-            pl.col(f"{name}_count").fill_null(0),
-        )
-    return totals.sort("binding")
 
 
-def _part(index: Index, block: Block) -> pl.DataFrame:
-    matches = block.matches
-    rows = [_totals(index, block.rows, matches)]
-    use = np.flatnonzero(matches.used)
-    asking, bindings = matches.questions[use], matches.bindings[use]
-    for about in DETAILS:
-        texts = block.questions.texts[about]
-        rows.append(_details(about, bindings, texts, texts.codes[asking]))
-    return pl.concat(rows, how="diagonal")
-
-
-def _totals(index: Index, rows: pl.DataFrame, matches: Matches) -> pl.DataFrame:
-    counts = rows["count"].to_numpy()
-    uses = np.zeros(index.size, np.int64)
-    decisive = np.zeros(index.size, np.int64)
-    for sums, which in ((uses, matches.used), (decisive, matches.decisive)):
-        np.add.at(sums, matches.bindings[which], counts[matches.questions[which]])
-    times = (
-        rows[matches.questions[matches.used]]
-        .select(
-            pl.Series("binding", matches.bindings[matches.used], pl.Int32), "first_ts", "last_ts"
+def _part(block: Block) -> pl.DataFrame:
+    matches, rows = block.matches, block.rows.select(*DETAILS, *COUNTS)
+    return (
+        rows[matches.questions]
+        .with_columns(
+            pl.Series("binding", matches.bindings),
+            pl.Series("used", matches.used),
+            pl.Series("decisive", matches.decisive),
         )
         .group_by("binding")
-        .agg(pl.col("first_ts").min(), pl.col("last_ts").max())
-    )
-    there = np.unique(matches.bindings)
-    return pl.DataFrame(
-        {
-            "binding": pl.Series(there, dtype=pl.Int32),
-            "about": pl.repeat("total", len(there), eager=True),
-            "value": pl.Series([None] * len(there), dtype=pl.String),
-            "uses": uses[there],
-            "decisive_uses": decisive[there],
-        }
-    ).join(times, on="binding", how="left")
-
-
-def _details(
-    about: str, bindings: NDArray[np.int32], texts: Texts, codes: NDArray[np.int64]
-) -> pl.DataFrame:
-    width = max(len(texts.values), 1)
-    pairs = np.unique(bindings.astype(np.int64) * width + codes)
-    return pl.DataFrame(
-        {
-            "binding": pl.Series(pairs // width, dtype=pl.Int32),
-            "about": pl.repeat(about, len(pairs), eager=True),
-            "value": pl.Series(texts.values, dtype=pl.String).gather(pairs % width),
-        }
+        .agg(
+            pl.col("count").filter("used").sum().alias("uses"),
+            pl.col("count").filter("decisive").sum().alias("decisive_uses"),
+            pl.col("first_ts").filter("used").min(),
+            pl.col("last_ts").filter("used").max(),
+            pl.col(*DETAILS).filter("used").unique(),
+        )
     )

@@ -28,6 +28,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.networks import network_of
+from doorkeeper_pipeline.amounts import times
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
@@ -530,11 +531,6 @@ def _letters(principal: str) -> str:
 def _folded(name: str) -> str:
     """Return a name in which case, and forms of Unicode that look alike, make no difference."""
     return normalize("NFKC", normalize("NFKC", name).casefold())
-
-
-def times(count: int) -> str:
-    """Return a number of times: once, 2 times."""
-    return "once" if count == 1 else f"{count:,} times"
 
 
 @lru_cache(1 << 16)

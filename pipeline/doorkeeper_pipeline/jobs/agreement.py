@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from bisect import bisect_right
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -48,13 +48,6 @@ DISAGREEING = {
 }
 
 
-class Given(NamedTuple):
-    """The ACLs in force at the end, compiled, and the texts of all that ever were."""
-
-    acls: Index
-    texts: pl.Series
-
-
 def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table; it is empty where no ACLs are given.
 
@@ -67,7 +60,7 @@ def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
     if _times(asked.bindings) and not (parts["count"] == parts["agreeing"]).all():
         by = (*QUESTION, "outcome", "rule", "minute")
         by_minute = [Part((file,), by) for file in asked.decisions]
-        again = Question(disagreeing, asked.index(current), DISAGREEING)
+        again = Question(partial(disagreeing, asked.index), DISAGREEING)
         [left] = ask(asked.engine, by_minute, [again], {})
         corrections = _agreeing_then(asked, left)
     more = corrections.group_by(GROUP).agg(pl.col("agreeing").sum().alias("more"))
@@ -83,15 +76,18 @@ def agreement(asked: GoldInput) -> dict[str, pl.DataFrame]:
 def outcomes(asked: GoldInput) -> Question:
     """Ask for recorded outcomes beside those that the ACLs in force at the end lead to."""
     texts = asked.bindings.select(text()).to_series().unique()
-    return Question(compare, Given(asked.index(asked.acls.bindings), texts), PARTS)
+    return Question(partial(compare, asked.index, texts), PARTS)
 
 
-def compare(given: Given, table: DecisionTable) -> pl.DataFrame:
-    """Return rows of the table agreement, by the ACLs in force at the end only."""
-    frame = _recompute(given.acls, table)
+def compare(index: Index, texts: pl.Series, table: DecisionTable) -> pl.DataFrame:
+    """Return rows of the table agreement, by the ACLs in force at the end only.
+
+    ``texts`` are those of all ACLs that ever were.
+    """
+    frame = _recompute(index, table)
     names_acl = pl.col("rule") == RuleKind.MATCHING_ACL.value
     named = frame.filter(names_acl, pl.col("rule_binding") != "").select("rule_binding").unique()
-    unlisted = named.join(given.texts.to_frame("rule_binding"), on="rule_binding", how="anti")
+    unlisted = named.join(texts.to_frame("rule_binding"), on="rule_binding", how="anti")
     is_unlisted = names_acl & pl.col("rule_binding").is_in(unlisted["rule_binding"].to_list())
     is_same = pl.col("outcome") == pl.col("outcome_now")
     return frame.group_by(GROUP).agg(

@@ -8,7 +8,7 @@ small beside the decisions, and are added up by who asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -69,14 +69,13 @@ def distinct(decisions: pl.LazyFrame, by: Sequence[str] = DISTINCT) -> pl.LazyFr
 
 
 class Question(NamedTuple):
-    """A function of distinct decisions, importable by name, what it needs, and its columns.
+    """A function of distinct decisions, or a partial one, and its columns; it is sent to workers.
 
     The function gets tables with the columns ``DISTINCT``, count, first_ts and last_ts, sorted by
     principal. The order of its results is open: sort them.
     """
 
-    function: Callable[[Any, DecisionTable], pl.DataFrame]
-    shared: Any
+    function: Callable[[DecisionTable], pl.DataFrame]
     schema: Mapping[str, pl.DataType]
 
 
@@ -100,7 +99,7 @@ def answer(
     questions, tables = shared
     table = _table(tables, part)
     return [
-        question.function(question.shared, table).select(
+        question.function(table).select(
             pl.col(name).cast(kind) for name, kind in question.schema.items()
         )
         for question in questions

@@ -8,7 +8,7 @@ force the decisions that were recorded stand for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -37,17 +37,10 @@ CHANGED = {
 """The columns of changed decisions; bindings are numbers, each in its own set."""
 
 
-class Sets(NamedTuple):
-    """The set of ACLs in force, and the one in its place."""
-
-    before: Index
-    after: Index
-
-
 def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pl.DataFrame:
     """Return every distinct decision of the history that the proposed set turns, sorted."""
     before, after = asked.acls.bindings, distinct(proposed)
-    changed = changes_by(asked, before, after).with_columns(
+    changed = changes_by(asked, after).with_columns(
         _texts(before, "binding_before"), _texts(after, "binding_after")
     )
     return contents.of_job("backtest", changed.sort(QUESTION))
@@ -69,14 +62,12 @@ def unread_losses(asked: GoldInput, proposed: Iterable[AclBinding]) -> frozenset
     return asked.unread.principals if is_anybody else asked.unread.principals & taken
 
 
-def changes_by(
-    asked: GoldInput, before: tuple[AclBinding, ...], after: tuple[AclBinding, ...]
-) -> pl.DataFrame:
+def changes_by(asked: GoldInput, after: tuple[AclBinding, ...]) -> pl.DataFrame:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``."""
     index = compile_index(after, asked.policy, networks=asked.networks)
-    question = Question(turned_from_record, index, CHANGED)
-    if before:
-        question = Question(changed_decisions, Sets(asked.index(before), index), CHANGED)
+    question = Question(partial(turned_from_record, index), CHANGED)
+    if asked.acls.bindings:
+        question = Question(partial(changed_decisions, asked.index, index), CHANGED)
     [changed] = asked.ask(question)
     same = [name for name in CHANGED if name not in (*COUNTS, "rule_before")]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
@@ -85,10 +76,9 @@ def changes_by(
     return summed.select(list(CHANGED)).sort(same)
 
 
-def changed_decisions(sets: Sets, table: DecisionTable) -> pl.DataFrame:
-    """Return the questions that the two sets answer differently, in the order of the table."""
-    before = table.evaluate(sets.before).decisions
-    after = table.evaluate(sets.after).decisions
+def changed_decisions(now: Index, then: Index, table: DecisionTable) -> pl.DataFrame:
+    """Return the questions that two sets of ACLs answer differently, in the order of the table."""
+    before, after = table.evaluate(now).decisions, table.evaluate(then).decisions
     which = np.flatnonzero((before.allowed != after.allowed) & accesses(table.rows))
     return _rows(table.rows, which, before.part(which).frame(), after.part(which).frame())
 

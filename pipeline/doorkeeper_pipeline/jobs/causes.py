@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.evaluation import refusals
 from doorkeeper_pipeline.evaluation.severity import BROAD
 from doorkeeper_pipeline.tables import contents
@@ -204,7 +205,7 @@ def _refusals(denied: pl.DataFrame) -> pl.DataFrame:
             pl.col("count").sum().alias("decisions"),
         )
         .with_columns(
-            refusal_id().alias("finding_id"),
+            REFUSAL_ID.alias("finding_id"),
             pl.col("cause").str.to_lowercase().str.replace_all("_", "-", literal=True),
             pl.col("rhythm").fill_null("").alias("why"),
         )
@@ -226,9 +227,11 @@ def subject_of(pattern: pl.Expr, host: pl.Expr) -> pl.Expr:
 OF_BINDINGS: Final = ("broad", "unused", "wide")
 """The kinds of findings about an ACL: the id of one is its kind, a colon and the ACL's id."""
 
+REFUSAL_ID: Final = pl.format("refused:{}:{}", "cause", "principal")
+
 _IDS: Final = {
     "findings": pl.col("finding_id"),
-    "denied": pl.format("refused:{}:{}", "cause", "principal"),
+    "denied": REFUSAL_ID,
     "grant_usage": pl.format("unused:{}", "binding_id"),
 }
 """The ids of findings about the rows of a table."""
@@ -251,11 +254,6 @@ class LeftOut(NamedTuple):
 
 
 NOTHING: Final = LeftOut()
-
-
-def refusal_id() -> pl.Expr:
-    """Return an expression for the ids of findings about the rows of ``denied``."""
-    return _IDS["denied"]
 
 
 def leave_out(
@@ -311,8 +309,3 @@ def _lines(gone: Mapping[str, pl.DataFrame], principals: Sequence[str]) -> Itera
 
 def _excluded(principal: str) -> str:
     return f"left out, as asked, of {principal}"
-
-
-def amount(count: int, unit: str) -> str:
-    """Return a number with its noun: 1 grant, 2 grants."""
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"

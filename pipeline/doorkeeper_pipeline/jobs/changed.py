@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.questions import COUNTS, SUMMED
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
-from doorkeeper_pipeline.jobs.observed import ACTIVITY
+from doorkeeper_pipeline.jobs.observed import BY_PRINCIPAL
 from doorkeeper_pipeline.tables import contents
 
 
@@ -45,12 +46,12 @@ _FOUND = {**dict.fromkeys(_RESOURCE, pl.String()), **COUNTS, "denied": pl.Int64(
 
 def new_access(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table new_access: accesses in the window that never occurred before it."""
-    seen = ACTIVITY.of(asked).filter(~pl.col("probe"))
+    seen = BY_PRINCIPAL.of(asked).filter(~pl.col("probe"))
     since = asked.since or last_day(seen)
     if since is None or seen.filter(pl.col("first_ts") < since).is_empty():
         # Without an earlier history everything would be new.
         return {"new_access": contents.empty("new_access")}
-    [resources] = asked.ask(Question(new_resources, since, _FOUND))
+    [resources] = asked.ask(Question(partial(new_resources, since), _FOUND))
     return {"new_access": first_seen(seen, HOSTS.of(asked), resources, since)}
 
 

@@ -14,7 +14,8 @@ from doorkeeper.acls.model import (
     AclPermissionType,
     ResourceType,
 )
-from doorkeeper_pipeline.jobs.gold import GoldInput, Totals
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.observed import BY_PRINCIPAL
 from doorkeeper_pipeline.tables import contents
 
 NEWER: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
@@ -30,7 +31,6 @@ REQUESTS: Final = {
 """The columns for requests about groups, and what each counts."""
 
 _ALLOWED_ONLY = ("commits", "heartbeats")
-REQUESTED = Totals(("principal", "api", "resource_type", "outcome"))
 
 
 def clients(asked: GoldInput) -> dict[str, pl.DataFrame]:
@@ -43,7 +43,7 @@ def clients(asked: GoldInput) -> dict[str, pl.DataFrame]:
     counts["fetches"] = (pl.col("api") == "Fetch") & ~about_groups & allowed
     members = sorted(_members(asked.acls.bindings))
     frame = (
-        REQUESTED.of(asked)
+        BY_PRINCIPAL.of(asked)
         .group_by("principal")
         .agg(pl.col("count").filter(rows).sum().alias(name) for name, rows in counts.items())
         .with_columns(pl.col("principal").is_in(members).alias("may_join"))

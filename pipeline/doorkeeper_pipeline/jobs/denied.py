@@ -14,14 +14,13 @@ Its cause, and whether a grant may be offered, is for ``refusals`` to say.
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
+
 import polars as pl
-from numpy.typing import NDArray
 
 from doorkeeper.acls.decision import RuleKind
 from doorkeeper.acls.model import WILDCARD, AclBinding
 from doorkeeper_pipeline.bindings import text_of
-from doorkeeper_pipeline.evaluation.deciding import NO_BINDING
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.literals import (
@@ -66,17 +65,15 @@ def denied_accesses(asked: GoldInput) -> dict[str, pl.DataFrame]:
 
 def refusals(asked: GoldInput) -> Question:
     """Ask for the refusals; without a set of ACLs for those that were recorded."""
-    bindings = asked.acls.bindings
-    return Question(refusals_of, asked.index(bindings) if bindings else None, REFUSALS)
+    index = asked.index if asked.acls.bindings else None
+    return Question(partial(refusals_of, index), REFUSALS)
 
 
 def refusals_of(acls: Index | None, table: DecisionTable) -> pl.DataFrame:
     """Return the refusals among decisions; all of a principal and a name must be in one table."""
-    reasons, bindings = _recorded_reasons(table) if acls is None else _current_reasons(acls, table)
-    frame = table.rows.with_columns(
-        pl.Series("reason", reasons, pl.Int32),
-        pl.Series("binding", bindings, pl.Int32).replace(NO_BINDING, None),
-    ).filter(pl.col("outcome") == "DENIED")
+    reasons = _recorded_reasons(table) if acls is None else _current_reasons(acls, table)
+    frame = pl.concat([table.rows, reasons], how="horizontal")
+    frame = frame.filter(pl.col("outcome") == "DENIED")
     return frame.group_by(REFUSAL).agg(
         *SUMMED,
         pl.col("count").max().alias("rounds"),
@@ -110,18 +107,22 @@ def denied_table(refusals: pl.DataFrame, bindings: tuple[AclBinding, ...]) -> pl
     return contents.of_job("denied", table)
 
 
-def _current_reasons(
-    index: Index, table: DecisionTable
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    decisions = table.evaluate(index).decisions
-    by_binding = np.where(decisions.allowed, NO_BINDING, decisions.bindings)
-    reasons = np.where(decisions.allowed, _ALLOWED_NOW, np.where(by_binding >= 0, _DENY, _NO_ACL))
-    return reasons, by_binding.astype(np.int32)
+def _current_reasons(index: Index, table: DecisionTable) -> pl.DataFrame:
+    allowed, binding = pl.col("allowed"), pl.col("binding")
+    unbound = pl.when(binding.is_null()).then(_NO_ACL).otherwise(_DENY)
+    return (
+        table.evaluate(index)
+        .decisions.frame()
+        .select(
+            pl.when(allowed).then(_ALLOWED_NOW).otherwise(unbound).alias("reason"),
+            pl.when(~allowed).then(binding),
+        )
+    )
 
 
-def _recorded_reasons(table: DecisionTable) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    rules = np.array(table.rows["rule"].to_list(), object)
-    reasons = np.full(len(rules), _UNKNOWN)
-    reasons[rules == RuleKind.MATCHING_ACL.value] = _DENY
-    reasons[rules == RuleKind.DEFAULT_DENY.value] = _NO_ACL
-    return reasons, np.full(len(rules), NO_BINDING, np.int32)
+def _recorded_reasons(table: DecisionTable) -> pl.DataFrame:
+    reasons = {RuleKind.MATCHING_ACL.value: _DENY, RuleKind.DEFAULT_DENY.value: _NO_ACL}
+    return table.rows.select(
+        pl.col("rule").replace_strict(reasons, default=_UNKNOWN).alias("reason"),
+        pl.lit(None, pl.Int32).alias("binding"),
+    )

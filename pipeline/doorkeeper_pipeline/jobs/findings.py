@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount, times
 from doorkeeper_pipeline.evaluation import refusals
 from doorkeeper_pipeline.evaluation.literals import text
 from doorkeeper_pipeline.evaluation.severity import SEVERITIES
-from doorkeeper_pipeline.evaluation.verdicts import times
-from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, amount, subject_of
+from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, subject_of
 
 LISTED_MAX: Final = 3
 GROUPS_MAX: Final = 10

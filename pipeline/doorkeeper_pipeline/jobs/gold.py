@@ -8,12 +8,12 @@ import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
@@ -55,7 +55,6 @@ class GoldInput:
         sensitive: The beginnings of the names of sensitive topics.
         together: The questions to the distinct decisions that are answered in one pass, as soon as
             one of them is asked; module:name each.
-        indexes: The sets whose indexes were compiled already, by object, and these.
         answers: The answers that were given already, and what follows from them; they know no
             evidence.
         kept: The distinct decisions that stay between passes.
@@ -77,9 +76,6 @@ class GoldInput:
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
-    indexes: dict[int, tuple[tuple[AclBinding, ...], Index]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
     answers: dict[Callable[[GoldInput], Any], Any] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -89,11 +85,10 @@ class GoldInput:
     def acls(self) -> AclSet:
         return self.once(_acls_in_force)
 
-    def index(self, bindings: tuple[AclBinding, ...]) -> Index:
-        if id(bindings) not in self.indexes:
-            index = compile_index(bindings, self.policy, networks=self.networks)
-            self.indexes[id(bindings)] = bindings, index
-        return self.indexes[id(bindings)][1]
+    @property
+    def index(self) -> Index:
+        """Return the set in force, compiled once."""
+        return self.once(_index_in_force)
 
     def answer(self, asking: Asking) -> pl.DataFrame:
         """Return the answers of all parts to a question, asked once, with those of ``together``."""
@@ -125,10 +120,13 @@ class Totals:
 
     def __call__(self, _: GoldInput) -> Question:
         kinds = {name: pl.Boolean() if name == "probe" else pl.String() for name in self.by}
-        return Question(totals, self.by, {**kinds, **COUNTS})
+        return Question(partial(totals, self.by), {**kinds, **COUNTS})
 
     def of(self, asked: GoldInput) -> pl.DataFrame:
         """Return the rows of the whole history, sorted."""
+        return asked.once(self._summed)
+
+    def _summed(self, asked: GoldInput) -> pl.DataFrame:
         return distinct(asked.answer(self).lazy(), self.by).sort(self.by).collect()
 
 
@@ -164,6 +162,10 @@ def _acls_in_force(asked: GoldInput) -> AclSet:
     return in_force(asked.bindings)
 
 
+def _index_in_force(asked: GoldInput) -> Index:
+    return compile_index(asked.acls.bindings, asked.policy, networks=asked.networks)
+
+
 def _named(name: str) -> Callable[[GoldInput], Any]:
     """Return what a module of the jobs has, as module:name."""
     module, _, attribute = name.partition(":")
@@ -173,9 +175,8 @@ def _named(name: str) -> Callable[[GoldInput], Any]:
 
 
 TOGETHER = (
-    *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
-    "observed:OF_CLUSTER",
-    *("changed:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches"),
+    *("observed:BY_PRINCIPAL", "observed:NAMES", "observed:BROKERS", "changed:HOSTS"),
+    *("agreement:outcomes", "grants:uses", "grants:touches"),
     *("denied:refusals", "least_privilege:needed"),
 )
 """The questions of all jobs that do not depend on an answer."""

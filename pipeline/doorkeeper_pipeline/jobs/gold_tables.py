@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -31,6 +31,7 @@ EMPTY_SET = (
 )
 
 
+@dataclass(slots=True)
 class GoldTables:
     """Makes the gold tables of a cluster as part of a change.
 
@@ -38,28 +39,18 @@ class GoldTables:
     rules of tables that rows break.
     """
 
-    def __init__(
-        self,
-        request: RunRequest,
-        around: Surroundings,
-        change: Change,
-        cluster: Cluster,
-        made: Mapping[str, str],
-        started: dt.datetime,
-    ) -> None:
-        self.warnings: Counter[str] = Counter()
-        self.digests = {name: text for name, text in made.items() if name == sums.TABLE}
-        self._request = request
-        self._around = around
-        self._tables = change.tables
-        self._change = change
-        self._cluster = cluster
-        self._made = made
-        self._started = started
+    request: RunRequest
+    around: Surroundings
+    change: Change
+    cluster: Cluster
+    made: Mapping[str, str]
+    started: dt.datetime
+    digests: dict[str, str] = field(default_factory=dict, init=False)
+    warnings: Counter[str] = field(default_factory=Counter, init=False)
 
     def _own_decisions(self) -> list[DataFile]:
         """Return the files of the decisions of the cluster."""
-        return self._cluster.files_of(self._change.parts("decisions"))
+        return self.cluster.files_of(self.change.parts("decisions"))
 
     def make(
         self,
@@ -74,22 +65,23 @@ class GoldTables:
         ``logs`` are those of brokers, ``unread`` the lines that were not read for certain, and
         ``empty_set`` says that the ACLs that were given are none.
         """
-        request = self._request
+        request = self.request
+        self.digests.update((name, text) for name, text in self.made.items() if name == sums.TABLE)
         own = bindings.drop(CLUSTER.name)  # other clusters have a part of the table
         values = {
             **request.kept().values(),
             "since": None if request.since is None else request.since.isoformat(),
             "decisions": sums.digest_of(self._own_decisions()),
             "bindings": hashlib.sha256(own.write_ndjson().encode()).hexdigest(),
-            "cluster": self._cluster.name,
-            "version": self._around.version,
+            "cluster": self.cluster.name,
+            "version": self.around.version,
         }
         rows = {"bindings": len(bindings)}
         for_basis = cache(lambda: self._gold_input(bindings))
         for job in gold.BASIS_JOBS:
             rows.update(self._make(job, for_basis, values))
         basis = {
-            name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name) for name in BASIS
+            name: self.cluster.own(self.change.read(name)).drop(CLUSTER.name) for name in BASIS
         }
         proof = evidence_in(
             basis,
@@ -97,7 +89,7 @@ class GoldTables:
             request.thresholds,
             has_acls=bindings["valid_to"].null_count() > 0,
             logs=logs,
-            now=self._started,
+            now=self.started,
             unread=unread,
         )
         if empty_set:
@@ -132,41 +124,41 @@ class GoldTables:
         """Make the tables of a job, or keep them; return their numbers of rows."""
         digest = job.digest(values)
         self.digests[job.function] = digest
-        if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
-            self._around.tell(f"summary tables unchanged: {', '.join(job.tables)}")
+        if self.made.get(job.function) == digest and all(map(self.change.tables.parts, job.tables)):
+            self.around.tell(f"summary tables unchanged: {', '.join(job.tables)}")
             return {name: self._count(name) for name in job.tables}
         gold_input = asked()
-        self._around.tell(f"summary tables: {', '.join(job.tables)}")
+        self.around.tell(f"summary tables: {', '.join(job.tables)}")
         return self._write_gold(job.make(gold_input))
 
     def _count(self, table: str) -> int:
         """Return how many rows of a table are about the cluster, as the last run left it."""
-        clusters = self._tables.read(table, (CLUSTER.name,))
-        return len(self._cluster.own(clusters))
+        clusters = self.change.tables.read(table, (CLUSTER.name,))
+        return len(self.cluster.own(clusters))
 
     def _gold_input(self, bindings: pl.DataFrame) -> GoldInput:
         """Return the input of the jobs; sum up the distinct decisions that are new."""
-        self._around.tell("summing up distinct decisions")
-        request, engine = self._request, self._around.engine
+        self.around.tell("summing up distinct decisions")
+        request, engine = self.request, self.around.engine
         parts, self.digests[sums.TABLE] = sums.up_to_date(
-            self._change, engine, self._cluster, self._made.get(sums.TABLE, "")
+            self.change, engine, self.cluster, self.made.get(sums.TABLE, "")
         )
         asked = GoldInput(
             engine=engine,
-            decisions=tuple(map(self._tables.place_of, self._own_decisions())),
+            decisions=tuple(map(self.change.tables.place_of, self._own_decisions())),
             sums=parts,
             bindings=bindings,
             policy=request.policy,
             networks=request.networks,
             since=request.since,
-            forgotten=last_forgotten(self._tables.read("runs")),
+            forgotten=last_forgotten(self.change.tables.read("runs")),
             together=gold.TOGETHER,
         )
         return self._with_known_days(asked)
 
     def _with_known_days(self, asked: GoldInput) -> GoldInput:
         """Add the rows of the table days that the last run made of the same decisions."""
-        last = self._cluster.files_of(self._tables.parts("decisions"))
+        last = self.cluster.files_of(self.change.tables.parts("decisions"))
         before, now = (
             {
                 day: list(parts)
@@ -176,19 +168,19 @@ class GoldTables:
         )
         values = {
             "decisions": sums.digest_of(last),
-            "version": self._around.version,
-            "cluster": self._cluster.name,
+            "version": self.around.version,
+            "cluster": self.cluster.name,
         }
         job = gold.DAYS_JOB
-        if self._made.get(job.function) != job.digest(values):
+        if self.made.get(job.function) != job.digest(values):
             return asked
         same = {day for day, parts in now.items() if before.get(day) == parts}
-        days = self._cluster.own(self._tables.read("days")).drop(CLUSTER.name)
+        days = self.cluster.own(self.change.tables.read("days")).drop(CLUSTER.name)
         return replace(
             asked,
             known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)),
             undated=tuple(
-                self._tables.place_of(part)
+                self.change.tables.place_of(part)
                 for day, parts in now.items()
                 if day not in same
                 for part in parts
@@ -198,10 +190,10 @@ class GoldTables:
     def _write_gold(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
         rows = {}
         for table, result in tables.items():
-            frame = self._cluster.named(contents.as_frame(table, result))
+            frame = self.cluster.named(contents.as_frame(table, result))
             self.warnings.update(contents.check(table, frame))
             rows[table] = len(frame)
-            if self._cluster.ids:
-                frame = self._cluster.replaced(self._change.read(table), frame)
-            self._change.replace(table, frame)
+            if self.cluster.ids:
+                frame = self.cluster.replaced(self.change.read(table), frame)
+            self.change.replace(table, frame)
         return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -14,7 +15,7 @@ from doorkeeper_pipeline.evaluation.evidence import uncovered_since
 from doorkeeper_pipeline.evaluation.generated import generated
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, Excess, overbroad, touches_of, wide
-from doorkeeper_pipeline.evaluation.severity import ClusterContext, Opening, opening_of
+from doorkeeper_pipeline.evaluation.severity import ClusterContext, Rule, opening_of
 from doorkeeper_pipeline.evaluation.unused import (
     KEPT,
     Unused,
@@ -58,25 +59,25 @@ def grants(asked: GoldInput) -> dict[str, pl.DataFrame]:
     acls = asked.acls
     observed = span(asked)
     totals = usage(asked)
-    unneeded = removable(asked, acls, totals)
+    unneeded = removable(asked, totals)
     judged = verdicts(asked, totals, unneeded)
     rows = _usage_rows(acls, totals, observed, judged)
     return {
         "grant_usage": contents.of_job("grant_usage", rows),
         "unused_grants": _unused_table(rows, unneeded, acls.ids),
-        "overbroad_grants": _overbroad_table(rows, overbroad_in(asked, acls), judged),
+        "overbroad_grants": _overbroad_table(rows, overbroad_in(asked), judged),
     }
 
 
 class GrantVerdict(NamedTuple):
     """The verdict about one binding in force, and the days of the history that it rests on.
 
-    ``opening`` is what the binding opens.
+    ``opening`` is the rule that says how much the binding opens.
     """
 
     judged: Judged
     days_known: int
-    opening: Opening
+    opening: Rule
     grant: Grant
     known: Known
 
@@ -172,30 +173,30 @@ def usage(asked: GoldInput) -> pl.DataFrame:
 
 def uses(asked: GoldInput) -> Question:
     """Ask for the uses of the grants in force."""
-    return Question(parts_of, asked.index(asked.acls.bindings), PARTS)
+    return Question(partial(parts_of, asked.index), PARTS)
 
 
 def touches(asked: GoldInput) -> Question:
     """Ask what wide grants were used for."""
-    bindings = asked.acls.bindings
-    return Question(touches_of, wide(asked.index(bindings), bindings), TOUCHES)
+    return Question(partial(touches_of, asked.index, wide(asked.acls.bindings)), TOUCHES)
 
 
-def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
+def removable(asked: GoldInput, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
-    shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
-    [keepers] = asked.ask(Question(keepers_of, shared, KEPT))
-    unused = unused_bindings(acls.bindings, totals, keepers, asked.policy)
+    bindings = asked.acls.bindings
+    ranks = rank_bindings(bindings, totals)
+    [keepers] = asked.ask(Question(partial(keepers_of, asked.index, ranks), KEPT))
+    unused = unused_bindings(bindings, totals, keepers, asked.policy)
     going = {candidate.binding for candidate in unused if candidate.removable}
-    left = tuple(binding for number, binding in enumerate(acls.bindings) if number not in going)
-    if going and len(changes_by(asked, acls.bindings, left)):
+    left = tuple(binding for number, binding in enumerate(bindings) if number not in going)
+    if going and len(changes_by(asked, left)):
         # It would be an error of ours, and no reason to break somebody.
         return [candidate._replace(removable=False) for candidate in unused]
     return unused
 
 
-def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
-    return overbroad(acls.bindings, asked.answer(touches), history(asked))
+def overbroad_in(asked: GoldInput) -> Excess:
+    return overbroad(asked.acls.bindings, asked.answer(touches), history(asked))
 
 
 def generated_in(asked: GoldInput) -> dict[int, str]:
@@ -212,7 +213,8 @@ def _usage_rows(
         [
             (
                 *(number, verdict.judged.verdict.value, verdict.judged.rule, verdict.judged.why),
-                *(verdict.grant.known_from, verdict.days_known, *verdict.opening),
+                *(verdict.grant.known_from, verdict.days_known),
+                *(verdict.opening.severity, verdict.opening.opens),
             )
             for number, verdict in enumerate(judged)
         ],
@@ -221,7 +223,7 @@ def _usage_rows(
             **dict.fromkeys(("verdict", "rule", "why"), pl.String),
             "known_from": _TIME,
             "days_known": pl.Int64,
-            **dict.fromkeys(Opening._fields, pl.String),
+            **dict.fromkeys(("severity", "opens"), pl.String),
         },
         orient="row",
     )
@@ -229,10 +231,7 @@ def _usage_rows(
     return frame.join(verdicts, on="binding", maintain_order="left").with_columns(
         pl.col("uses", "decisive_uses").fill_null(0),
         pl.col(*DETAILS.values()).fill_null(_NOTHING),
-        *(
-            pl.col(f"{name}s_count").fill_null(0).alias(f"{name}_count")
-            for name in ("principal", "host", "resource")
-        ),
+        pl.col("principal_count", "host_count", "resource_count").fill_null(0),
         used=pl.col("uses").fill_null(0) > 0,
         decisive=pl.col("decisive_uses").fill_null(0) > 0,
         first_used="first_ts",
@@ -269,7 +268,7 @@ def _unused_table(
 def _overbroad_table(
     rows: pl.DataFrame, excess: Excess, judged: Sequence[GrantVerdict]
 ) -> pl.DataFrame:
-    about = ("binding", "binding_id", *FIELDS, *Opening._fields, "days_observed")
+    about = ("binding", "binding_id", *FIELDS, "severity", "opens", "days_observed")
     frame = rows.select(about).join(excess.grants, on="binding", maintain_order="left")
     certain = [number for number in frame["binding"] if not judged[number].narrowing]
     removals = frame.filter(pl.col("binding").is_in(certain))

@@ -6,7 +6,7 @@ A grant in force stands for the needs whose names are generated (``evaluation.ge
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import polars as pl
 
@@ -23,7 +23,6 @@ from doorkeeper_pipeline.evaluation.literals import (
 )
 from doorkeeper_pipeline.evaluation.needs import (
     NEEDS,
-    grants_of,
     kept_for,
     logged_needs,
     needs_of,
@@ -38,35 +37,22 @@ from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.tables import contents
 
 
-class Least(NamedTuple):
-    """The privileges of all principals, and the principals with a need in the history.
-
-    Privileges have the columns of their bindings and kind, support, names, resource_count, covers,
-    first_ts and last_ts, in the order of the bindings.
-    """
-
-    privileges: pl.DataFrame
-    principals: frozenset[str]
-
-
 def least_privilege(asked: GoldInput) -> dict[str, pl.DataFrame]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
-    return {"least_privilege": table_of(least_in(asked, asked.acls.bindings).privileges)}
+    return {"least_privilege": table_of(least_in(asked))}
 
 
 def least_in(
-    asked: GoldInput,
-    current: tuple[AclBinding, ...],
-    *,
-    prefixes: bool = False,
-    staying: Iterable[AclBinding] = (),
-) -> Least:
+    asked: GoldInput, *, prefixes: bool = False, staying: Iterable[AclBinding] = ()
+) -> pl.DataFrame:
     """Return the least privileges of all principals of the history.
 
-    What grants that are ``staying`` allow needs none.
+    They have the columns of their bindings and kind, support, names, resource_count, covers,
+    first_ts and last_ts, in the order of the bindings. What grants that are ``staying`` allow needs
+    none.
     """
+    current = asked.acls.bindings
     needs = sum_needs(asked.answer(needed))
-    principals = frozenset(needs["principal"].unique().to_list())
     generated = (
         tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
     )
@@ -78,15 +64,21 @@ def least_in(
         need_values = [need_of(row) for row in needs.iter_rows()]
         known = history_names(history(asked).names, need_values, current)
         privileges = _frame_of(least(need_values, known, prefixes=True))
-    return Least(pl.concat([privileges, patterns]), principals)
+    return pl.concat([privileges, patterns])
+
+
+def principals_in(asked: GoldInput) -> frozenset[str]:
+    """Return the principals with a need in the history."""
+    return frozenset(asked.answer(needed)["principal"])
 
 
 def needed(asked: GoldInput) -> Question:
     """Ask for the needs under the set in force, or by the recorded outcomes."""
     current = asked.acls.bindings
     if current:
-        return Question(needs_of, grants_of(asked.index(current), current), NEEDS)
-    return Question(logged_needs, asked.policy.super_users, NEEDS)
+        hosts = [binding.entry.host for binding in current]
+        return Question(partial(needs_of, asked.index, hosts), NEEDS)
+    return Question(partial(logged_needs, asked.policy.super_users), NEEDS)
 
 
 def _through(
@@ -142,30 +134,18 @@ def _literals(grants: pl.DataFrame) -> pl.DataFrame:
     ).select(NO_PRIVILEGES.columns)
 
 
+_TIME, _TEXTS = pl.Datetime("us", "UTC"), pl.List(pl.String)
+
+
 def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
-    texts = pl.List(pl.String)
-    time = pl.Datetime("us", "UTC")
-    more = pl.DataFrame(
-        [
-            (
-                *(privilege.kind, privilege.support, privilege.names, len(privilege.names)),
-                *(privilege.covers, privilege.first, privilege.last),
-            )
-            for privilege in privileges
-        ],
-        {
-            "kind": pl.String,
-            "support": pl.Int64,
-            "names": texts,
-            "resource_count": pl.Int64,
-            "covers": texts,
-            "first_ts": time,
-            "last_ts": time,
-        },
-        orient="row",
-    )
-    return pl.concat(
-        [frame_of(privilege.binding for privilege in privileges), more], how="horizontal"
+    return frame_of(privilege.binding for privilege in privileges).with_columns(
+        pl.Series("kind", [privilege.kind for privilege in privileges], pl.String),
+        pl.Series("support", [privilege.support for privilege in privileges], pl.Int64),
+        pl.Series("names", [privilege.names for privilege in privileges], _TEXTS),
+        pl.Series("resource_count", [len(privilege.names) for privilege in privileges], pl.Int64),
+        pl.Series("covers", [privilege.covers for privilege in privileges], _TEXTS),
+        pl.Series("first_ts", [privilege.first for privilege in privileges], _TIME),
+        pl.Series("last_ts", [privilege.last for privilege in privileges], _TIME),
     )
 
 

@@ -27,6 +27,7 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, new_access
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType
 from doorkeeper.acls.words import region_words
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.literals import bindings_of
@@ -36,7 +37,7 @@ from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
-from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in
+from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, principals_in
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 WIDER_SHOWN = 20
@@ -116,7 +117,7 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
     privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
     totals = usage(asked)
-    judged = verdicts(asked, totals, removable(asked, acls, totals))
+    judged = verdicts(asked, totals, removable(asked, totals))
     by_binding = dict(zip(acls.bindings, judged, strict=True))
     chosen_grants = {binding for binding in acls.bindings if _is_for(options, binding)}
     going = {
@@ -129,16 +130,17 @@ def propose(asked: GoldInput, options: ProposalOptions) -> Proposal:
         # After what is unused: a binding that went because of a wide one may be what replaces it.
         proposed = _narrow(asked, acls, replaceable, proposed)
     if "least-privilege" in options.kinds:
-        least = least_in(asked, acls.bindings, prefixes=options.prefixes)
+        principals = principals_in(asked)
+        least = least_in(asked, prefixes=options.prefixes)
         used = {binding for binding in replaceable if by_binding[binding].judged.rule == "used"}
-        replaced = _replaced_grants(used | going, options, least.principals)
-        staying = _replaced_grants(acls.bindings, options, least.principals) - replaced
-        staying.difference_update(bindings_of(least.privileges))
+        replaced = _replaced_grants(used | going, options, principals)
+        staying = _replaced_grants(acls.bindings, options, principals) - replaced
+        staying.difference_update(bindings_of(least))
         if staying:
             # Next to a grant that may not be replaced yet nothing narrower is needed.
-            least = least_in(asked, acls.bindings, prefixes=options.prefixes, staying=staying)
-        chosen = _chosen(asked, options, bindings_of(least.privileges))
-        privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
+            least = least_in(asked, prefixes=options.prefixes, staying=staying)
+        chosen = _chosen(asked, options, bindings_of(least))
+        privileges = least.filter(pl.Series(chosen, dtype=pl.Boolean))
         proposed -= replaced
         proposed |= set(bindings_of(privileges))
     gone = set(acls.bindings) - proposed
@@ -212,8 +214,7 @@ def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveCh
 def _refuse(wider: Sequence[EffectiveChange]) -> None:
     """Refuse a proposal that allows more than the ACLs in force."""
     if wider:
-        count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
-        reason = f"the proposal would newly allow {count}"
+        reason = f"the proposal would newly allow {amount(len(wider), 'region')} of requests"
         shown = "".join(f"\n  {region_words(region)}" for region in wider[:WIDER_SHOWN])
         more = f"\n  and {len(wider) - WIDER_SHOWN:,} more" if len(wider) > WIDER_SHOWN else ""
         raise PipelineError(f"{reason}; to propose it anyway, add --allow-wider{shown}{more}")
@@ -263,7 +264,7 @@ def _narrow(
     proposed: set[AclBinding],
 ) -> set[AclBinding]:
     narrowed = set(proposed)
-    instead = overbroad_in(asked, acls).instead
+    instead = overbroad_in(asked).instead
     for (number,), rows in instead.group_by("binding", maintain_order=True):
         binding = acls.bindings[number]
         if binding in proposed and binding in replaceable:

@@ -2,36 +2,34 @@
 
 Facts and verdicts are those of the tables, as the last run left them; examples are sought in the
 distinct decisions, and in the quarantine.
+
+USED         a grant let the request through, or is the DENY that refused it
+SHUT         a grant allows the request, and a DENY refused it
+ASKED        a principal made the request
+REFUSED      a principal made it, and it was refused
+CONTRADICTS  a principal made it, and its recorded outcome is not that of the ACLs
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from doorkeeper.acls.filters import matches
 from doorkeeper.acls.formats import csv, logged_principals
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclBindingFilter
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
-from doorkeeper_pipeline.evaluation.examples import (
-    ASKED,
-    CONTRADICTS,
-    EXAMPLES,
-    NO_BINDING,
-    REFUSED,
-    SHUT,
-    USED,
-    Sought,
-    examples_in,
-    last_of,
-)
+from doorkeeper_pipeline.evaluation.index import Index
+from doorkeeper_pipeline.evaluation.questions import COUNTS
 from doorkeeper_pipeline.evaluation.verdicts import Activity, namesake
 from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.belonging import cluster_in
@@ -43,11 +41,27 @@ from doorkeeper_pipeline.tables.delta import Tables
 
 NEAR_SHOWN = 5
 
+USED, SHUT = "USED", "SHUT"
+ASKED, REFUSED, CONTRADICTS = "ASKED", "REFUSED", "CONTRADICTS"
+
+NO_BINDING: Final = -1
+"""The number in the column ``binding`` of examples that are about a principal."""
+
+_TEXTS = ("principal", "host", "operation", "resource_type", "resource_name", "outcome", "api")
+_ORDER = ("last_ts", *_TEXTS)
+
+EXAMPLES = {
+    "about": pl.String(),
+    "binding": pl.Int32(),
+    **dict.fromkeys(_TEXTS, pl.String()),
+    **COUNTS,
+}
+
 Row = dict[str, Any]
 
 
 class Examples(NamedTuple):
-    """What rows are examples of, and the rows: of ``evaluation.examples``, or of the quarantine."""
+    """What rows are examples of, and the rows: of ``EXAMPLES``, or of the quarantine."""
 
     title: str
     rows: tuple[Row, ...]
@@ -202,9 +216,61 @@ def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int)
     if not most:
         return last_of(pl.DataFrame(schema=EXAMPLES), most)
     principals = {principal for row in rows.values() for principal in _principals(row, known)}
-    shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
-    [parts] = asked.ask(Question(examples_in, shared, EXAMPLES))
+    question = partial(examples_in, asked.index, sorted(rows), sorted(principals), most)
+    [parts] = asked.ask(Question(question, EXAMPLES))
     return last_of(parts, most)
+
+
+def examples_in(
+    index: Index,
+    bindings: Sequence[int],
+    principals: Sequence[str],
+    most: int,
+    table: DecisionTable,
+) -> pl.DataFrame:
+    """Return the last examples in distinct questions, not yet chosen among all.
+
+    There are ``most`` of each kind for each binding, by number, and for each principal.
+    """
+    frames = table.find(index, lambda block: _in_block(bindings, principals, block), EXAMPLES)
+    return last_of(frames, most)
+
+
+def _in_block(bindings: Sequence[int], principals: Sequence[str], block: Block) -> pl.DataFrame:
+    rows, matches = block.rows, block.matches
+    chosen = np.isin(matches.bindings, np.array(bindings, np.int32))
+    parts = [
+        rows[matches.questions[pairs]].with_columns(
+            pl.lit(about).alias("about"), pl.Series("binding", matches.bindings[pairs], pl.Int32)
+        )
+        for about, pairs in ((USED, chosen & matches.used), (SHUT, chosen & ~matches.used))
+    ]
+    allowed = pl.col("outcome") == "ALLOWED"
+    kinds = (
+        (ASKED, pl.lit(value=True)),
+        (REFUSED, ~allowed),
+        (CONTRADICTS, allowed != pl.Series(block.decisions.allowed)),
+    )
+    own = pl.col("principal").is_in(principals)
+    parts += [
+        rows.filter(own & kind).with_columns(
+            pl.lit(about).alias("about"), pl.lit(NO_BINDING, pl.Int32).alias("binding")
+        )
+        for about, kind in kinds
+    ]
+    return pl.concat(parts)
+
+
+def last_of(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Return the last ``most`` examples of each kind for each grant, and each principal."""
+    # Those of a grant are of any principals, the others of each.
+    of_whom = pl.when(pl.col("binding") == NO_BINDING).then("principal").otherwise(pl.lit(""))
+    return (
+        rows.sort(_ORDER, descending=[True, *(False for _ in _TEXTS)])
+        .group_by("about", "binding", of_whom.alias("of_whom"), maintain_order=True)
+        .head(most)
+        .drop("of_whom")
+    )
 
 
 def _principals(row: Row, known: _Known) -> frozenset[str]:

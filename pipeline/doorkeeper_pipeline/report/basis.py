@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount, day, moment, percent
 from doorkeeper_pipeline.evaluation.evidence import Observed, Thresholds, duration
 from doorkeeper_pipeline.evaluation.unread import UnreadLines, unread_in_files
-from doorkeeper_pipeline.report.amounts import amount, day, moment, number, percent
 from doorkeeper_pipeline.report.frames import Frames
 from doorkeeper_pipeline.report.model import Fact
 from doorkeeper_pipeline.report.overview import History
@@ -48,7 +48,7 @@ def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
         Fact(
             "Coverage",
             "allowed decisions, and no missing lines, on"
-            f" {number(len(dates))} of {amount(len(dates) + missing, 'day')}",
+            f" {len(dates):,} of {amount(len(dates) + missing, 'day')}",
             doubtful=missing > 0,
         ),
         *_listings(frames),
@@ -95,7 +95,7 @@ def _listings(frames: Frames) -> Iterator[Fact]:
         return
     times = sorted({*runs.select(pl.col("listed").explode().drop_nulls()).collect()["listed"]})
     if times:
-        between = f", {number(len(times))} of them" if len(times) > 2 else ""
+        between = f", {len(times):,} of them" if len(times) > 2 else ""
         ends = " and ".join(dict.fromkeys(day(time) for time in (times[0], times[-1])))
         yield Fact("Listings of ACLs", f"of {ends}{between}")
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import amount, moment, number
+from doorkeeper_pipeline.amounts import amount, moment
 from doorkeeper_pipeline.report.decisions import COLUMNS, NEW, PAGE, Standing
 from doorkeeper_pipeline.report.frames import (
     Frames,
@@ -67,7 +67,7 @@ def _findings_sentence(standing: Standing, before: datetime) -> str:
     came, went = (
         sum(group.size for group in groups) for groups in (standing.came(), standing.went())
     )
-    return f"Since the run of {moment(before)}: {amount(came, 'new finding')}, {number(went)} gone."
+    return f"Since the run of {moment(before)}: {amount(came, 'new finding')}, {went:,} gone."
 
 
 def _findings(standing: Standing, about: About) -> Table:

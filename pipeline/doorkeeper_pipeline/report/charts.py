@@ -6,9 +6,10 @@ is there is seen: the shortest bar of something that happened has a height.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper_pipeline.report.amounts import day, moment, short
+from doorkeeper_pipeline.amounts import day, moment, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,11 +109,11 @@ def stretches(parts: Sequence[Part]) -> tuple[Stretch, ...]:
         return tuple(Stretch(0.0, 0.0) for _ in parts)
     widths = [max(100 * part.size / total, 0.6) if part.size else 0.0 for part in parts]
     scale = 100 / sum(widths)
-    segments, at = [], 0.0
-    for width in widths:
-        segments.append(Stretch(round(at, 3), round(width * scale, 3)))
-        at += width * scale
-    return tuple(segments)
+    begins = accumulate(widths, initial=0.0)
+    return tuple(
+        Stretch(round(begin * scale, 3), round(width * scale, 3))
+        for begin, width in zip(begins, widths, strict=False)
+    )
 
 
 def _rects(slot: Slot, x: float, width: float, top: int) -> tuple[Rect, ...]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount, day, short
 from doorkeeper_pipeline.jobs.causes import DECIDE, SAFE
 from doorkeeper_pipeline.jobs.findings import Group, groups_of
-from doorkeeper_pipeline.report.amounts import amount, day, number, short
 from doorkeeper_pipeline.report.findings import Finding, Register
 from doorkeeper_pipeline.report.frames import Frames, counts_by, severity_of
 from doorkeeper_pipeline.report.model import (
@@ -225,14 +225,13 @@ def _changed(frames: Frames, standing: Standing) -> Figure:
     if drift is not None:
         counts = counts_by(drift.filter(pl.col("at") > before), "change")
         parts.append(
-            f"{amount(counts.get('ADDED', 0), 'ACL')} added,"
-            f" {number(counts.get('REMOVED', 0))} removed"
+            f"{amount(counts.get('ADDED', 0), 'ACL')} added, {counts.get('REMOVED', 0):,} removed"
         )
     if new is not None:
         counts = counts_by(new.filter(pl.col("first_ts") > before), "kind")
         parts.append(amount(counts.get("PRINCIPAL", 0), "new principal"))
     what = f"new {'finding' if count == 1 else 'findings'} since {day(before)}"
-    return Figure(short(count), number(count), what, "; ".join(parts), "changes")
+    return Figure(short(count), f"{count:,}", what, "; ".join(parts), "changes")
 
 
 def _to_decide(standing: Standing) -> Figure:
@@ -246,7 +245,7 @@ def _to_decide(standing: Standing) -> Figure:
         if severities[severity]
     ]
     parts += _trend(standing, DECIDE, count)
-    return Figure(short(count), number(count), "to decide", "; ".join(parts), "decide")
+    return Figure(short(count), f"{count:,}", "to decide", "; ".join(parts), "decide")
 
 
 def _safe(frames: Frames, standing: Standing) -> Figure:
@@ -262,7 +261,7 @@ def _safe(frames: Frames, standing: Standing) -> Figure:
     parts = [f"of {amount(len(groups), 'principal')}; no decision needs them"] if count else []
     parts += [*waiting, *_trend(standing, SAFE, count)]
     word = "grant to remove" if count == 1 else "grants to remove"
-    return Figure(short(count), number(count), word, "; ".join(parts), "safe")
+    return Figure(short(count), f"{count:,}", word, "; ".join(parts), "safe")
 
 
 def _trend(standing: Standing, action: str, count: int) -> list[str]:

@@ -7,9 +7,9 @@ from functools import partial
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.evaluation.severity import SEVERITIES
 from doorkeeper_pipeline.jobs.causes import subject_of
-from doorkeeper_pipeline.report.amounts import amount, number
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -70,9 +70,7 @@ def grants_of(frames: Frames, about: About) -> Section:
     state = whole_of(allows)
     grants = sum(part.size for part in state.parts)
     counts = counts_by(allows, "verdict")
-    verdicts = [
-        f"{tag.word} {number(counts[name])}" for name, tag in _VERDICTS.items() if name in counts
-    ]
+    verdicts = [f"{tag.word} {counts[name]:,}" for name, tag in _VERDICTS.items() if name in counts]
     return section(
         lead=(f"{amount(grants, 'grant')} in force: {', '.join(verdicts)}.",),
         whole=state,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount, percent
 from doorkeeper_pipeline.evaluation.evidence import duration
-from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.model import Bar, Ranking, Section, Slot, Timeline
 
 SLOTS_MAX = 170
@@ -158,4 +158,4 @@ def _refused_sentence(history: History) -> str:
         return "None of them was denied."
     was = "was" if history.refused == 1 else "were"
     share = percent(history.refused, history.decisions)
-    return f"{number(history.refused)} of them, {share}, {was} refused."
+    return f"{history.refused:,} of them, {share}, {was} refused."

@@ -6,8 +6,8 @@ from functools import partial
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
-from doorkeeper_pipeline.report.amounts import amount
 from doorkeeper_pipeline.report.frames import Frames, Order, first_of, resource_of
 from doorkeeper_pipeline.report.model import (
     About,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import amount, number
+from doorkeeper_pipeline.amounts import amount
 from doorkeeper_pipeline.report.basis import AGREEING, last_run, unread_of
 from doorkeeper_pipeline.report.frames import Frames, count_of, first_of
 from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Table, Tag
@@ -136,5 +136,5 @@ def _files(frame: pl.LazyFrame, about: About) -> Table:
         items=first_of(frame, ["first_ts", "path"], about.rows_max),
         total=count_of(frame),
         whole=folder_of("files"),
-        empty=f"{number(0)} files were read.",
+        empty="0 files were read.",
     )

@@ -7,10 +7,10 @@ from functools import partial
 
 import polars as pl
 
+from doorkeeper_pipeline.amounts import amount, day, percent
 from doorkeeper_pipeline.evaluation.refusals import CAUSES
-from doorkeeper_pipeline.jobs.causes import refusal_id
+from doorkeeper_pipeline.jobs.causes import REFUSAL_ID
 from doorkeeper_pipeline.jobs.findings import effects_of_removal
-from doorkeeper_pipeline.report.amounts import amount, day, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -106,7 +106,7 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
             pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
             pl.col("denied_by", "advice", "rhythm").first(),
             pl.col("last_ts").max(),
-            refusal_id().first().alias("id"),
+            REFUSAL_ID.first().alias("id"),
         )
         .with_columns(of_cause=pl.col("count").sum().over("rank"))
     )

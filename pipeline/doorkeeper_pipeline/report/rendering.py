@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from doorkeeper_pipeline.report import amounts, charts
+from doorkeeper_pipeline import amounts
+from doorkeeper_pipeline.report import charts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +110,7 @@ def _environment() -> Environment:
         "days": amounts.days,
         "kind": kind_of,
         "moment": amounts.moment,
-        "number": amounts.number,
+        "number": "{:,}".format,
         "plain": plain,
         "short": amounts.short,
         "shown": show_name,

@@ -16,7 +16,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.privileges import Need, grant_of, history_names, least
-from doorkeeper_pipeline.bindings import command_of, id_of, text_of
+from doorkeeper_pipeline.bindings import id_of, text_of
 from doorkeeper_pipeline.evaluation.literals import (
     bindings_of,
     commands_of,
@@ -27,6 +27,7 @@ from doorkeeper_pipeline.evaluation.literals import (
     text,
 )
 from doorkeeper_pipeline.evaluation.needs import NEEDS
+from testkit.acl_commands import command_of
 
 AT = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 TIMES = [AT + dt.timedelta(hours=hours) for hours in range(3)]

@@ -65,7 +65,7 @@ def test_whole_removal_set_changes_no_decision(
     totals = sum_uses(parts_of(index, table))
 
     found = unused_bindings(
-        bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy
+        bindings, totals, keepers_of(index, rank_bindings(bindings, totals), table), policy
     )
 
     going = {bindings[each.binding] for each in found if each.removable}
@@ -137,5 +137,5 @@ def test_prefixes_cover_no_names_of_others(world: list[AclBinding], asking: list
 
 def _needs(policy: Policy, bindings: "Sequence[AclBinding]", asking: list[Question]) -> list[Need]:
     index = compile_index(bindings, policy)
-    table = needed.needs_of(needed.grants_of(index, bindings), asked_table(asking))
+    table = needed.needs_of(index, [each.entry.host for each in bindings], asked_table(asking))
     return [need_of(row) for row in needed.sum_needs(table).rows()]

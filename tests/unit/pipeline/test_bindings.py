@@ -10,9 +10,9 @@ import pytest
 from doorkeeper.acls.formats.names import binding_of
 from doorkeeper_pipeline.bindings import (
     ID_LENGTH,
-    command_of,
     id_of,
 )
+from doorkeeper_pipeline.evaluation.literals import commands_of, frame_of
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
@@ -31,6 +31,13 @@ def binding(**changed: str) -> AclBinding:
         **changed,
     }
     return binding_of(**words)
+
+
+def command_of(binding: AclBinding, *, remove: bool = False) -> str:
+    """Return the command of a binding."""
+    [command] = commands_of(frame_of([binding]), remove=remove)
+    assert isinstance(command, str)
+    return command
 
 
 def test_ids_are_derived_from_the_fields() -> None:

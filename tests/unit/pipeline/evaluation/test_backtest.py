@@ -6,7 +6,7 @@ from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
-from doorkeeper_pipeline.jobs.backtest import CHANGED, Sets, changed_decisions, turned_from_record
+from doorkeeper_pipeline.jobs.backtest import CHANGED, changed_decisions, turned_from_record
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked, asked_table
 
@@ -22,7 +22,7 @@ AFTER = [allow("c", READ, topic("x")), allow("a", WRITE, topic("orders"))]
 
 def test_backtest_reports_gains_and_losses() -> None:
     table = changed_decisions(
-        Sets(compile_index(BEFORE), compile_index(AFTER)), asked_table(QUESTIONS, [5, 7, 9])
+        compile_index(BEFORE), compile_index(AFTER), asked_table(QUESTIONS, [5, 7, 9])
     )
 
     loses, gains = table.to_dicts()
@@ -43,7 +43,7 @@ def test_policies_change_decisions() -> None:
     policy = Policy(super_users=frozenset({"User:b"}))
 
     table = changed_decisions(
-        Sets(compile_index(BEFORE, policy), compile_index(BEFORE)), asked_table(QUESTIONS)
+        compile_index(BEFORE, policy), compile_index(BEFORE), asked_table(QUESTIONS)
     )
 
     [row] = table.to_dicts()

@@ -6,11 +6,12 @@ import polars as pl
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, ResourceType
-from doorkeeper_pipeline.bindings import command_of, text_of
+from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.jobs.denied import denied_table, refusals_of
 from testkit.acl import READ, allow, deny, topic
+from testkit.acl_commands import command_of
 from testkit.asked import asked
 
 TOPIC = ResourceType.TOPIC

@@ -6,7 +6,7 @@ from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
-from doorkeeper_pipeline.evaluation.needs import grants_of, logged_needs, needs_of, sum_needs
+from doorkeeper_pipeline.evaluation.needs import logged_needs, needs_of, sum_needs
 from testkit.acl import READ, WRITE, allow, deny, topic
 from testkit.asked import asked, asked_table
 
@@ -23,7 +23,8 @@ QUESTIONS = [
 def needs(bindings: list[AclBinding], policy: Policy | None = None) -> list[tuple[object, ...]]:
     """Return principal, host, operation and count of each need."""
     index = compile_index(bindings, policy or Policy())
-    frame = sum_needs(needs_of(grants_of(index, bindings), asked_table(QUESTIONS, [1, 2, 4, 8])))
+    hosts = [each.entry.host for each in bindings]
+    frame = sum_needs(needs_of(index, hosts, asked_table(QUESTIONS, [1, 2, 4, 8])))
     return frame.select("principal", "host", "operation", "count").rows()
 
 

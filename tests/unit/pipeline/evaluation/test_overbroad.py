@@ -34,7 +34,7 @@ def judged(
 ) -> list[dict[str, Any]]:
     """Return the rows of the bindings that are too wide, and what would do instead."""
     table = asked_table(questions, [5] * len(questions))
-    touches = touches_of(wide(compile_index(bindings), bindings), table)
+    touches = touches_of(compile_index(bindings), wide(bindings), table)
     found = overbroad(bindings, touches, History({TOPIC: sorted(names)}, principals))
     return [
         {**row, "instead": bindings_of(found.instead.filter(pl.col("binding") == row["binding"]))}

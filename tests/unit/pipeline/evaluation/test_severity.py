@@ -43,7 +43,8 @@ def rule_of(case: tuple[str, ...], around: ClusterContext = AROUND) -> tuple[str
     row = {**dict(zip(names, case, strict=True)), "host": "*"}
     [binding] = bindings_of(pl.DataFrame([row]))
     rule = next(each.name for each in rules_of(binding, around) if each.holds)
-    return (rule, *opening_of(binding, around))
+    opening = opening_of(binding, around)
+    return rule, opening.severity, opening.opens
 
 
 def test_each_severity_rule_has_an_example() -> None:

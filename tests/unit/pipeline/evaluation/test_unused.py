@@ -31,7 +31,7 @@ def found(
     index, table = compile_index(bindings, policy), asked_table(questions)
     totals = sum_uses(parts_of(index, table))
     return unused_bindings(
-        bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy
+        bindings, totals, keepers_of(index, rank_bindings(bindings, totals), table), policy
     )
 
 

@@ -46,13 +46,13 @@ def test_usage_sums() -> None:
         "first_ts": at(0),
         "last_ts": at(1_500_000),
         "principals": ["User:a"],
-        "principals_count": 1,
+        "principal_count": 1,
         "hosts": ["10.0.0.1", "10.0.0.2"],
-        "hosts_count": 2,
+        "host_count": 2,
         "operations": ["DESCRIBE", "READ"],
-        "operations_count": 2,
+        "operation_count": 2,
         "resources": ["ordered", "orders"],
-        "resources_count": 2,
+        "resource_count": 2,
     }
     assert (own["uses"], own["decisive_uses"]) == (10, 0)
     assert (denied["uses"], denied["decisive_uses"]) == (100, 100)
@@ -79,4 +79,4 @@ def test_value_lists_are_limited() -> None:
     [row] = sum_uses(parts_of(compile_index(BINDINGS[:1]), asked_table(many))).to_dicts()
 
     assert row["principals"] == [f"User:{number:04}" for number in range(LISTED_MAX)]
-    assert row["principals_count"] == 150
+    assert row["principal_count"] == 150

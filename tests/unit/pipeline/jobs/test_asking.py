@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -42,16 +43,16 @@ def history(folder: Path, *files: Iterable[Decided]) -> GoldInput:
     )
 
 
-def picked(shared: dict[str, int], table: DecisionTable) -> pl.DataFrame:
+def picked(times: int, table: DecisionTable) -> pl.DataFrame:
     """Return who asked, and how often, so many times."""
     assert table.rows.columns == [*DISTINCT, *COUNTS]
-    return table.rows.select("principal", pl.col("count") * shared["times"])
+    return table.rows.select("principal", pl.col("count") * times)
 
 
 def test_distinct_decisions_are_summed_over_files(tmp_path: Path) -> None:
     asked = history(tmp_path, [ROW], [LATER, ROW._replace(principal="User:b")])
 
-    [found] = asked.ask(Question(picked, {"times": 3}, SCHEMA))
+    [found] = asked.ask(Question(partial(picked, 3), SCHEMA))
 
     assert sorted(found.to_dicts(), key=lambda each: str(each["principal"])) == [
         {"principal": "User:a", "count": 12},
@@ -79,10 +80,10 @@ def test_questions_share_one_pass(tmp_path: Path) -> None:
     asked = replace(
         history(tmp_path, [ROW]),
         engine=Counting(),
-        together=("observed:NAMES", "observed:ACTIVITY"),
+        together=("observed:NAMES", "observed:BY_PRINCIPAL"),
     )
 
-    for totals in (observed.ACTIVITY, observed.NAMES, observed.ACTIVITY):
+    for totals in (observed.BY_PRINCIPAL, observed.NAMES, observed.BY_PRINCIPAL):
         assert totals.of(asked)["count"].to_list() == [2]
 
     assert passes == [2]

@@ -7,7 +7,7 @@ import pytest
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, ResourceType
-from doorkeeper_pipeline.bindings import command_of, id_of, text_of
+from doorkeeper_pipeline.bindings import id_of, text_of
 from doorkeeper_pipeline.evaluation.evidence import (
     NO_DOUBT,
     NO_THRESHOLDS,
@@ -17,8 +17,9 @@ from doorkeeper_pipeline.evaluation.evidence import (
 from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
-from doorkeeper_pipeline.jobs.least_privilege import least_in
+from doorkeeper_pipeline.jobs.least_privilege import least_in, principals_in
 from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, group, topic
+from testkit.acl_commands import command_of
 from testkit.histories import BEGIN, Asking, asked_of
 
 TOPIC = ResourceType.TOPIC
@@ -105,7 +106,7 @@ def test_severity_is_in_each_table(tmp_path: Path) -> None:
 
 def test_removals_are_backtested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
-    turning = changes_by(asked, tuple(BINDINGS), ())
+    turning = changes_by(asked, ())
     assert len(turning) == 1
     monkeypatch.setattr(job, "changes_by", lambda *_: turning)
 
@@ -283,11 +284,11 @@ def test_allowed_probes_are_no_use(tmp_path: Path) -> None:
     assert (rows[id_of(describing)]["rule"], rows[id_of(deleting)]["rule"]) == ("used", "unneeded")
     assert rows[id_of(deleting)]["operations"] == ["DESCRIBE"]  # which it allows too
     left = tuple(each for each in bindings if each != deleting)
-    assert changes_by(asked, bindings, left).is_empty()
-    assert least_in(asked, bindings).principals == {"User:alice", "User:bob"}
-    assert "DELETE" not in least_in(asked, bindings).privileges["operation"].to_list()
+    assert changes_by(asked, left).is_empty()
+    assert principals_in(asked) == {"User:alice", "User:bob"}
+    assert "DELETE" not in least_in(asked)["operation"].to_list()
     recorded = replace(asked, bindings=asked.bindings.clear(), answers={})
-    assert "DELETE" not in least_in(recorded, ()).privileges["operation"].to_list()
+    assert "DELETE" not in least_in(recorded)["operation"].to_list()
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import ResourceType
-from doorkeeper_pipeline.bindings import command_of, id_of
+from doorkeeper_pipeline.bindings import id_of
 from doorkeeper_pipeline.jobs.least_privilege import least_privilege
 from testkit.acl import DESCRIBE, READ, allow, deny, topic
+from testkit.acl_commands import command_of
 from testkit.histories import Asking, asked_of
 
 TOPIC = ResourceType.TOPIC

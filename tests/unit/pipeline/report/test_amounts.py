@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from doorkeeper_pipeline.report.amounts import days, percent, short
+from doorkeeper_pipeline.amounts import days, percent, short
 from doorkeeper_pipeline.report.charts import SEEN, ranking_lines, stretches, time_chart
 from doorkeeper_pipeline.report.model import Bar, Part, Ranking, Slot, Timeline
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 
 _UNITS = ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k"))
 _EXACT_BELOW = 10_000
 
 
-def number(count: int) -> str:
-    """Return a whole number with its thousands apart: 1,234,567."""
-    return f"{count:,}"
-
-
 def short(count: int) -> str:
     """Return a number of three digits and a unit: 9,876, 12.3k, 4.56M."""
     if abs(count) < _EXACT_BELOW:
-        return number(count)
-    for size, unit in _UNITS:
-        # A number that rounds up to a thousand of a unit is one of the next.
-        if abs(count) >= 0.9995 * size or unit == _UNITS[-1][1]:
-            scaled = count / size
-            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
-            return f"{scaled:.{digits}f}{unit}"
-    raise AssertionError(count)
+        return f"{count:,}"
+    # A number that rounds up to a thousand of a unit is one of the next.
+    size, unit = next(unit for unit in _UNITS if abs(count) >= 0.9995 * unit[0])
+    scaled = count / size
+    digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
+    return f"{scaled:.{digits}f}{unit}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -61,6 +55,16 @@ def days(first: date, last: date) -> str:
     return f"{day(first)} \u2013 {day(last)}"
 
 
+def times(count: int) -> str:
+    """Return a number of times: once, 2 times."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def first(values: Sequence[object]) -> str:
+    """Return the first five values, with ``...`` where there are more."""
+    return ", ".join([*map(str, values[:5]), *(["..."] if len(values) > 5 else [])])
+
+
 def amount(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun: 1 grant, 2 grants."""
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
