@@ -116,7 +116,7 @@ def binding_of(creation: AclCreation) -> AclBinding:
 
 
 def _respond(refusals: Sequence[ApiError | None], results: Results) -> CreateAclsResponse:
-    # The authorizer's results cover only the rows that passed; zip them with the refusals here.
+    # The authorizer's results cover only the rows that passed, in their order.
     created = iter(results.values)
     rows = []
     for refusal in refusals:

@@ -1,9 +1,9 @@
 """The interfaces of the server that handlers use, and the outcomes that they may return.
 
-A handler is a pure function of a request, its context and a ``Node``: it reads, and changes
-nothing but caches. To make a change it returns an ``Update``: a function that makes it, to be
-awaited, and one that builds the response from its result. To wait for an event it returns a
-``DelayedResponse``.
+A handler is a function of a request, its context and a ``Node``. It changes no state: what it asks
+the authorizer is counted and logged, and caches are filled. To make a change it returns an
+``Update``: a function that makes it, to be awaited, and one that builds the response from its
+result. To wait for an event it returns a ``DelayedResponse``.
 """
 
 from __future__ import annotations

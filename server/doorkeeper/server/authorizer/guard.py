@@ -1,8 +1,8 @@
 """The guard between the server and the configured authorizer.
 
-It validates all results but those of changes by the standard authorizer: an exception, a wrong
-number of results or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which the
-server answers as an error and logs with the request. A fault never allows anything. An
+It validates all results but changes and sorted ACLs of the standard authorizer: an exception, a
+wrong number of results or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which
+the server answers as an error and logs with the request. A fault never allows anything. An
 ``ApiError`` keeps its code on the way to the client, and ``DecisionPending`` passes: the request
 waits.
 
@@ -154,6 +154,7 @@ class GuardedAuthorizer:
 
         Raises:
             AuthorizerFault: it raised, or the results are invalid.
+            DecisionPending: it does not know its decision yet.
         """
         clock = self._clock
         began_s = clock()

@@ -441,8 +441,8 @@ def plan_creation(
 ) -> Slices[tuple[Change, Sequence[str]]]:
     """Plan the creation of valid bindings; the result are hints about those that are new.
 
-    Existing bindings, and duplicates in the request, are skipped. There is a new id for each
-    binding that one request may create.
+    Existing bindings, and duplicates in the request, are skipped. ``ids`` are new ones, as many as
+    one request may create at most.
 
     Raises:
         ApiError: more ACLs are new than one request may create.

@@ -30,14 +30,16 @@ What a request waits for, and what happens to it when the client leaves, or when
     Update               a change, its audit record    goes on alone     is answered
     DelayedResponse      an event                      is cancelled      is dropped
     Description          slices, among other clients'  is cancelled      is answered
-    LargeRequest         a thread                      is still counted  is answered
+    LargeRequest         its turn, then a thread       see below         is answered
     DecisionPending      an authorizer's awaitable     goes on alone     is answered
     Authenticating       a mechanism's awaitable       is cancelled      is answered
     Refused              the delay, then a turn        is cancelled      is answered
 
-An update has a time-out, after which its client is answered and it goes on; a decision has one
-that counts from the request. What fails while a request waits is its error: the answer of either is
-made by ``Connection.complete``. After a stop the requests received so far are still answered.
+An update has a time-out, after which its client is answered and it goes on, but for ACLs that no
+plan has taken yet, which are withdrawn; a decision has one that counts from the request. A large
+request is dropped before its turn, and its decisions are counted once it has begun. What fails
+while a request waits is its error: the answer of either is made by ``Connection.complete``. After a
+stop the requests received so far are still answered.
 """
 
 from __future__ import annotations
@@ -158,7 +160,7 @@ class Channel(Accepted):
             self._settle()
 
     def data_received(self, data: bytes) -> None:
-        """Answer; queue the work before the authentication."""
+        """Answer; before the end of the authentication only queue the work."""
         self.last_active_s = now_s = self._server.clock()
         if self._is_idle:
             level = self._request_level

@@ -23,8 +23,8 @@ OnDone = Callable[[Any, BaseException | None, Waited], None]
 
 
 GRACE_S: Final = 1.0
-"""Added to the time-out of ACL updates: the authorizer's guard times out each item first. As long
-a change that took nearly all of its time may at least take to be recorded."""
+"""Added to the time-out of ACL updates: the authorizer's guard times out each item first. Also the
+least time for the audit record, where the change itself took nearly all of its time."""
 
 
 def admit(update: Update, server: ServerContext, peer_id: str) -> Exception | None:
@@ -70,7 +70,8 @@ def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError |
 class UpdateInFlight:
     """A change that has begun. It survives its connection.
 
-    It survives its time-out too, but for ACLs that are still queued, which the guard withdraws.
+    It survives its time-out too, but for ACLs that are still queued, of which the guard cancels the
+    wait.
     """
 
     __slots__ = (
@@ -132,7 +133,8 @@ class UpdateInFlight:
             result = await update.apply(server.services)
             timeout.cancel()
             if server.audit_log is not None:
-                # The log calls its subscribers, the audit log among them, before it completes this.
+                # The state log calls its subscribers, the audit log among them, before it
+                # completes the change.
                 left_s = max(timeout.when() - server.loop.time(), GRACE_S)
                 problem = await server.audit_log.wait_until_recorded(left_s)
                 if problem is not None:

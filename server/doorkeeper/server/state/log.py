@@ -267,7 +267,7 @@ class StateLog:
         await (self.store.discard() if discard else self.store.aclose())
 
     def submit(self, plan: Plan[R], origin: Origin) -> asyncio.Future[CompletedPlan[R]]:
-        """Plan, commit and publish a change; the future completes when it is visible.
+        """Queue a change, to be planned, committed and published; complete when it is visible.
 
         Its result is that of the plan, with the revision of the change. Changes are planned in the
         order of submission; an empty change keeps its place too. A change whose future is cancelled

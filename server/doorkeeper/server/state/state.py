@@ -1,7 +1,7 @@
 """The immutable state of a node, and how a change makes the next one.
 
-``apply`` alone makes states: on the node that wrote a change, on its followers, in tests, and from
-the rows of a store, at the start and when a node reloads everything.
+``apply`` alone gives states other rows: on the node that wrote a change, on its followers, in
+tests, and from the rows of a store, at the start and when a node reloads everything.
 """
 
 from __future__ import annotations

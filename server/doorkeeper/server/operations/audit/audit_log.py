@@ -1,11 +1,12 @@
 """The audit log of a server.
 
  on_decision, record_login     counted, then queued; never wait, and are dropped without room
- record_commit, record_update  queued; ``wait_until_recorded`` waits until they are in the file
+ record_commit, record_update  queued; ``wait_until_recorded`` waits until they are in the file,
+                               with sync=strict also synced
  refusal                       why no change is possible now: only with sync=strict and a
                                failing disk
 
-All methods are for the event loop's thread; only the constructor and ``close`` block.
+All methods are for the event loop's thread; only the constructor, ``close`` and ``discard`` block.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class AuditLog:
         self.on_decision = self._merging.on_decision
         """Counts decisions of an authorizer."""
         self._last_change: asyncio.Future[str | None] | None = None
-        """Completed when the last change, and all before it, are written."""
+        """Completed when the last change, and all before it, are written or lost."""
         self._overdue: asyncio.Future[str | None] | None = None
         """That of the newest change that was not recorded in time."""
         self._problems: list[str] = []

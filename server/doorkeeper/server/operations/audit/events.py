@@ -62,7 +62,7 @@ class Head(Struct, kw_only=True, gc=False):
 
 
 class Decision(Head, kw_only=True, gc=False, tag_field="kind", tag="decision"):
-    """The authorizer allowed or denied an action, once or several times in a row.
+    """The authorizer allowed or denied an action, once or several times in a short window.
 
     Attributes:
         count: The number of occurrences between first_ns and last_ns.
@@ -158,7 +158,7 @@ class Change(Head, kw_only=True, gc=False, tag_field="kind", tag="change"):
 
 
 class Login(Head, kw_only=True, gc=False, tag_field="kind", tag="login"):
-    """A client authenticated, or failed to, once or several times in a row.
+    """A client authenticated, or failed to, once or several times in a short window.
 
     Attributes:
         count: The number of occurrences between first_ns and last_ns.

@@ -35,7 +35,7 @@ class QueuedEvents(Struct, frozen=True):
     changes: int = 0
     must_be_kept: bool = False
     waiter: Future[str | None] | None = None
-    """Completed when the events are written: with a problem, or None."""
+    """Completed when the events are written or lost: with a problem, or None."""
 
 
 Queue = BoundedQueue[QueuedEvents]

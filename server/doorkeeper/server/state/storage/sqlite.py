@@ -1,8 +1,9 @@
 """The embedded store: one SQLite file in the data folder, and the thread that writes it.
 
-A commit starts at once in the thread; its result is delivered on the event loop. Before it is
-acknowledged, the revision is written to the identity file, and the open files are compared with
-those on disk. If they differ, the store takes no more changes: see ``unavailable``.
+A commit starts in the thread when that is free: upkeep takes it for some milliseconds. Its result
+is delivered on the event loop. Before it is acknowledged, the revision is written to the identity
+file, and the open files are compared with those on disk. If they differ, the store takes no more
+changes: see ``unavailable``.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class SqliteStore(Store, Lease):
             raise StorageError(f"{self._path}: {reason(error)}") from error
 
     def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:
-        """Write revisions in one transaction, which starts at once in the thread."""
+        """Write revisions in one transaction in the thread."""
         done: asyncio.Future[None] = self._loop.create_future()
         # Not in the thread: each system call releases Python's global lock, and the thread would
         # wait up to 5 ms for it while the loop is busy.
