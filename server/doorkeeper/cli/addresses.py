@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 from click.shell_completion import CompletionItem
 
 from doorkeeper.cli.completion import files, files_behind
 from doorkeeper.cli.repositories.addresses import Address, AddressKind, parse_address
-from doorkeeper.cli.repositories.errors import InvalidAddress
 
 
 def address(value: str) -> Address:
@@ -18,8 +19,19 @@ def address(value: str) -> Address:
     """
     try:
         return parse_address(value)
-    except InvalidAddress as error:
+    except ValueError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def address_of(accepts: Callable[[Address], bool], expected: str) -> Callable[[str], Address]:
+    """Return the type of parameters that take some addresses and refuse others with a text."""
+
+    def convert(value: str) -> Address:
+        if not accepts(named := address(value)):
+            raise click.BadParameter(f"found {value!r}; {expected}")
+        return named
+
+    return convert
 
 
 def complete_address(

@@ -20,7 +20,7 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import address_of, complete_address
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.stores import (
     Adoption,
@@ -60,17 +60,10 @@ Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the r
 """
 
 
-def _server_address(text: str) -> Address:
-    """Return the address of a server's configuration, which names the clusters."""
-    server = address(text)
-    if server.kind is not AddressKind.CONFIG:
-        raise click.BadParameter(
-            f"found {text!r}; expected: config:FILE, where FILE is a server.properties with"
-            " doorkeeper.clusters.file"
-        )
-    return server
-
-
+_server_address = address_of(
+    lambda server: server.kind is AddressKind.CONFIG,
+    "expected: config:FILE, where FILE is a server.properties with doorkeeper.clusters.file",
+)
 clusters_options = with_options(
     click.argument(
         "server", metavar="ADDRESS", type=_server_address, shell_complete=complete_address

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import address_of, complete_address
 from doorkeeper.cli.repositories.addresses import STORES, AddressKind
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
@@ -34,24 +34,11 @@ Addresses of stores:
 """The part of help texts that explains addresses of stores."""
 
 
-def store_address(text: str) -> Address:
-    """Return the address of a store; the type of arguments.
-
-    Raises:
-        click.BadParameter: it is another one.
-    """
-    store = address(text)
-    if not store.is_store:
-        raise click.BadParameter(f"found {text!r}; expected the address of a store: {STORES}")
-    return store
-
-
 def store_argument(
     name: str = "store", metavar: str = "ADDRESS"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.argument(
-        name, metavar=metavar, type=store_address, shell_complete=complete_address
-    )
+    convert = address_of(lambda store: store.is_store, f"expected the address of a store: {STORES}")
+    return click.argument(name, metavar=metavar, type=convert, shell_complete=complete_address)
 
 
 class DataFolder(NamedTuple):

@@ -56,11 +56,6 @@ class SetState(Struct):
         return self.address.kind is AddressKind.FILE
 
     @property
-    def has_history(self) -> bool:
-        """Say whether it is a store or a backup."""
-        return self.address.is_store or self.address.kind is AddressKind.BACKUP
-
-    @property
     def names_clusters(self) -> bool:
         """Say whether it is the configuration of a server, which may name clusters."""
         return self.address.kind is AddressKind.CONFIG

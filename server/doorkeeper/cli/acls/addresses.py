@@ -63,7 +63,7 @@ NO_ADDRESS: Final = (
 )
 """The sentence of all commands that are not told where the ACLs are."""
 
-STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
+STDIN_TWICE: Final = "standard input (-) can be given only once"
 
 
 def address_argument(
@@ -110,11 +110,6 @@ class Location(Struct, frozen=True):
         return f"{self.address}{others}"
 
     @property
-    def has_history(self) -> bool:
-        """Say whether the address is that of a store or a backup."""
-        return self.address.is_store or self.address.kind is AddressKind.BACKUP
-
-    @property
     def is_past(self) -> bool:
         """Say whether the ACLs are those of the past: as of a moment, or in a backup."""
         return self.at is not None or self.address.kind is AddressKind.BACKUP
@@ -130,7 +125,7 @@ class Location(Struct, frozen=True):
         Raises:
             RepositoryError: the configuration of a store is wrong.
         """
-        if self.at is not None and not self.has_history:
+        if self.at is not None and not self.address.has_history:
             why = "a file has no history"
             if self.address.is_live:
                 why = (
@@ -277,8 +272,8 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
         raise click.UsageError(
             f"{others[0]} is not a file or folder; with several WANTED, each must be one"
         )
-    if sources.count(STDIN_ADDRESS) > 1:
-        raise click.UsageError("standard input (-) can be given only once")
+    if sum(one.is_stdin for one in (*sources, options["address"])) > 1:
+        raise click.UsageError(STDIN_TWICE)
     return tuple(sources)
 
 
@@ -338,7 +333,7 @@ def check_command_config(
     command_config: PropertiesFile | None, addresses: Sequence[Address]
 ) -> None:
     """Refuse --command-config where none of the addresses needs it, or both are standard input."""
-    if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
+    if isinstance(command_config, KeptInput) and any(one.is_stdin for one in addresses):
         raise click.UsageError(
             "standard input (-) can be given only once: ACLs or --command-config"
         )

@@ -59,11 +59,10 @@ def assert_(rules: Path, before: Address | None, output: str, **options: Any) ->
     asserted = read_rules(rules)
     command_config = options["command_config"]
     state = take_state(options)
-    now = DecisionState(state.policy.policy, state.snapshot)
     past = None if before is None else _state_of(before, command_config, state)
     if past is None:
         asserted.need_past("--before ADDRESS")
-    checks = asserted.check(now, past)
+    checks = asserted.check(state.decisions, past)
     if output == "json":
         report: CheckedRules = {"rules": checks.record(), **state.record()}
         show_json(report)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.listing import resource_text
-from doorkeeper.acls.formats.records import records
+from doorkeeper.acls.formats.records import records, write_json
 from doorkeeper.acls.live_changes import OVERRIDES, LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
 from doorkeeper.acls.plan import Plan
@@ -56,7 +56,6 @@ from doorkeeper.cli.acls.options import (
 )
 from doorkeeper.cli.acls.printing import (
     OUTPUTS,
-    as_json,
     binding_text,
     entries_text,
     java_text,
@@ -400,7 +399,8 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     if principals:
         bindings = [binding for binding in bindings if binding.entry.principal in principals]
     if output == "json":
-        click.echo(as_json(bindings, location.canonical(), revision))
+        origin = {"place": location.canonical(), "revision": revision}
+        click.echo(write_json(bindings, origin).rstrip())
         return
     click.echo("\n".join(table(bindings)))
     if revision is not None:

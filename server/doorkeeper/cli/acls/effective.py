@@ -118,7 +118,7 @@ def lines_of_difference(difference: EffectiveDifference) -> Iterator[str]:
         sides = (difference.before, difference.after)
         decisions = difference.decisions(example)
         for word, state, decision in zip(("before", "after"), sides, decisions, strict=True):
-            yield from reason_lines(f"    {word}", *state, example, decision)
+            yield from reason_lines(f"    {word}", state, example, decision)
     yield from rest_lines(len(difference.changes), SHOWN_MAX)
     yield summary(difference.changes)
     yield from policy_lines(difference)

@@ -25,7 +25,7 @@ from doorkeeper.acls.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
-    STDIN_ADDRESS,
+    STDIN_TWICE,
     Location,
     address_argument,
     location_options,
@@ -140,7 +140,8 @@ def diff(
     location = _take_right(options, left, since, until, is_changed=bool(added or removed))
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
-    _refuse_stdin_twice(left, location.address)
+    if left.is_stdin and location.address.is_stdin:
+        raise click.UsageError(STDIN_TWICE)
     if right_command_config is not None:
         if not location.address.is_live:
             raise click.UsageError("--right-command-config requires a live cluster as RIGHT")
@@ -261,7 +262,6 @@ def plan(
     asserted = None if rules is None else read_rules(rules)
     sources = take_wanted(options)
     location = take_location(options, *sources)
-    _refuse_stdin_twice(*sources, location.address)
     try:
         source = _wanted(sources, location)
         goal = read_contents(source)
@@ -434,8 +434,3 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
 def _wanted(sources: Sequence[Address], location: Location) -> Location:
     first, *others = sources
     return Location(first, location.command_config, others=tuple(others), is_wanted=True)
-
-
-def _refuse_stdin_twice(*addresses: Address) -> None:
-    if addresses.count(STDIN_ADDRESS) > 1:
-        raise click.UsageError("standard input (-) can be given only once")
