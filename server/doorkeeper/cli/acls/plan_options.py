@@ -76,8 +76,6 @@ def fail_on_option(*failures: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-assert_option = named_option("--assert", "rules", type=click.Path(path_type=Path))
-
 
 class PlanReport(Struct, frozen=True):
     """What is printed of a plan or a difference.

@@ -57,7 +57,6 @@ from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
     PlanReport,
-    assert_option,
     exit_with_status,
     fail_on_option,
     plan_output_option,
@@ -236,7 +235,7 @@ Examples:
 @plan_output_option
 @effective_options
 @fail_on_option("removal", "widening", "unowned")
-@assert_option
+@named_option("--assert", "rules", type=click.Path(path_type=Path))
 @named_option("--out", "out_file", type=click.Path(path_type=Path))
 @delete_topics_option
 @new_password_option
