@@ -345,23 +345,17 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
 # --- applying
 
 
-class Phases(Struct, frozen=True):
-    """The changes of a plan in their order.
+def phases_of(
+    plan: EntityPlan,
+) -> tuple[list[EntityChange], list[EntityChange], tuple[EntityChange, ...]]:
+    """Return the changes of topics and users, of quotas, and the removals, in their order.
 
-    Topics and users first, so that no ACL is for something that is not there yet; ACLs that are
-    added; quotas; ACLs that are removed; then the other removals.
+    Topics and users come first, so that no ACL is for something that is not there yet. Then ACLs
+    are added, quotas set, ACLs removed, and all else is removed last.
     """
-
-    first: tuple[EntityChange, ...]
-    quotas: tuple[EntityChange, ...]
-    removals: tuple[EntityChange, ...]
-
-    @classmethod
-    def of(cls, plan: EntityPlan) -> Phases:
-        additions = [change for change in plan.changes if change.after is not None]
-        quotas = tuple(change for change in additions if isinstance(change.entity, Quota))
-        first = tuple(change for change in additions if change not in quotas)
-        return cls(first, quotas, plan.removals)
+    additions = [change for change in plan.changes if change.after is not None]
+    quotas = [change for change in additions if isinstance(change.entity, Quota)]
+    return [change for change in additions if change not in quotas], quotas, plan.removals
 
 
 def passwords_of(plan: EntityPlan) -> dict[str, str]:
