@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.host_sets import contains
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
@@ -19,7 +20,7 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.sets import Learnt
-from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
+from doorkeeper.cli.learn.present import NOT_COMPARED, new_regions, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
 from doorkeeper.cli.options import command_config_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
@@ -57,7 +58,7 @@ class _Report(Struct, frozen=True):
     output: str
     out_file: Path | None
     include_optional: bool
-    present: PresentAcls | None
+    present: DecisionState | None
     allow_wider: bool
 
     def counts(self, access: RecordedAccess) -> bool:
@@ -78,7 +79,7 @@ class _Report(Struct, frozen=True):
         if self.present is None:
             say(NOT_COMPARED)
         else:
-            regions = list(self.present.new_access(acl.binding for acl in needed))
+            regions = new_regions(self.present, (acl.binding for acl in needed))
             if not self.allow_wider:
                 refuse(regions)
         self.write(needed, regions)
@@ -250,7 +251,7 @@ def _check_usage(
         raise click.UsageError("expected a COMMAND, or --log FILE")
 
 
-def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:
+def _present(acl_file: Path | None, options: dict[str, Any]) -> DecisionState | None:
     """Return the ACLs of --acls, and take the options that only they need."""
     present: Address | None = options.pop("present")
     command_config: PropertiesFile | None = options.pop("command_config")
