@@ -76,7 +76,6 @@ def fail_on_option(*failures: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-
 class PlanReport(Struct, frozen=True):
     """What is printed of a plan or a difference.
 
