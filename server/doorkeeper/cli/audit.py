@@ -15,8 +15,6 @@ from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
 
-_folder_argument = click.argument("folder", type=click.Path(path_type=Path))
-
 
 @click.group(
     cls=Group,
@@ -47,7 +45,7 @@ Examples:
   doorkeeper audit verify audit --output json
 """
 )
-@_folder_argument
+@click.argument("folder", type=click.Path(path_type=Path))
 @json_output(AuditVerdict)
 @inspects
 def verify(folder: Path, output: str) -> None:

@@ -20,7 +20,7 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
-from doorkeeper.cli.addresses import address_of, complete_address
+from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.stores import (
     Adoption,
@@ -60,14 +60,12 @@ Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the r
 """
 
 
-_server_address = address_of(
+_SERVER: Final = AddressType(
     lambda server: server.kind is AddressKind.CONFIG,
     "expected: config:FILE, where FILE is a server.properties with doorkeeper.clusters.file",
 )
 clusters_options = with_options(
-    click.argument(
-        "server", metavar="ADDRESS", type=_server_address, shell_complete=complete_address
-    ),
+    click.argument("server", metavar="ADDRESS", type=_SERVER),
     named_option(
         "--cluster-name",
         "names",

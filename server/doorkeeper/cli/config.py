@@ -20,11 +20,7 @@ from doorkeeper.cli.json_records.stores import (
     ConfigValues,
     ForgottenValues,
 )
-from doorkeeper.cli.options import (
-    JAAS_FILE_KEY,
-    load_settings,
-    override_option,
-)
+from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, printable, say, show_result
@@ -32,6 +28,7 @@ from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config.settings import Settings, default_of, meaning_of
 
@@ -258,7 +255,7 @@ Examples:
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value and its source, of the configuration FILE or of the defaults."""
     # Values that have no effect are listed too: a file may be shared with brokers.
-    rows = origins_of(load_settings(file, overrides))
+    rows = origins_of(load(file, overrides).settings)
     lines = [
         f"{row['key']}={row['value'] or ''}"
         f"  ({row['source']}{'' if row['hasEffect'] else '; no effect'})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from doorkeeper.cli.addresses import address_of, complete_address
+from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.repositories.addresses import STORES, AddressKind
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
@@ -37,8 +37,9 @@ Addresses of stores:
 def store_argument(
     name: str = "store", metavar: str = "ADDRESS"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    convert = address_of(lambda store: store.is_store, f"expected the address of a store: {STORES}")
-    return click.argument(name, metavar=metavar, type=convert, shell_complete=complete_address)
+    expected = f"expected the address of a store: {STORES}"
+    kind = AddressType(lambda store: store.is_store, expected)
+    return click.argument(name, metavar=metavar, type=kind)
 
 
 class DataFolder(NamedTuple):

@@ -9,7 +9,7 @@ import click
 
 from doorkeeper.cli.acls.addresses import ADDRESSES, Location
 from doorkeeper.cli.acls.question_options import policy_options, release_option
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import PROPERTIES_FILE
 from doorkeeper.cli.repositories.addresses import Address
@@ -41,9 +41,7 @@ Examples:
                      --tls-certificate server.pem --tls-key server.key --viewers users.txt
 """,
 )
-@click.argument(
-    "addresses", metavar="[ADDRESS ...]", nargs=-1, type=address, shell_complete=complete_address
-)
+@click.argument("addresses", metavar="[ADDRESS ...]", nargs=-1, type=ADDRESS)
 @named_option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
 @named_option("--bind", default="localhost", show_default=True)
 @named_option("--url", default_text="http://localhost:PORT")

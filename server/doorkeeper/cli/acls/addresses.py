@@ -21,7 +21,7 @@ from msgspec import Struct
 from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import command_config_option, has_overrides, override_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
@@ -64,14 +64,6 @@ NO_ADDRESS: Final = (
 """The sentence of all commands that are not told where the ACLs are."""
 
 STDIN_TWICE: Final = "standard input (-) can be given only once"
-
-
-def address_argument(
-    name: str, metavar: str | None = None, *, required: bool = True
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.argument(
-        name, metavar=metavar, required=required, type=address, shell_complete=complete_address
-    )
 
 
 class Location(Struct, frozen=True):
@@ -236,15 +228,10 @@ def location_options(
     configuration beside it. With ``has_wanted``, one or more addresses come before it, which
     ``take_wanted`` reads.
     """
-    argument = address_argument("address", metavar, required=False)
+    argument = click.argument("address", metavar=metavar, required=False, type=ADDRESS)
     if has_wanted:
         argument = click.argument(
-            "addresses",
-            metavar="WANTED... ADDRESS",
-            required=True,
-            nargs=-1,
-            type=address,
-            shell_complete=complete_address,
+            "addresses", metavar="WANTED... ADDRESS", required=True, nargs=-1, type=ADDRESS
         )
     options = [command_config_option, override_option]
     if is_kafkas:

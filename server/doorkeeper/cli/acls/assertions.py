@@ -18,7 +18,7 @@ from doorkeeper.cli.acls.questions import (
     take_state,
 )
 from doorkeeper.cli.acls.rules import read_rules
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.questions import CheckedRules
 from doorkeeper.cli.repositories.addresses import Address
@@ -50,7 +50,7 @@ Examples:
 """,
 )
 @click.argument("rules", metavar="RULES", type=click.Path(path_type=Path))
-@named_option("--before", type=address, shell_complete=complete_address)
+@named_option("--before", type=ADDRESS)
 @state_options
 @json_output(CheckedRules, others=("markdown",))
 @inspects

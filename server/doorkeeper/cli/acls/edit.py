@@ -45,7 +45,6 @@ from doorkeeper.cli.acls.options import (
     check,
     entry_options,
     filters_of,
-    force_option,
     listing,
     named_bindings,
     no_force_option,
@@ -252,7 +251,7 @@ Examples:
 @resource_options(*PATTERN_TYPES)
 @entry_options()
 @no_principal_option
-@force_option
+@named_option("--force", is_flag=True)
 @accept_option("networks", "lock-out", "open")
 @json_output(Removed)
 @location_options(is_kafkas=True)

@@ -289,20 +289,6 @@ def record_of(
     }
 
 
-def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) -> list[str]:
-    """Return the changes that the target refused, a line each."""
-    problems = [f"{line_of(change)}: {error}" for change, error in entities]
-    # One fault of the cluster, not one of each row.
-    disabled = [failure for failure in acls if is_disabled(failure.error)]
-    if disabled:
-        problems.append(f"{disabled[0].error} ({len(disabled)} ACLs): {MISSING_AUTHORIZER}")
-    return problems + [
-        f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
-        for failure in acls
-        if not is_disabled(failure.error)
-    ]
-
-
 async def verdict_of(
     repository: AclRepository,
     contents: AclContents,
@@ -467,7 +453,17 @@ class _Application:
 
     def refusals(self) -> list[str]:
         """Return a line for each change that was refused."""
-        return _refusal_lines(self._refused_entities, self._refused_acls)
+        problems = [f"{line_of(change)}: {error}" for change, error in self._refused_entities]
+        acls = self._refused_acls
+        # One fault of the cluster, not one of each row.
+        disabled = [failure for failure in acls if is_disabled(failure.error)]
+        if disabled:
+            problems.append(f"{disabled[0].error} ({len(disabled)} ACLs): {MISSING_AUTHORIZER}")
+        return problems + [
+            f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
+            for failure in acls
+            if not is_disabled(failure.error)
+        ]
 
 
 def fail_without_plan(error: PlanError) -> NoReturn:

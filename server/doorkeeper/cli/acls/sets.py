@@ -27,7 +27,6 @@ from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     STDIN_TWICE,
     Location,
-    address_argument,
     location_options,
     past_moment,
     read_contents,
@@ -66,6 +65,7 @@ from doorkeeper.cli.acls.plan_options import (
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
 from doorkeeper.cli.acls.questions import take_changes
 from doorkeeper.cli.acls.rules import read_rules
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
@@ -101,7 +101,7 @@ Examples:
   doorkeeper acls diff acls.yaml --without 'User:bob,TOPIC,LITERAL,*,ALL,ALLOW,*' --effective
 """,
 )
-@address_argument("left")
+@click.argument("left", type=ADDRESS)
 @named_option("--left-at", "since", type=past_moment)
 @named_option("--right-at", "until", type=past_moment, default_text="now")
 @named_option("--left-topic-prefix", default="", type=utf8)

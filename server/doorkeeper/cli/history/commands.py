@@ -14,7 +14,7 @@ import click
 from msgspec.structs import asdict
 
 from doorkeeper.cli.acls.addresses import moment
-from doorkeeper.cli.addresses import address_of, complete_address
+from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
@@ -52,10 +52,10 @@ ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
 """
 
 
-history_address = address_of(lambda store: store.has_history, f"expected: {STORES}, or backup:FILE")
-history_argument = click.argument(
-    "store", metavar="ADDRESS", type=history_address, shell_complete=complete_address
+HISTORY_ADDRESS: Final = AddressType(
+    lambda store: store.has_history, f"expected: {STORES}, or backup:FILE"
 )
+history_argument = click.argument("store", metavar="ADDRESS", type=HISTORY_ADDRESS)
 
 
 def read_history(

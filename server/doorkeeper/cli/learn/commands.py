@@ -16,7 +16,7 @@ from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.addresses import Location, check_command_config, read_contents
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.files import write_text
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.json_records.sets import Learnt
@@ -170,8 +170,7 @@ Examples:
 @named_option(
     "--acls",
     "present",
-    type=address,
-    shell_complete=complete_address,
+    type=ADDRESS,
     default_text="none; nothing is compared",
 )
 @command_config_option

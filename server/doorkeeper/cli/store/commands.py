@@ -184,7 +184,7 @@ def create(store: Address, output: str, *, overwrite: bool) -> None:
     """Create an empty store."""
     settings = settings_at(store)
     aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=utc_ms))
-    name = _store_name(settings)
+    name = location_of(settings).display_name
     record = CreatedStore(store=name, previous=_text_of(aside))
     show_result(output, record, [f"{name}: created an empty store{_previous(aside)}"])
 
@@ -207,14 +207,15 @@ Examples:
 def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
+    name = location_of(settings).display_name
     accepted = asyncio.run(moves.accept(settings))
     record = AcceptedStore(
-        store=_store_name(settings),
+        store=name,
         clusterId=accepted.cluster_id,
         storeId=accepted.store_id,
         revision=accepted.revision,
     )
-    show_result(output, record, [f"{_store_name(settings)}: accepted: {accepted}"])
+    show_result(output, record, [f"{name}: accepted: {accepted}"])
 
 
 @command.command(
@@ -339,7 +340,3 @@ def _difference(database: Path, source: Path) -> RestoredRows | None:
     return RestoredRows(
         tuple(sorted(restored - present)), tuple(sorted(present - restored)), tuple(others)
     )
-
-
-def _store_name(settings: Settings) -> str:
-    return str(settings[DATA_DIR]) if settings.store is None else settings.store.display_name

@@ -14,7 +14,7 @@ from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.addresses import take_location
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
-from doorkeeper.cli.addresses import address_of, complete_address
+from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChange
 from doorkeeper.cli.options import STATUSES, command_config_option, override_option
@@ -68,14 +68,12 @@ def command() -> None:
     """
 
 
-_users_address = address_of(
+_ADDRESS: Final = AddressType(
     lambda server: server.is_store or server.kind is AddressKind.BROKERS,
     f"expected: kafka://HOST:PORT, {STORES}",
 )
 _location_options = with_options(
-    click.argument(
-        "address", metavar="ADDRESS", type=_users_address, shell_complete=complete_address
-    ),
+    click.argument("address", metavar="ADDRESS", type=_ADDRESS),
     command_config_option,
     override_option,
 )
