@@ -19,7 +19,6 @@ from doorkeeper_pipeline.cli.failures import (
     HELP,
     LOSES,
     STATUSES,
-    inspects,
     printable,
     show,
 )
@@ -44,7 +43,6 @@ ROWS_SHOWN = 50
 @click.pass_context
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
-@inspects
 def command(
     context: click.Context,
     *,

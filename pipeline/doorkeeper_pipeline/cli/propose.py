@@ -15,7 +15,7 @@ from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
@@ -57,7 +57,6 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @json_output(json_records.Proposed)
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
-@inspects
 def command(
     *,
     out: Path | str,

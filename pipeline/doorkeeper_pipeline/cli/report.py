@@ -16,7 +16,6 @@ from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
     STATUSES,
-    inspects,
     printable,
     say,
     show,
@@ -56,7 +55,6 @@ ROWS_MAX = 20_000
 @options.excluded(is_run=False)
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
 @json_output(json_records.Report)
-@inspects
 def command(
     *,
     out: Path | str,

@@ -25,7 +25,6 @@ from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
     STATUSES,
-    inspects,
     printable,
     say,
     show,
@@ -76,7 +75,6 @@ FOLLOW_MAX_S = 86_400
 @options.evidence(is_run=True)
 @engine_options
 @json_output(json_records.Run)
-@inspects
 def command(
     *,
     inputs: tuple[str, ...],

@@ -14,7 +14,7 @@ from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ _GRANT_OPTIONS = with_options(
 @engine_options
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
-@inspects
 def command(
     *,
     rows: tuple[str, ...],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import AuditVerdict
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
@@ -47,7 +47,6 @@ Examples:
 )
 @click.argument("folder", type=click.Path(path_type=Path))
 @json_output(AuditVerdict)
-@inspects
 def verify(folder: Path, output: str) -> None:
     """Check that FOLDER has every event, in order: no gaps and no truncated lines."""
     try:

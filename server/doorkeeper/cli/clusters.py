@@ -21,7 +21,7 @@ from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import AddressType
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import (
     Adoption,
     Adoptions,
@@ -103,7 +103,6 @@ Examples:
 @named_option("--wait", "revision", type=click.IntRange(0))
 @named_option("--timeout", "timeout_s", type=click.FloatRange(0), default=60, show_default=True)
 @json_output(ClusterStates)
-@inspects
 def show_status(
     server: Address, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
 ) -> None:
@@ -148,7 +147,6 @@ Examples:
 )
 @clusters_options
 @json_output(ClusterDrift)
-@inspects
 def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
     """List the ACLs that are missing (+) or extra (-) on clusters, within the scope of Doorkeeper.
 

@@ -19,7 +19,6 @@ from doorkeeper.cli.acls.questions import (
 )
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import ADDRESS
-from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.questions import CheckedRules
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import show, show_json
@@ -53,7 +52,6 @@ Examples:
 @named_option("--before", type=ADDRESS)
 @state_options
 @json_output(CheckedRules, others=("markdown",))
-@inspects
 def assert_(rules: Path, before: Address | None, output: str, **options: Any) -> None:
     """Check the rules of a file; for a broken rule, show a counterexample and the deciding ACL."""
     asserted = read_rules(rules)

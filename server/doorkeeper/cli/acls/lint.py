@@ -24,7 +24,7 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import several_of
 from doorkeeper.cli.files import read_text, write_text
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
 from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
@@ -101,7 +101,6 @@ Examples:
 @named_option("--known-topics", type=_PATH, default_text="the topics of a store, else unknown")
 @json_output(Findings)
 @named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
-@inspects
 def lint(
     select: frozenset[str],
     ignore: frozenset[str],

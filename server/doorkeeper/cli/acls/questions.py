@@ -77,7 +77,7 @@ from doorkeeper.cli.acls.tasks import (
     task_option,
 )
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.questions import (
     Explained,
     ExplainedTask,
@@ -294,7 +294,6 @@ Examples:
 @state_options
 @json_output(Explained, ExplainedTask)
 @named_option("--exit-status", is_flag=True)
-@inspects
 def explain(
     principal: str,
     operation: AclOperation | None,
@@ -422,7 +421,6 @@ Examples:
 @network_option
 @state_options
 @json_output(Principals, PrincipalVerdicts)
-@inspects
 def who_can(
     operation: AclOperation | None,
     host: str | None,
@@ -527,7 +525,6 @@ Examples:
 @pattern_option
 @state_options
 @json_output(Powers, TaskPowers)
-@inspects
 def what_can(
     principal: str,
     host: str,

@@ -67,7 +67,6 @@ from doorkeeper.cli.acls.questions import take_changes
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import CHANGE_STATUSES, PROPERTIES_FILE, STATUSES, utf8
 from doorkeeper.cli.vocabulary.commands import Command
@@ -115,7 +114,6 @@ Examples:
 @fail_on_option("removal", "widening")
 @selectors
 @location_options("[RIGHT]")
-@inspects
 def diff(
     left: Address,
     since: Moment | None,
@@ -242,7 +240,6 @@ Examples:
 @owners
 @whole_option
 @location_options(has_wanted=True)
-@inspects
 def plan(
     removals_max: int | None,
     accepted: frozenset[Rule],

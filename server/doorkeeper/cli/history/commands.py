@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import AddressType
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
 from doorkeeper.cli.json_records.stores import Verification as VerificationRecord
@@ -267,7 +267,6 @@ Examples:
     callback=_take_files,
 )
 @json_output(VerificationRecord)
-@inspects
 def verify(
     store: Address,
     recorded: list[RecordedHash],

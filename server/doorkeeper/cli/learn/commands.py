@@ -18,7 +18,7 @@ from doorkeeper.cli.acls.addresses import Location, check_command_config, read_c
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.files import write_text
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, new_regions, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
@@ -176,7 +176,6 @@ Examples:
 @command_config_option
 @named_option("--allow-wider", is_flag=True)
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@inspects
 def command(
     words: tuple[str, ...],
     *,
