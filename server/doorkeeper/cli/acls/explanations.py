@@ -184,7 +184,7 @@ def lines_of(answer: Answer) -> list[str]:
 
 
 def _near_misses(answer: Answer) -> list[NearMiss]:
-    return near_misses_in(*answer.state, answer.explanation.question.principal)
+    return near_misses_in(answer.state, answer.explanation.question.principal)
 
 
 def _implied_line(operation: AclOperation) -> str:

@@ -80,14 +80,10 @@ host_option = named_option("--host", type=_host, default=ANY_HOST, show_default=
 network_option = named_option("--host", type=_host, default_text="all hosts")
 
 
-def has_resource(options: dict[str, Any]) -> bool:
-    return options["cluster"] or any(options[option] is not None for option in RESOURCES)
-
-
-def resource_type_of(options: dict[str, Any]) -> ResourceType:
+def resource_type_of(options: dict[str, Any]) -> ResourceType | None:
     """Return the type of the resource that options name; ``take_resource`` refuses several."""
     named = (kind for option, kind in RESOURCES.items() if options[option] is not None)
-    return next(named, ResourceType.CLUSTER)
+    return next(named, ResourceType.CLUSTER if options["cluster"] else None)
 
 
 def check_name(resource_type: ResourceType, name: str, *, is_prefixed: bool) -> None:

@@ -55,7 +55,6 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
     effective_policy,
-    has_resource,
     host_option,
     network_option,
     operation_option,
@@ -314,7 +313,7 @@ def explain(
         changed = _change(state.decisions, added, removed)
         with progress("deciding"):
             task = task_answer(*changed, principal, host, needs)
-        misses = near_misses_in(*changed, principal)
+        misses = near_misses_in(changed, principal)
         if output == "json":
             answer: ExplainedTask = {
                 **record_of_answer(task, principal, host, changed),
@@ -569,7 +568,7 @@ def what_can(
     bindings = find(state.snapshot, ANY_BINDING)
     if not any(binding.entry.principal == principal for binding in bindings):
         notes.append(f"note: no ACL names {printable(principal)}")
-        notes += near_miss_lines(near_misses_in(*decisions, principal))
+        notes += near_miss_lines(near_misses_in(decisions, principal))
     if any(power.sometimes for power in powers):
         notes.append("note: for the hosts of an operation, use doorkeeper acls who-can")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])
@@ -589,13 +588,12 @@ def _needs_of_all_operations(
         if resource_types:
             raise click.UsageError("--resource-type cannot be combined with --task")
         return take_needs(options, None, names_needed=False)
-    if not has_resource(options):
+    if (kind := resource_type_of(options)) is None:
         if options["pattern"] != "literal":
             raise click.UsageError("--resource-pattern-type requires a resource or --task")
         return None
     if resource_types:
         raise click.UsageError("--resource-type cannot be combined with a resource")
-    kind = resource_type_of(options)
     first, *others = SUPPORTED_OPERATIONS[kind]
     [need] = take_needs(options, first)
     return [need, *(replace(need, operation=host) for host in others)]
