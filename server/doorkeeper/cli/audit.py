@@ -9,6 +9,7 @@ import click
 
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import AuditVerdict
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -45,7 +46,7 @@ Examples:
   doorkeeper audit verify audit --output json
 """
 )
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @json_output(AuditVerdict)
 def verify(folder: Path, output: str) -> None:
     """Check that FOLDER has every event, in order: no gaps and no truncated lines."""

@@ -34,6 +34,9 @@ stderr; 2 wrong usage; 130 ended by Ctrl-C.
 """That of commands that ask before a change."""
 
 
+PATH: Final = click.Path(path_type=Path)
+
+
 class _PropertiesFile(click.Path):
     """The path of a properties file, or the bytes of standard input."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.options import override_option
+from doorkeeper.cli.options import PATH, override_option
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
@@ -42,7 +42,7 @@ Examples:
                    --override doorkeeper.data.dir=/tmp/acls
 """,
 )
-@named_option("--config", "-c", "file", type=click.Path(path_type=Path), default_text="no file")
+@named_option("--config", "-c", "file", type=PATH, default_text="no file")
 @override_option
 def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     """Start the server and run until a signal."""

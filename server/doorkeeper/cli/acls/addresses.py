@@ -23,7 +23,7 @@ from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import command_config_option, has_overrides, override_option
+from doorkeeper.cli.options import PATH, command_config_option, has_overrides, override_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
@@ -241,7 +241,7 @@ def location_options(
             *options,
         ]
     if has_policy:
-        options.append(named_option("--config", "-c", "file", type=click.Path(path_type=Path)))
+        options.append(named_option("--config", "-c", "file", type=PATH))
     return with_options(argument, *options)
 
 

@@ -20,6 +20,7 @@ from doorkeeper.cli.acls.questions import (
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.json_records.questions import CheckedRules
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
@@ -48,7 +49,7 @@ Examples:
   doorkeeper acls assert rules.yaml after.yaml --before before.yaml --output markdown
 """,
 )
-@click.argument("rules", metavar="RULES", type=click.Path(path_type=Path))
+@click.argument("rules", metavar="RULES", type=PATH)
 @named_option("--before", type=ADDRESS)
 @state_options
 @json_output(CheckedRules, others=("markdown",))

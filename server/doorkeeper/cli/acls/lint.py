@@ -27,6 +27,7 @@ from doorkeeper.cli.files import read_text, write_text
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
@@ -46,7 +47,6 @@ _FORMATS = {
     ".yaml": Format.YAML,
     ".yml": Format.YAML,
 }
-_PATH = click.Path(path_type=Path)
 _CODES = "\n".join(f"  {code}  {title}" for code, title in CODES.items())
 
 
@@ -97,8 +97,8 @@ Examples:
     default_text="none",
 )
 @named_option("--implied", is_flag=True)
-@named_option("--known-users", type=_PATH, default_text="the SCRAM users of a store, else unknown")
-@named_option("--known-topics", type=_PATH, default_text="the topics of a store, else unknown")
+@named_option("--known-users", type=PATH, default_text="the SCRAM users of a store, else unknown")
+@named_option("--known-topics", type=PATH, default_text="the topics of a store, else unknown")
 @json_output(Findings)
 @named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
 def lint(

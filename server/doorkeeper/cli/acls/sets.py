@@ -68,7 +68,7 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.json_records.sets import Applied
-from doorkeeper.cli.options import CHANGE_STATUSES, PROPERTIES_FILE, STATUSES, utf8
+from doorkeeper.cli.options import CHANGE_STATUSES, PATH, PROPERTIES_FILE, STATUSES, utf8
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -233,8 +233,8 @@ Examples:
 @plan_output_option
 @effective_options
 @fail_on_option("removal", "widening", "unowned")
-@named_option("--assert", "rules", type=click.Path(path_type=Path))
-@named_option("--out", "out_file", type=click.Path(path_type=Path))
+@named_option("--assert", "rules", type=PATH)
+@named_option("--out", "out_file", type=PATH)
 @delete_topics_option
 @new_password_option
 @owners

@@ -19,7 +19,7 @@ from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
 from doorkeeper.cli.json_records.stores import Verification as VerificationRecord
-from doorkeeper.cli.options import STATUSES, principal
+from doorkeeper.cli.options import PATH, STATUSES, principal
 from doorkeeper.cli.repositories.addresses import STORES, Address
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json, show_result
@@ -260,12 +260,7 @@ Examples:
 )
 @history_argument
 @named_option("--recorded", multiple=True, callback=_take_hashes)
-@named_option(
-    "--recorded-in",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    callback=_take_files,
-)
+@named_option("--recorded-in", multiple=True, type=PATH, callback=_take_files)
 @json_output(VerificationRecord)
 def verify(
     store: Address,

@@ -22,7 +22,7 @@ from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, new_regions, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
-from doorkeeper.cli.options import command_config_option
+from doorkeeper.cli.options import PATH, command_config_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
@@ -147,24 +147,16 @@ Examples:
 )
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
 @has_json(Learnt)
-@named_option(
-    "--out",
-    "out_file",
-    type=click.Path(path_type=Path),
-    default_text="standard output",
-)
-@named_option("--check", "acl_file", type=click.Path(path_type=Path))
+@named_option("--out", "out_file", type=PATH, default_text="standard output")
+@named_option("--check", "acl_file", type=PATH)
 @named_option(
     "--log",
     "first_log",
     text="Doorkeeper's audit log, or a kafka-authorizer.log with level DEBUG.",
-    type=click.Path(path_type=Path),
+    type=PATH,
 )
 @named_option(
-    "--topics",
-    "topic_file",
-    type=click.Path(path_type=Path),
-    default_text="none; topics are created when used",
+    "--topics", "topic_file", type=PATH, default_text="none; topics are created when used"
 )
 @named_option("--include-optional", is_flag=True)
 @named_option(

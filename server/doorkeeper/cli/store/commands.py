@@ -23,7 +23,7 @@ from doorkeeper.cli.json_records.stores import (
     StoreCheck,
     StoreCopy,
 )
-from doorkeeper.cli.options import CHANGE_STATUSES, STATUSES
+from doorkeeper.cli.options import CHANGE_STATUSES, PATH, STATUSES
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
@@ -102,7 +102,7 @@ Examples:
 """
 )
 @store_argument()
-@click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("target", metavar="FILE", type=PATH)
 @named_option("--overwrite", text="Replace FILE if it exists.", is_flag=True, default_text="refuse")
 @json_output(Backup)
 def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> None:
@@ -129,7 +129,7 @@ Examples:
 """
 )
 @store_argument()
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FILE", type=PATH)
 @named_option("--yes", is_flag=True)
 @json_output(Restore)
 def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:

@@ -17,7 +17,7 @@ from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refu
 from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChange
-from doorkeeper.cli.options import STATUSES, command_config_option, override_option
+from doorkeeper.cli.options import PATH, STATUSES, command_config_option, override_option
 from doorkeeper.cli.repositories.addresses import STORES, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
 from doorkeeper.cli.terminal import NOTHING_CHANGED, columns, fail, printable, say, show_result
@@ -98,9 +98,7 @@ def _iterations_option(default: str) -> Callable[[Decorated], Decorated]:
 
 
 _THOSE_PRESENT: Final = "those that the user has"
-_password_option = named_option(
-    "--password-file", type=click.Path(path_type=Path), default_text="ask"
-)
+_password_option = named_option("--password-file", type=PATH, default_text="ask")
 
 
 @command.command(
