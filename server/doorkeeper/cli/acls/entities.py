@@ -34,7 +34,7 @@ from doorkeeper.acls.live_changes import RemovalLimits
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import counted, printable, say
 from doorkeeper.cli.users.passwords import checked, new_password
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,8 +56,11 @@ _ACLS_ONLY: Final = (
 )
 _NOUNS: Final = {"user": "user", "client-id": "client id", "ip": "ip"}
 
-delete_topics_option = named_option("--delete-topics", is_flag=True)
-new_password_option = named_option("--new-password", "new_passwords", multiple=True)
+entity_options = with_options(
+    named_option("--delete-topics", is_flag=True),
+    named_option("--new-password", "new_passwords", multiple=True),
+)
+"""The options of topics and users; ``planner_of`` reads them."""
 
 
 class EntityPlanner(Struct, frozen=True):

@@ -61,19 +61,17 @@ from doorkeeper.cli.acls.question_options import (
     policy_options,
     principal_option,
     release_option,
-    resource_option,
     resource_type_of,
 )
 from doorkeeper.cli.acls.tasks import (
     lines_of_access,
     lines_of_answer,
     lines_of_needs,
-    pattern_option,
+    need_options,
     record_of_access,
     record_of_answer,
     regions_of_access,
     take_needs,
-    task_option,
 )
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined
@@ -284,9 +282,7 @@ Examples:
 )
 @principal_option
 @operation_option
-@task_option
-@resource_option
-@pattern_option
+@need_options
 @host_option
 @named_option("--with", "added", multiple=True, shell_complete=files)
 @named_option("--without", "removed", multiple=True, shell_complete=files)
@@ -414,9 +410,7 @@ Examples:
 """,
 )
 @operation_option
-@task_option
-@resource_option
-@pattern_option
+@need_options
 @network_option
 @state_options
 @json_output(Principals, PrincipalVerdicts)
@@ -519,9 +513,7 @@ Examples:
     multiple=True,
     default_text="all",
 )
-@task_option
-@resource_option
-@pattern_option
+@need_options
 @state_options
 @json_output(Powers, TaskPowers)
 def what_can(

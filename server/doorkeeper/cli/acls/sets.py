@@ -38,8 +38,7 @@ from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, removals
 from doorkeeper.cli.acls.effective import effective_options, take_difference
 from doorkeeper.cli.acls.entities import (
     compare,
-    delete_topics_option,
-    new_password_option,
+    entity_options,
     planner_of,
     planner_of_rest,
     say_staying,
@@ -49,7 +48,6 @@ from doorkeeper.cli.acls.ownership import (
     ownership_of,
     selector_of,
     selectors,
-    whole_option,
 )
 from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of
 from doorkeeper.cli.acls.plan_options import (
@@ -235,10 +233,8 @@ Examples:
 @fail_on_option("removal", "widening", "unowned")
 @named_option("--assert", "rules", type=PATH)
 @named_option("--out", "out_file", type=PATH)
-@delete_topics_option
-@new_password_option
+@entity_options
 @owners
-@whole_option
 @location_options(has_wanted=True)
 def plan(
     removals_max: int | None,
@@ -326,10 +322,8 @@ Examples:
 @named_option("--yes", is_flag=True)
 @removals_max_option
 @accept_option()
-@delete_topics_option
-@new_password_option
+@entity_options
 @owners
-@whole_option
 @json_output(Applied)
 @location_options(has_wanted=True)
 def apply(

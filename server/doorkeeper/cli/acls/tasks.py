@@ -26,11 +26,11 @@ from doorkeeper.acls.words import (
 from doorkeeper.cli.acls.effective import requests_record
 from doorkeeper.cli.acls.explanations import decision_record, reason_lines
 from doorkeeper.cli.acls.printing import rest_lines
-from doorkeeper.cli.acls.question_options import check_name, take_resource
+from doorkeeper.cli.acls.question_options import check_name, resource_option, take_resource
 from doorkeeper.cli.json_records.questions import PrincipalVerdict, VerdictRegion
 from doorkeeper.cli.json_records.questions import TaskAnswer as TaskAnswerRecord
 from doorkeeper.cli.terminal import paint, printable
-from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
 
 _PREFIXED: Final = "prefixed"
 _OPTIONS: Final = {
@@ -42,15 +42,19 @@ _CASES_MAX: Final = 20
 _REGIONS_MAX: Final = 10
 COLOURS: Final = {Verdict.ALWAYS: "green", Verdict.NEVER: "red", Verdict.SOMETIMES: "yellow"}
 
-task_option = named_option("--task", type=click.Choice(list(TASKS)))
-pattern_option = named_option(
-    "--resource-pattern-type",
-    "pattern",
-    type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
-    choices={word: PATTERN_TYPES[word] for word in ("literal", _PREFIXED)},
-    default="literal",
-    show_default=True,
+need_options = with_options(
+    named_option("--task", type=click.Choice(list(TASKS))),
+    resource_option,
+    named_option(
+        "--resource-pattern-type",
+        "pattern",
+        type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
+        choices={word: PATTERN_TYPES[word] for word in ("literal", _PREFIXED)},
+        default="literal",
+        show_default=True,
+    ),
 )
+"""The options of a task or a resource; ``take_needs`` reads them."""
 
 
 def take_needs(
