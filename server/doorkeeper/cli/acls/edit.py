@@ -180,16 +180,9 @@ Examples:
 @accept_option("networks", "lock-out")
 @json_output(Added)
 @location_options(is_kafkas=True)
-@click.pass_context
-def add(
-    context: click.Context,
-    /,
-    accepted: frozenset[Rule],
-    output: str,
-    **options: Any,
-) -> None:
+def add(accepted: frozenset[Rule], output: str, **options: Any) -> None:
     """Add ACLs at ADDRESS; existing ones are kept."""
-    location, by_resource = _take_request(context, options, additions, changes=True)
+    location, by_resource = _take_request(options, additions, changes=True)
 
     # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
@@ -255,16 +248,9 @@ Examples:
 @accept_option("networks", "lock-out", "open")
 @json_output(Removed)
 @location_options(is_kafkas=True)
-@click.pass_context
-def remove(
-    context: click.Context,
-    /,
-    accepted: frozenset[Rule],
-    output: str,
-    **options: Any,
-) -> None:
+def remove(accepted: frozenset[Rule], output: str, **options: Any) -> None:
     """Remove ACLs at ADDRESS; asks for confirmation for each resource."""
-    location, by_resource = _take_request(context, options, removals, changes=True)
+    location, by_resource = _take_request(options, removals, changes=True)
     require_no_question(output, asks=not options["force"], option="--force")
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
@@ -379,10 +365,9 @@ Examples:
 @has_json(AclSet)
 @at_option
 @location_options(is_kafkas=True)
-@click.pass_context
-def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
+def list_acls(output: str, **options: Any) -> None:
     """Print all ACLs at ADDRESS, or those of some resources or principals."""
-    location, (filters, principals) = _take_request(context, options, listing)
+    location, (filters, principals) = _take_request(options, listing)
 
     async def find() -> AclContents:
         with reading_progress(location):
@@ -419,13 +404,13 @@ def _print_as_kafka(bindings: Sequence[AclBinding], principals: Sequence[str]) -
 
 
 def _take_request(
-    context: click.Context,
     options: dict[str, Any],
     request_of: Callable[[dict[str, Any]], Request],
     *,
     changes: bool = False,
 ) -> tuple[Location, Request]:
     """Return the location and the request that options name; an error ends the process."""
+    context = click.get_current_context()
     assert context.info_name is not None
     try:
         # The tool's own checks come first: after an option without its value, the next word is
