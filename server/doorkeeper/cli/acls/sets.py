@@ -299,7 +299,7 @@ def plan(
         report.write(out_file)
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
-    exit_with_status(report, failures, refusals=verdict.refusals)
+    exit_with_status(report, failures)
 
 
 @click.command(
