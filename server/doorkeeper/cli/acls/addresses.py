@@ -259,7 +259,7 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
         raise click.UsageError(
             f"{others[0]} is not a file or folder; with several WANTED, each must be one"
         )
-    if sum(one.is_stdin for one in (*sources, options["address"])) > 1:
+    if sum(source.is_stdin for source in sources) > 1:
         raise click.UsageError(STDIN_TWICE)
     return tuple(sources)
 

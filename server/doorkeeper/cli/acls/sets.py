@@ -254,6 +254,8 @@ def plan(
     asserted = None if rules is None else read_rules(rules)
     sources = take_wanted(options)
     location = take_location(options, *sources)
+    if location.address.is_stdin and any(source.is_stdin for source in sources):
+        raise click.UsageError(STDIN_TWICE)
     try:
         source = _wanted(sources, location)
         goal = read_contents(source)
