@@ -63,8 +63,6 @@ NO_ADDRESS: Final = (
 )
 """The sentence of all commands that are not told where the ACLs are."""
 
-STDIN_TWICE: Final = "standard input (-) can be given only once"
-
 
 class Location(Struct, frozen=True):
     """An address, and the options with which its repository is opened.
@@ -259,9 +257,13 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
         raise click.UsageError(
             f"{others[0]} is not a file or folder; with several WANTED, each must be one"
         )
-    if sum(source.is_stdin for source in sources) > 1:
-        raise click.UsageError(STDIN_TWICE)
+    refuse_stdin_twice(*sources)
     return tuple(sources)
+
+
+def refuse_stdin_twice(*addresses: Address) -> None:
+    if sum(one.is_stdin for one in addresses) > 1:
+        raise click.UsageError("standard input (-) can be given only once")
 
 
 def take_location(

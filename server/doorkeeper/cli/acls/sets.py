@@ -25,12 +25,12 @@ from doorkeeper.acls.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
-    STDIN_TWICE,
     Location,
     location_options,
     past_moment,
     read_contents,
     refuse_file,
+    refuse_stdin_twice,
     take_location,
     take_wanted,
 )
@@ -135,8 +135,7 @@ def diff(
     location = _take_right(options, left, since, until, is_changed=bool(added or removed))
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
-    if left.is_stdin and location.address.is_stdin:
-        raise click.UsageError(STDIN_TWICE)
+    refuse_stdin_twice(left, location.address)
     if right_command_config is not None:
         if not location.address.is_live:
             raise click.UsageError("--right-command-config requires a live cluster as RIGHT")
@@ -254,8 +253,7 @@ def plan(
     asserted = None if rules is None else read_rules(rules)
     sources = take_wanted(options)
     location = take_location(options, *sources)
-    if location.address.is_stdin and any(source.is_stdin for source in sources):
-        raise click.UsageError(STDIN_TWICE)
+    refuse_stdin_twice(*sources, location.address)
     try:
         source = _wanted(sources, location)
         goal = read_contents(source)
