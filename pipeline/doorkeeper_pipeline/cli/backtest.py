@@ -18,7 +18,6 @@ from doorkeeper_pipeline.cli.failures import (
     HELP,
     LOSES,
     STATUSES,
-    inspects,
     printable,
     show,
 )
@@ -40,7 +39,6 @@ ROWS_SHOWN = 50
 @engine_options
 @json_output(json_records.Backtest)
 @click.pass_context
-@inspects
 def command(
     context: click.Context,
     *,

@@ -10,16 +10,13 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread
-
-Callback = TypeVar("Callback", bound="Callable[..., Any]")
 
 LOSES = 1
 USAGE = 2
@@ -39,12 +36,6 @@ the recorded decisions contradict the ACLs and options, or (backtest) are not
 enough evidence; 5 (run) too many lines could not be read; 130 ended by Ctrl-C;
 143 by SIGTERM.
 Only with 0, 1 and 4 is anything written."""
-
-
-def inspects(callback: Callback) -> Callback:
-    """Mark the function of a command that inspects, as ``doorkeeper.cli.inspection``."""
-    setattr(callback, "inspects", True)  # noqa: B010  a function has no such attribute
-    return callback
 
 
 @contextmanager

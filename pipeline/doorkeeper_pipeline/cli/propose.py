@@ -14,7 +14,7 @@ from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.bindings import word
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
@@ -52,7 +52,6 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @named_option("--accept-lost-access", is_flag=True)
 @engine_options
 @json_output(json_records.Proposed)
-@inspects
 def command(
     *,
     out: Path | str,

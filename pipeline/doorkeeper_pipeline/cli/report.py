@@ -16,7 +16,6 @@ from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
     STATUSES,
-    inspects,
     printable,
     say,
     show,
@@ -55,7 +54,6 @@ ROWS_MAX = 20_000
 )
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
 @json_output(json_records.Report)
-@inspects
 def command(
     *,
     out: Path | str,

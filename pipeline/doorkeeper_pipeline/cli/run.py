@@ -24,7 +24,6 @@ from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
     STATUSES,
-    inspects,
     printable,
     say,
     show,
@@ -75,7 +74,6 @@ FOLLOW_MAX_S = 86_400
 @options.evidence
 @engine_options
 @json_output(json_records.Run)
-@inspects
 def command(
     *,
     inputs: tuple[str, ...],

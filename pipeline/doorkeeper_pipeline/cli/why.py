@@ -13,7 +13,7 @@ from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
 from doorkeeper_pipeline.cli import json_records, options
 from doorkeeper_pipeline.cli.engine import ChosenEngine, engine_options
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ _GRANT_OPTIONS = with_options(
 )
 @json_output(json_records.ExplainedGrants)
 @engine_options
-@inspects
 def command(
     *,
     rows: tuple[str, ...],

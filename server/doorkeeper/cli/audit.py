@@ -7,15 +7,14 @@ from pathlib import Path
 
 import click
 
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import AuditVerdict
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show_result
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
-
-_folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
 
 @click.group(
@@ -47,9 +46,8 @@ Examples:
   doorkeeper audit verify audit --output json
 """
 )
-@_folder_argument
+@click.argument("folder", type=PATH)
 @json_output(AuditVerdict)
-@inspects
 def verify(folder: Path, output: str) -> None:
     """Check that FOLDER has every event, in order: no gaps and no truncated lines."""
     try:

@@ -118,10 +118,6 @@ def _line_of(finding: Finding) -> int | None:
     return int(line) if begin and line.isdecimal() else None
 
 
-def _path_of(finding: Finding) -> str:
-    return finding.source.partition(" line ")[0].partition(" service ")[0] or finding.file
-
-
 def _json(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str) -> BrokerCheck:
     return {
         "kafka": release,
@@ -175,6 +171,7 @@ def _sarif(findings: Sequence[Finding]) -> Mapping[str, object]:
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _path_of(finding)}}
+    path = finding.source.partition(" line ")[0].partition(" service ")[0] or finding.file
+    location: dict[str, Any] = {"artifactLocation": {"uri": path}}
     line = _line_of(finding)
     return location if line is None else {**location, "region": {"startLine": line}}

@@ -20,8 +20,8 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
-from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.addresses import AddressType
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import (
     Adoption,
     Adoptions,
@@ -60,21 +60,12 @@ Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the r
 """
 
 
-def _server_address(text: str) -> Address:
-    """Return the address of a server's configuration, which names the clusters."""
-    server = address(text)
-    if server.kind is not AddressKind.CONFIG:
-        raise click.BadParameter(
-            f"found {text!r}; expected: config:FILE, where FILE is a server.properties with"
-            " doorkeeper.clusters.file"
-        )
-    return server
-
-
+_SERVER: Final = AddressType(
+    lambda server: server.kind is AddressKind.CONFIG,
+    "expected: config:FILE, where FILE is a server.properties with doorkeeper.clusters.file",
+)
 clusters_options = with_options(
-    click.argument(
-        "server", metavar="ADDRESS", type=_server_address, shell_complete=complete_address
-    ),
+    click.argument("server", metavar="ADDRESS", type=_SERVER),
     named_option(
         "--cluster-name",
         "names",
@@ -112,7 +103,6 @@ Examples:
 @named_option("--wait", "revision", type=click.IntRange(0))
 @named_option("--timeout", "timeout_s", type=click.FloatRange(0), default=60, show_default=True)
 @json_output(ClusterStates)
-@inspects
 def show_status(
     server: Address, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
 ) -> None:
@@ -157,7 +147,6 @@ Examples:
 )
 @clusters_options
 @json_output(ClusterDrift)
-@inspects
 def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
     """List the ACLs that are missing (+) or extra (-) on clusters, within the scope of Doorkeeper.
 

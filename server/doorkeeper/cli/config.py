@@ -20,11 +20,7 @@ from doorkeeper.cli.json_records.stores import (
     ConfigValues,
     ForgottenValues,
 )
-from doorkeeper.cli.options import (
-    JAAS_FILE_KEY,
-    load_settings,
-    override_option,
-)
+from doorkeeper.cli.options import JAAS_FILE_KEY, PATH, override_option
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, printable, say, show_result
@@ -32,6 +28,7 @@ from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config.settings import Settings, default_of, meaning_of
 
@@ -84,7 +81,7 @@ Examples:
   doorkeeper config init --container
 """
 )
-@click.argument("target", type=click.Path(path_type=Path), default=".", metavar="[DIR|FILE]")
+@click.argument("target", type=PATH, default=".", metavar="[DIR|FILE]")
 @named_option("--overwrite", text="Replace the file if it exists.", is_flag=True)
 @named_option("--container", "in_container", is_flag=True)
 def init(target: Path, *, overwrite: bool, in_container: bool) -> None:
@@ -150,13 +147,13 @@ Examples:
   doorkeeper config check --broker --compose compose.yaml --output sarif
 """
 )
-@click.argument("files", type=click.Path(path_type=Path), nargs=-1, metavar="FILE...")
+@click.argument("files", type=PATH, nargs=-1, metavar="FILE...")
 @override_option
 @named_option("--strict", is_flag=True)
 @named_option("--broker", is_flag=True)
 @named_option("--no-jaas-file", "no_jaas", is_flag=True)
 @named_option("--no-stores", is_flag=True)
-@named_option("--compose", "environment", type=click.Path(path_type=Path))
+@named_option("--compose", "environment", type=PATH)
 @named_option("--kafka", "release", type=click.Choice(RELEASES), default="4.3", show_default=True)
 @json_output(ConfigCheck, BrokerCheck, others=("sarif",))
 def check(
@@ -252,13 +249,13 @@ Examples:
   doorkeeper config show server.properties --output json
 """
 )
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PATH, required=False)
 @override_option
 @json_output(ConfigValues)
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value and its source, of the configuration FILE or of the defaults."""
     # Values that have no effect are listed too: a file may be shared with brokers.
-    rows = origins_of(load_settings(file, overrides))
+    rows = origins_of(load(file, overrides).settings)
     lines = [
         f"{row['key']}={row['value'] or ''}"
         f"  ({row['source']}{'' if row['hasEffect'] else '; no effect'})"

@@ -8,6 +8,7 @@ import click
 
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.json_records.stores import ExampleFiles, InstalledExamples
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
 from doorkeeper.cli.terminal import columns, fail, show_result
 from doorkeeper.cli.vocabulary.commands import Group
@@ -76,7 +77,7 @@ Examples:
 """
 )
 @click.argument("name", type=click.Choice(list(EXAMPLES)), metavar="NAME")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=PATH, metavar="DIR")
 @named_option("--overwrite", is_flag=True)
 @json_output(ExampleFiles)
 def copy(name: str, folder: Path, output: str, *, overwrite: bool) -> None:

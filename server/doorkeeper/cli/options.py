@@ -18,7 +18,6 @@ from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_opti
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.server.config.settings import Settings
 
 STATUSES: Final = """
 \b
@@ -34,9 +33,8 @@ stderr; 2 wrong usage; 130 ended by Ctrl-C.
 """
 """That of commands that ask before a change."""
 
-config_option = named_option(
-    "--config", "-c", "file", type=click.Path(path_type=Path), default_text="no file"
-)
+
+PATH: Final = click.Path(path_type=Path)
 
 
 class _PropertiesFile(click.Path):
@@ -153,14 +151,3 @@ def principal(value: str) -> str:
         return str(Principal.parse(utf8(value)))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-
-
-def load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
-    """Return the configuration of a file and of --override.
-
-    Raises:
-        ConfigError: it has errors.
-    """
-    from doorkeeper.server.config.loading import load
-
-    return load(file, overrides).settings

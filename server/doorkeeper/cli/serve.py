@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.options import config_option, override_option
+from doorkeeper.cli.options import PATH, override_option
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.environment import ignored_variables
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.store_keys import DATA_DIR
@@ -41,7 +42,7 @@ Examples:
                    --override doorkeeper.data.dir=/tmp/acls
 """,
 )
-@config_option
+@named_option("--config", "-c", "file", type=PATH, default_text="no file")
 @override_option
 def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     """Start the server and run until a signal."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.repositories.addresses import STORES, AddressKind
 from doorkeeper.server.app.stores import location_of, open_for_reading
 from doorkeeper.server.config.loading import load
@@ -32,24 +32,12 @@ Addresses of stores:
 """The part of help texts that explains addresses of stores."""
 
 
-def store_address(text: str) -> Address:
-    """Return the address of a store; the type of arguments.
-
-    Raises:
-        click.BadParameter: it is another one.
-    """
-    store = address(text)
-    if not store.is_store:
-        raise click.BadParameter(f"found {text!r}; expected the address of a store: {STORES}")
-    return store
-
-
 def store_argument(
     name: str = "store", metavar: str = "ADDRESS"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.argument(
-        name, metavar=metavar, type=store_address, shell_complete=complete_address
-    )
+    expected = f"expected the address of a store: {STORES}"
+    kind = AddressType(lambda store: store.is_store, expected)
+    return click.argument(name, metavar=metavar, type=kind)
 
 
 def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:

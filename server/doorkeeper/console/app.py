@@ -20,7 +20,7 @@ from doorkeeper.cli.terminal import say
 from doorkeeper.console.advice import Advice
 from doorkeeper.console.changes import accept, apply, require_change
 from doorkeeper.console.guard import Guard
-from doorkeeper.console.login.exposure import Exposure, local_user
+from doorkeeper.console.login.exposure import Exposure
 from doorkeeper.console.login.routes import LoginPages, fields_in, form_of
 from doorkeeper.console.login.sessions import Door, Sessions, local_session, session_of
 from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, Settings, Wrong
@@ -60,7 +60,7 @@ class Console:
 
     def app(self, exposure: Exposure) -> Starlette:
         """Return the application for an address."""
-        everybody = None if exposure.has_login else local_session(local_user())
+        everybody = None if exposure.has_login else local_session()
         sessions = Sessions(is_secure=exposure.tls is not None, everybody=everybody)
         routes = [
             *LoginPages(exposure, sessions, self._html).routes(),

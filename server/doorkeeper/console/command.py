@@ -9,9 +9,8 @@ import click
 
 from doorkeeper.cli.acls.addresses import ADDRESSES, Location
 from doorkeeper.cli.acls.question_options import policy_options, release_option
-from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.completion import files
-from doorkeeper.cli.options import PROPERTIES_FILE
+from doorkeeper.cli.addresses import ADDRESS
+from doorkeeper.cli.options import PATH, PROPERTIES_FILE
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
@@ -41,25 +40,23 @@ Examples:
                      --tls-certificate server.pem --tls-key server.key --viewers users.txt
 """,
 )
-@click.argument(
-    "addresses", metavar="[ADDRESS ...]", nargs=-1, type=address, shell_complete=complete_address
-)
+@click.argument("addresses", metavar="[ADDRESS ...]", nargs=-1, type=ADDRESS)
 @named_option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
 @named_option("--bind", default="localhost", show_default=True)
 @named_option("--url", default_text="http://localhost:PORT")
-@named_option("--tls-certificate", type=FILE, shell_complete=files)
-@named_option("--tls-key", type=FILE, shell_complete=files)
-@named_option("--viewers", type=FILE, shell_complete=files)
-@named_option("--operators", type=FILE, shell_complete=files)
+@named_option("--tls-certificate", type=FILE)
+@named_option("--tls-key", type=FILE)
+@named_option("--viewers", type=FILE)
+@named_option("--operators", type=FILE)
 @named_option("--oidc-issuer")
 @named_option("--oidc-client")
-@named_option("--oidc-secret", type=FILE, shell_complete=files)
-@named_option("--oidc-ca", type=FILE, shell_complete=files)
+@named_option("--oidc-secret", type=FILE)
+@named_option("--oidc-ca", type=FILE)
 @named_option("--oidc-viewer", multiple=True)
 @named_option("--oidc-operator", multiple=True)
 @named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT")
-@named_option("--config", "-c", "file", type=click.Path(path_type=Path))
-@named_option("--assert", "rules", type=click.Path(path_type=Path), shell_complete=files)
+@named_option("--config", "-c", "file", type=PATH)
+@named_option("--assert", "rules", type=PATH)
 @named_option("--advice", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @named_option("--findings", type=click.Path(path_type=Path, dir_okay=False))
 @named_option("--allow-changes", is_flag=True)

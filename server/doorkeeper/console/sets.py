@@ -23,7 +23,10 @@ from doorkeeper.cli.acls.addresses import Location, Reading, read_anew
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.files import files_in
+from doorkeeper.cli.stores import settings_at
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.runtime.reloaded_files import Stamp, stamp_of
+from doorkeeper.server.state.storage.files import DATABASE_NAME
 
 QUICK_S: Final = 0.3
 """A set that took no longer is read again before the answer."""
@@ -54,11 +57,6 @@ class SetState(Struct):
     def is_file(self) -> bool:
         """Say whether it is a file or a folder, which people write."""
         return self.address.kind is AddressKind.FILE
-
-    @property
-    def has_history(self) -> bool:
-        """Say whether it is a store or a backup."""
-        return self.address.is_store or self.address.kind is AddressKind.BACKUP
 
     @property
     def names_clusters(self) -> bool:
@@ -168,20 +166,11 @@ def _files_of(address: Address) -> list[Path]:
         case AddressKind.CONFIG:
             # A fault in the file is told by whoever reads the set.
             with suppress(ConfigError):
-                return [path, *_of_store(_data_dir(address))]
+                return [path, *_of_store(settings_at(address)[DATA_DIR])]
             return [path]
         case _:
             return []
 
 
 def _of_store(folder: Path) -> list[Path]:
-    from doorkeeper.server.state.storage.files import DATABASE_NAME
-
     return [folder / DATABASE_NAME, folder / f"{DATABASE_NAME}-wal"]
-
-
-def _data_dir(address: Address) -> Path:
-    from doorkeeper.cli.stores import settings_at
-    from doorkeeper.server.config.store_keys import DATA_DIR
-
-    return settings_at(address)[DATA_DIR]

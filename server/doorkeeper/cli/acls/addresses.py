@@ -21,9 +21,9 @@ from msgspec import Struct
 from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.properties import KeptInput
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import command_config_option, has_overrides, override_option
+from doorkeeper.cli.options import PATH, command_config_option, has_overrides, override_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
@@ -63,16 +63,6 @@ NO_ADDRESS: Final = (
 )
 """The sentence of all commands that are not told where the ACLs are."""
 
-STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
-
-
-def address_argument(
-    name: str, metavar: str | None = None, *, required: bool = True
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.argument(
-        name, metavar=metavar, required=required, type=address, shell_complete=complete_address
-    )
-
 
 class Location(Struct, frozen=True):
     """An address, and the options with which its repository is opened.
@@ -110,11 +100,6 @@ class Location(Struct, frozen=True):
         return f"{self.address}{others}"
 
     @property
-    def has_history(self) -> bool:
-        """Say whether the address is that of a store or a backup."""
-        return self.address.is_store or self.address.kind is AddressKind.BACKUP
-
-    @property
     def is_past(self) -> bool:
         """Say whether the ACLs are those of the past: as of a moment, or in a backup."""
         return self.at is not None or self.address.kind is AddressKind.BACKUP
@@ -130,7 +115,7 @@ class Location(Struct, frozen=True):
         Raises:
             RepositoryError: the configuration of a store is wrong.
         """
-        if self.at is not None and not self.has_history:
+        if self.at is not None and not self.address.has_history:
             why = "a file has no history"
             if self.address.is_live:
                 why = (
@@ -241,15 +226,10 @@ def location_options(
     configuration beside it. With ``has_wanted``, one or more addresses come before it, which
     ``take_wanted`` reads.
     """
-    argument = address_argument("address", metavar, required=False)
+    argument = click.argument("address", metavar=metavar, required=False, type=ADDRESS)
     if has_wanted:
         argument = click.argument(
-            "addresses",
-            metavar="WANTED... ADDRESS",
-            required=True,
-            nargs=-1,
-            type=address,
-            shell_complete=complete_address,
+            "addresses", metavar="WANTED... ADDRESS", required=True, nargs=-1, type=ADDRESS
         )
     options = [command_config_option, override_option]
     if is_kafkas:
@@ -259,7 +239,7 @@ def location_options(
             *options,
         ]
     if has_policy:
-        options.append(named_option("--config", "-c", "file", type=click.Path(path_type=Path)))
+        options.append(named_option("--config", "-c", "file", type=PATH))
     return with_options(argument, *options)
 
 
@@ -277,9 +257,13 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
         raise click.UsageError(
             f"{others[0]} is not a file or folder; with several WANTED, each must be one"
         )
-    if sources.count(STDIN_ADDRESS) > 1:
-        raise click.UsageError("standard input (-) can be given only once")
+    refuse_stdin_twice(*sources)
     return tuple(sources)
+
+
+def refuse_stdin_twice(*addresses: Address) -> None:
+    if sum(one.is_stdin for one in addresses) > 1:
+        raise click.UsageError("standard input (-) can be given only once")
 
 
 def take_location(
@@ -338,7 +322,7 @@ def check_command_config(
     command_config: PropertiesFile | None, addresses: Sequence[Address]
 ) -> None:
     """Refuse --command-config where none of the addresses needs it, or both are standard input."""
-    if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
+    if isinstance(command_config, KeptInput) and any(one.is_stdin for one in addresses):
         raise click.UsageError(
             "standard input (-) can be given only once: ACLs or --command-config"
         )

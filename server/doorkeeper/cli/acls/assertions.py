@@ -18,9 +18,9 @@ from doorkeeper.cli.acls.questions import (
     take_state,
 )
 from doorkeeper.cli.acls.rules import read_rules
-from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.json_records.questions import CheckedRules
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
@@ -49,21 +49,19 @@ Examples:
   doorkeeper acls assert rules.yaml after.yaml --before before.yaml --output markdown
 """,
 )
-@click.argument("rules", metavar="RULES", type=click.Path(path_type=Path))
-@named_option("--before", type=address, shell_complete=complete_address)
+@click.argument("rules", metavar="RULES", type=PATH)
+@named_option("--before", type=ADDRESS)
 @state_options
 @json_output(CheckedRules, others=("markdown",))
-@inspects
 def assert_(rules: Path, before: Address | None, output: str, **options: Any) -> None:
     """Check the rules of a file; for a broken rule, show a counterexample and the deciding ACL."""
     asserted = read_rules(rules)
     command_config = options["command_config"]
     state = take_state(options)
-    now = DecisionState(state.policy.policy, state.snapshot)
     past = None if before is None else _state_of(before, command_config, state)
     if past is None:
         asserted.need_past("--before ADDRESS")
-    checks = asserted.check(now, past)
+    checks = asserted.check(state.decisions, past)
     if output == "json":
         report: CheckedRules = {"rules": checks.record(), **state.record()}
         show_json(report)

@@ -93,15 +93,10 @@ class Verdict(Struct, frozen=True):
     rules: Rules
     held: tuple[Held, ...] = ()
 
-    @property
-    def refusals(self) -> list[str]:
-        """Return why the change is refused: each reason is a line."""
-        return list(map(refusal_of, self.held))
-
     def require(self) -> None:
         """End the process where the change is refused."""
-        if self.refusals:
-            fail([*self.refusals, NOTHING_CHANGED])
+        if self.held:
+            fail([*map(refusal_of, self.held), NOTHING_CHANGED])
 
 
 def judge(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.listing import resource_text
-from doorkeeper.acls.formats.records import records
+from doorkeeper.acls.formats.records import records, write_json
 from doorkeeper.acls.live_changes import OVERRIDES, LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
 from doorkeeper.acls.plan import Plan
@@ -45,7 +45,6 @@ from doorkeeper.cli.acls.options import (
     check,
     entry_options,
     filters_of,
-    force_option,
     listing,
     named_bindings,
     no_force_option,
@@ -56,7 +55,6 @@ from doorkeeper.cli.acls.options import (
 )
 from doorkeeper.cli.acls.printing import (
     OUTPUTS,
-    as_json,
     binding_text,
     entries_text,
     java_text,
@@ -182,16 +180,9 @@ Examples:
 @accept_option("networks", "lock-out")
 @json_output(Added)
 @location_options(is_kafkas=True)
-@click.pass_context
-def add(
-    context: click.Context,
-    /,
-    accepted: frozenset[Rule],
-    output: str,
-    **options: Any,
-) -> None:
+def add(accepted: frozenset[Rule], output: str, **options: Any) -> None:
     """Add ACLs at ADDRESS; existing ones are kept."""
-    location, by_resource = _take_request(context, options, additions, changes=True)
+    location, by_resource = _take_request(options, additions, changes=True)
 
     # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
@@ -253,20 +244,13 @@ Examples:
 @resource_options(*PATTERN_TYPES)
 @entry_options()
 @no_principal_option
-@force_option
+@named_option("--force", is_flag=True)
 @accept_option("networks", "lock-out", "open")
 @json_output(Removed)
 @location_options(is_kafkas=True)
-@click.pass_context
-def remove(
-    context: click.Context,
-    /,
-    accepted: frozenset[Rule],
-    output: str,
-    **options: Any,
-) -> None:
+def remove(accepted: frozenset[Rule], output: str, **options: Any) -> None:
     """Remove ACLs at ADDRESS; asks for confirmation for each resource."""
-    location, by_resource = _take_request(context, options, removals, changes=True)
+    location, by_resource = _take_request(options, removals, changes=True)
     require_no_question(output, asks=not options["force"], option="--force")
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
@@ -381,10 +365,9 @@ Examples:
 @has_json(AclSet)
 @at_option
 @location_options(is_kafkas=True)
-@click.pass_context
-def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
+def list_acls(output: str, **options: Any) -> None:
     """Print all ACLs at ADDRESS, or those of some resources or principals."""
-    location, (filters, principals) = _take_request(context, options, listing)
+    location, (filters, principals) = _take_request(options, listing)
 
     async def find() -> AclContents:
         with reading_progress(location):
@@ -400,7 +383,8 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     if principals:
         bindings = [binding for binding in bindings if binding.entry.principal in principals]
     if output == "json":
-        click.echo(as_json(bindings, location.canonical(), revision))
+        origin = {"place": location.canonical(), "revision": revision}
+        click.echo(write_json(bindings, origin).rstrip())
         return
     click.echo("\n".join(table(bindings)))
     if revision is not None:
@@ -420,13 +404,13 @@ def _print_as_kafka(bindings: Sequence[AclBinding], principals: Sequence[str]) -
 
 
 def _take_request(
-    context: click.Context,
     options: dict[str, Any],
     request_of: Callable[[dict[str, Any]], Request],
     *,
     changes: bool = False,
 ) -> tuple[Location, Request]:
     """Return the location and the request that options name; an error ends the process."""
+    context = click.get_current_context()
     assert context.info_name is not None
     try:
         # The tool's own checks come first: after an option without its value, the next word is

@@ -118,18 +118,13 @@ def lines_of_difference(difference: EffectiveDifference) -> Iterator[str]:
         sides = (difference.before, difference.after)
         decisions = difference.decisions(example)
         for word, state, decision in zip(("before", "after"), sides, decisions, strict=True):
-            yield from reason_lines(f"    {word}", *state, example, decision)
+            yield from reason_lines(f"    {word}", state, example, decision)
     yield from rest_lines(len(difference.changes), SHOWN_MAX)
     yield summary(difference.changes)
-    yield from policy_lines(difference)
-
-
-def policy_lines(difference: EffectiveDifference) -> list[str]:
-    """Return the settings that the decisions depend on besides."""
-    before, after = (policy.lines() for policy in difference.policies)
-    if before == after:
-        return after
-    return [f"before: {line}" for line in before] + [f"after: {line}" for line in after]
+    old, new = (policy.lines() for policy in difference.policies)
+    if old != new:
+        new = [*(f"before: {line}" for line in old), *(f"after: {line}" for line in new)]
+    yield from new
 
 
 def markdown_of_difference(difference: EffectiveDifference) -> Iterator[str]:

@@ -34,7 +34,7 @@ from doorkeeper.acls.live_changes import RemovalLimits
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import counted, printable, say
 from doorkeeper.cli.users.passwords import checked, new_password
-from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.options import named_option, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,8 +56,11 @@ _ACLS_ONLY: Final = (
 )
 _NOUNS: Final = {"user": "user", "client-id": "client id", "ip": "ip"}
 
-delete_topics_option = named_option("--delete-topics", is_flag=True)
-new_password_option = named_option("--new-password", "new_passwords", multiple=True)
+entity_options = with_options(
+    named_option("--delete-topics", is_flag=True),
+    named_option("--new-password", "new_passwords", multiple=True),
+)
+"""The options of topics and users; ``planner_of`` reads them."""
 
 
 class EntityPlanner(Struct, frozen=True):
@@ -345,23 +348,17 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
 # --- applying
 
 
-class Phases(Struct, frozen=True):
-    """The changes of a plan in their order.
+def phases_of(
+    plan: EntityPlan,
+) -> tuple[list[EntityChange], list[EntityChange], tuple[EntityChange, ...]]:
+    """Return the changes of topics and users, of quotas, and the removals, in their order.
 
-    Topics and users first, so that no ACL is for something that is not there yet; ACLs that are
-    added; quotas; ACLs that are removed; then the other removals.
+    Topics and users come first, so that no ACL is for something that is not there yet. Then ACLs
+    are added, quotas set, ACLs removed, and all else is removed last.
     """
-
-    first: tuple[EntityChange, ...]
-    quotas: tuple[EntityChange, ...]
-    removals: tuple[EntityChange, ...]
-
-    @classmethod
-    def of(cls, plan: EntityPlan) -> Phases:
-        additions = [change for change in plan.changes if change.after is not None]
-        quotas = tuple(change for change in additions if isinstance(change.entity, Quota))
-        first = tuple(change for change in additions if change not in quotas)
-        return cls(first, quotas, plan.removals)
+    additions = [change for change in plan.changes if change.after is not None]
+    quotas = [change for change in additions if isinstance(change.entity, Quota)]
+    return [change for change in additions if change not in quotas], quotas, plan.removals
 
 
 def passwords_of(plan: EntityPlan) -> dict[str, str]:

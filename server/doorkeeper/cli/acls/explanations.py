@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind
+from doorkeeper.acls.decision import Decision, Question, RuleKind
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.explanation import (
     Bearing,
     Considered,
@@ -27,7 +28,6 @@ from doorkeeper.acls.model import (
     PatternType,
 )
 from doorkeeper.acls.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
-from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.words import names_words, resource_words
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of, record_of_commands
@@ -50,8 +50,7 @@ class Answer(Struct, frozen=True):
     """An explanation, the state that it is about, and the location of the ACLs."""
 
     explanation: Explanation
-    policy: Policy
-    snapshot: Snapshot
+    state: DecisionState
     location: Location
 
 
@@ -63,14 +62,14 @@ def sentence(explanation: Explanation) -> str:
     return f"{printable(question.principal)} {may} {question.operation.name} {resource}{origin}"
 
 
-def because(policy: Policy, snapshot: Snapshot, question: Question, decision: Decision) -> str:
+def because(state: DecisionState, question: Question, decision: Decision) -> str:
     if decision.rule is RuleKind.SUPER_USER:
         return f"{printable(question.principal)} is a super user, whom ACLs do not restrict"
     if decision.binding is not None:
         return _because_of(decision.binding, question)
-    if snapshot.covers(question.resource_type, question.name):
+    if state.snapshot.covers(question.resource_type, question.name):
         return "no ACL that covers the resource allows it"
-    default = str(policy.allow_everyone).lower()
+    default = str(state.policy.allow_everyone).lower()
     return f"no ACL covers the resource, and allow.everyone.if.no.acl.found is {default}"
 
 
@@ -84,10 +83,10 @@ def _because_of(binding: AclBinding, question: Question) -> str:
 
 
 def reason_lines(
-    head: str, policy: Policy, snapshot: Snapshot, question: Question, decision: Decision
+    head: str, state: DecisionState, question: Question, decision: Decision
 ) -> Iterator[str]:
     """Yield a line that ends with the reason of a decision, then the ACL that decided, if any."""
-    yield f"{head}: {because(policy, snapshot, question, decision)}"
+    yield f"{head}: {because(state, question, decision)}"
     if decision.binding is not None:
         indentation = len(head) - len(head.lstrip()) + 2
         yield f"{' ' * indentation}{row(decision.binding)}"
@@ -98,9 +97,9 @@ def side_effects(answer: Answer) -> list[str]:
     question, flip = answer.explanation.question, answer.explanation.flip
     resource = printable(resource_words(question.resource_type, question.name))
     effects_ = []
-    if answer.policy.allow_everyone:
-        was_open = not answer.snapshot.covers(question.resource_type, question.name)
-        after = apply_change(answer.snapshot, flip.added, flip.removed)
+    if answer.state.policy.allow_everyone:
+        was_open = not answer.state.snapshot.covers(question.resource_type, question.name)
+        after = apply_change(answer.state.snapshot, flip.added, flip.removed)
         # With allow.everyone.if.no.acl.found, the first ACL of a resource closes it, and removing
         # the last one opens it, whatever the ACL says.
         is_open = not after.covers(question.resource_type, question.name)
@@ -178,14 +177,14 @@ def lines_of(answer: Answer) -> list[str]:
         head = paint("DENIED", "red", bold=True)
     lines = [f"{head}: {sentence(explanation)}"]
     rule = f"rule: {decision.rule.value}"
-    lines += reason_lines(rule, answer.policy, answer.snapshot, question, decision)
+    lines += reason_lines(rule, answer.state, question, decision)
     lines.append(f"implied: {_implied_line(question.operation)}")
     lines += _considered_lines(explanation)
     return [*lines, *near_miss_lines(_near_misses(answer)), *_flip_lines(answer, flip)]
 
 
 def _near_misses(answer: Answer) -> list[NearMiss]:
-    return near_misses_in(answer.policy, answer.snapshot, answer.explanation.question.principal)
+    return near_misses_in(answer.state, answer.explanation.question.principal)
 
 
 def _implied_line(operation: AclOperation) -> str:
@@ -242,7 +241,7 @@ def record_of(answer: Answer) -> ExplanationRecord:
         "question": question_record(question),
         "allowed": decision.allowed,
         "rule": decision.rule.value,
-        "because": because(answer.policy, answer.snapshot, question, decision),
+        "because": because(answer.state, question, decision),
         "binding": None if decision.binding is None else one_record(decision.binding),
         "impliedBy": [implying.name for implying in implying_operations(question.operation)],
         "considered": [

@@ -24,7 +24,7 @@ from doorkeeper.cli.acls.ownership import selector_of, selectors
 from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_text
 from doorkeeper.cli.json_records.questions import AclSet
-from doorkeeper.cli.options import STATUSES
+from doorkeeper.cli.options import PATH, STATUSES
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import say
@@ -53,7 +53,7 @@ Examples:
 )
 @_format
 @has_json(AclSet)
-@named_option("--out", "out_file", type=click.Path(path_type=Path), default_text="stdout")
+@named_option("--out", "out_file", type=PATH, default_text="stdout")
 @selectors
 @at_option
 @location_options()

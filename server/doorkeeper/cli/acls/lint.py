@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,13 +24,14 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import several_of
 from doorkeeper.cli.files import read_text, write_text
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
+from doorkeeper.cli.options import PATH
 from doorkeeper.cli.terminal import fail, paint, printable, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
-from doorkeeper.cli.vocabulary.options import Decorated, named_option
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.vocabulary.progress import progress
 
 PAGE: Final = "docs/reference/lint-rules.md"
@@ -59,11 +60,6 @@ def _codes(
             raise click.BadParameter(f"found {start!r}; allowed: {', '.join(CODES)}, E, W")
     beginnings = tuple(start.upper() for start in starts)
     return frozenset(code for code in CODES if code.startswith(beginnings))
-
-
-def _known_option(name: str, default_text: str) -> Callable[[Decorated], Decorated]:
-    path = click.Path(path_type=Path)
-    return named_option(name, type=path, default_text=default_text)
 
 
 @click.command(
@@ -101,11 +97,10 @@ Examples:
     default_text="none",
 )
 @named_option("--implied", is_flag=True)
-@_known_option("--known-users", "the SCRAM users of a store, else unknown")
-@_known_option("--known-topics", "the topics of a store, else unknown")
+@named_option("--known-users", type=PATH, default_text="the SCRAM users of a store, else unknown")
+@named_option("--known-topics", type=PATH, default_text="the topics of a store, else unknown")
 @json_output(Findings)
 @named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
-@inspects
 def lint(
     select: frozenset[str],
     ignore: frozenset[str],

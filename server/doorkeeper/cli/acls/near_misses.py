@@ -13,8 +13,7 @@ from doorkeeper.cli.terminal import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.snapshot import Snapshot
+    from doorkeeper.acls.effective_changes import DecisionState
     from doorkeeper.cli.json_records.questions import NearMiss
 
 SHOWN_MAX = 20
@@ -42,7 +41,8 @@ def near_miss_records(
     ]
 
 
-def near_misses_in(policy: Policy, snapshot: Snapshot, principal: str) -> list[NearMiss]:
+def near_misses_in(state: DecisionState, principal: str) -> list[NearMiss]:
+    policy, snapshot = state
 
     def count(other: str) -> int:
         pattern, entry = ANY_BINDING

@@ -126,7 +126,6 @@ def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Cal
 principal_option = _several("--principal")
 # The tool takes these options with every action, and refuses --principal with its own text.
 no_principal_option = _several("--principal", hidden=True)
-force_option = named_option("--force", is_flag=True)
 no_force_option = named_option("--force", is_flag=True, hidden=True)
 
 
@@ -177,7 +176,7 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
             f"A '--resource-pattern-type' value of '{option.name}' is not valid when adding acls."
         )
     bindings_by_resource: dict[ResourcePattern, list[AclBinding]] = {}
-    for (kind, name, pattern_type), entries in _grants(options).items():
+    for (kind, name, pattern_type), entries in removals(options).items():
         if not entries:
             raise ValueError(_NO_PRINCIPAL)
         pattern = ResourcePattern(kind, name or "", pattern_type)
@@ -186,15 +185,6 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
         if refusal := unencodable(binding):
             raise ValueError(f"{FAILED}{refusal}")
     return bindings_by_resource
-
-
-def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
-    """Return the entries to remove by resource; no entries mean all of the resource.
-
-    Raises:
-        ValueError: as for additions; principals may be missing.
-    """
-    return _grants(options)
 
 
 def filters_of(
@@ -231,7 +221,12 @@ def listing(options: Mapping[str, Any]) -> tuple[list[AclBindingFilter], list[st
     return filters or [ANY_BINDING], _principals(options["principal"])
 
 
-def _grants(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
+def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
+    """Return the entries to remove by resource; no entries mean all of the resource.
+
+    Raises:
+        ValueError: as for additions; principals may be missing.
+    """
     entries_by_pattern: dict[ResourcePatternFilter, dict[AccessControlEntry, None]] = {}
 
     def grant(patterns: Iterable[ResourcePatternFilter], entries: Entries) -> None:

@@ -24,9 +24,6 @@ from doorkeeper.cli.vocabulary.options import Decorated, named_option, with_opti
 
 _TYPES = [kind.name.lower() for kind in ResourceType if kind > ResourceType.ANY]
 
-whole_option = named_option("--whole", is_flag=True)
-
-
 _OWNED: Final = {
     "--own-prefix": "resources whose names begin with PREFIX",
     "--own-principal": "this principal",
@@ -68,7 +65,7 @@ def _ownership(*, owns: bool) -> Callable[[Decorated], Decorated]:
 selectors = _ownership(owns=False)
 """The options of ownership; ``selector_of`` reads their values."""
 
-owners = _ownership(owns=True)
+owners = with_options(_ownership(owns=True), named_option("--whole", is_flag=True))
 """Those of a command that removes what is owned and not wanted, as the texts say."""
 
 

@@ -15,6 +15,7 @@ from doorkeeper.acls.entities.plan import NO_ENTITIES
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.words import region_words
 from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.change_rules import refusal_of
 from doorkeeper.cli.acls.effective import (
     lines_of_difference,
     markdown_of_difference,
@@ -30,7 +31,7 @@ from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import Decorated, named_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import NoReturn
 
     from doorkeeper.acls.effective_changes import EffectiveChange
@@ -74,9 +75,6 @@ def fail_on_option(*failures: str) -> Callable[[Decorated], Decorated]:
     return named_option(
         "--fail-on", "failures", type=click.Choice(failures), choices=choices, multiple=True
     )
-
-
-assert_option = named_option("--assert", "rules", type=click.Path(path_type=Path))
 
 
 class PlanReport(Struct, frozen=True):
@@ -180,15 +178,13 @@ def exit_with_status(
     failures: Collection[str],
     *,
     changes: bool | None = None,
-    refusals: Iterable[str] = (),
 ) -> NoReturn:
     """End the process with the status of a plan, after the reasons of a failure.
 
-    ``refusals`` are the rules that ``apply`` would refuse the plan for. ``changes`` says whether
-    there are changes of the kind that was asked for; None: those of ACLs.
+    ``changes`` says whether there are changes of the kind that was asked for; None: those of ACLs.
     """
     plan, entities = report.plan, report.entities
-    reasons = [f"apply refuses this plan: {refusal}" for refusal in refusals]
+    reasons = [f"apply refuses this plan: {refusal_of(held)}" for held in report.refused]
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
     if "removal" in failures and entities.removals:

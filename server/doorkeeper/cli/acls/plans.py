@@ -29,10 +29,10 @@ from doorkeeper.cli.acls.change_rules import (
 from doorkeeper.cli.acls.entities import (
     NO_PLANNER,
     EntityPlanner,
-    Phases,
     alter,
     line_of,
     passwords_of,
+    phases_of,
     record_of_plan,
     say_staying,
     summary_of,
@@ -88,13 +88,13 @@ def change_lines(
 
     They are followed by the ACLs that nobody owns, which are not changed.
     """
-    phases = Phases.of(entities)
+    first, quotas, removals = phases_of(entities)
     return [
-        *map(line_of, phases.first),
+        *map(line_of, first),
         *(f"+ {row(binding)}" for binding in plan.added),
-        *map(line_of, phases.quotas),
+        *map(line_of, quotas),
         *(f"- {row(binding)}" for binding in plan.removed),
-        *map(line_of, phases.removals),
+        *map(line_of, removals),
         *(f"! {row(binding)}" for binding in unowned),
     ]
 
@@ -289,20 +289,6 @@ def record_of(
     }
 
 
-def _refusal_lines(entities: Iterable[RefusedChange], acls: Sequence[Failed]) -> list[str]:
-    """Return the changes that the target refused, a line each."""
-    problems = [f"{line_of(change)}: {error}" for change, error in entities]
-    # One fault of the cluster, not one of each row.
-    disabled = [failure for failure in acls if is_disabled(failure.error)]
-    if disabled:
-        problems.append(f"{disabled[0].error} ({len(disabled)} ACLs): {MISSING_AUTHORIZER}")
-    return problems + [
-        f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
-        for failure in acls
-        if not is_disabled(failure.error)
-    ]
-
-
 async def verdict_of(
     repository: AclRepository,
     contents: AclContents,
@@ -389,23 +375,23 @@ class _Application:
         Raises:
             RepositoryError: it is unknown whether the last changes were made.
         """
-        phases = Phases.of(self._entities)
+        first, quotas, removals = phases_of(self._entities)
 
         async def change(changes: Sequence[EntityChange]) -> None:
             refused = await alter(session, changes, passwords)
             self._refused_entities += refused
             self._add(len(changes) - len(refused))
 
-        await change(phases.first)
+        await change(first)
         self._outcome = await apply(
-            self._plan, session, present, rules, self._add_acls, lambda: change(phases.quotas)
+            self._plan, session, present, rules, self._add_acls, lambda: change(quotas)
         )
         self._absent = self._outcome.removed - len(session.deleted.intersection(self._plan.removed))
         # Records and passwords do not come back, so they go last, and only if all else was done.
         if self._refused_entities or self._outcome.failed:
-            self._held_back = phases.removals
+            self._held_back = removals
         else:
-            await change(phases.removals)
+            await change(removals)
 
     def _add_acls(self, count: int, refused: Sequence[Failed]) -> None:
         self._refused_acls += refused
@@ -467,7 +453,17 @@ class _Application:
 
     def refusals(self) -> list[str]:
         """Return a line for each change that was refused."""
-        return _refusal_lines(self._refused_entities, self._refused_acls)
+        problems = [f"{line_of(change)}: {error}" for change, error in self._refused_entities]
+        acls = self._refused_acls
+        # One fault of the cluster, not one of each row.
+        disabled = [failure for failure in acls if is_disabled(failure.error)]
+        if disabled:
+            problems.append(f"{disabled[0].error} ({len(disabled)} ACLs): {MISSING_AUTHORIZER}")
+        return problems + [
+            f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
+            for failure in acls
+            if not is_disabled(failure.error)
+        ]
 
 
 def fail_without_plan(error: NotOwned) -> NoReturn:

@@ -65,7 +65,7 @@ def java_text(code: int, message: object) -> str:
     return f"{_PACKAGE}.{_EXCEPTIONS.get(code, 'ApiException')}: {message}"
 
 
-# --- as a table, and as JSON
+# --- as a table
 
 
 def table(bindings: Sequence[AclBinding]) -> list[str]:
@@ -84,13 +84,6 @@ def _cells(binding: AclBinding) -> tuple[str, ...]:
         pattern_type.name,
         name,
     )
-
-
-def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) -> str:
-    """Return a set of ACLs, with its address and the revision of its store."""
-    from doorkeeper.acls.formats.records import write_json
-
-    return write_json(bindings, {"place": address, "revision": revision}).rstrip()
 
 
 def code_block(lines: Sequence[str], language: str) -> list[str]:

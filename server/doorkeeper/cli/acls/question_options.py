@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 from msgspec import Struct
@@ -63,13 +63,6 @@ def _host(value: str) -> str:
     return address
 
 
-class Resource(NamedTuple):
-    """The resource of a request."""
-
-    resource_type: ResourceType
-    name: str
-
-
 resource_option = with_options(*options_of_resources(multiple=False))
 """Adds the options that name one resource; ``take_resource`` reads them."""
 
@@ -87,14 +80,10 @@ host_option = named_option("--host", type=_host, default=ANY_HOST, show_default=
 network_option = named_option("--host", type=_host, default_text="all hosts")
 
 
-def has_resource(options: dict[str, Any]) -> bool:
-    return options["cluster"] or any(options[option] is not None for option in RESOURCES)
-
-
-def resource_type_of(options: dict[str, Any]) -> ResourceType:
+def resource_type_of(options: dict[str, Any]) -> ResourceType | None:
     """Return the type of the resource that options name; ``take_resource`` refuses several."""
     named = (kind for option, kind in RESOURCES.items() if options[option] is not None)
-    return next(named, ResourceType.CLUSTER)
+    return next(named, ResourceType.CLUSTER if options["cluster"] else None)
 
 
 def check_name(resource_type: ResourceType, name: str, *, is_prefixed: bool) -> None:
@@ -127,17 +116,17 @@ def check_name(resource_type: ResourceType, name: str, *, is_prefixed: bool) -> 
 
 def take_resource(
     options: dict[str, Any], operation: AclOperation, *, is_prefixed: bool = False
-) -> Resource:
-    """Return the resource that options name, and take them out of the dictionary.
+) -> tuple[ResourceType, str]:
+    """Return the type and name of the resource of options, and take them out of the dictionary.
 
     Raises:
         click.UsageError: there is not one, or no request has the operation on its type, or no
             topic has the name.
     """
     name_by_kind = {kind: options.pop(option) for option, kind in RESOURCES.items()}
-    resources = [Resource(kind, name) for kind, name in name_by_kind.items() if name is not None]
+    resources = [(kind, name) for kind, name in name_by_kind.items() if name is not None]
     if options.pop("cluster"):
-        resources.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
+        resources.append((ResourceType.CLUSTER, CLUSTER_NAME))
     # An empty variable in a script would otherwise ask about a resource that cannot exist.
     for option, kind in RESOURCES.items():
         if name_by_kind[kind] == "":
@@ -147,16 +136,17 @@ def take_resource(
     if len(resources) != 1:
         names = ", ".join(f"--{option.replace('_', '-')}" for option in RESOURCES)
         raise click.UsageError(f"expected one of {names}, --cluster; found {len(resources)}")
-    check_name(*resources[0], is_prefixed=is_prefixed)
-    supported = SUPPORTED_OPERATIONS[resources[0].resource_type]
+    [(resource_type, name)] = resources
+    check_name(resource_type, name, is_prefixed=is_prefixed)
+    supported = SUPPORTED_OPERATIONS[resource_type]
     # Every such answer would be "denied", and the reason would be missed.
     if operation not in supported:
         allowed = ", ".join(map(kafkas_word, supported))
         raise click.UsageError(
             f"--operation: found {kafkas_word(operation)}; allowed for"
-            f" {resources[0].resource_type.name}: {allowed}"
+            f" {resource_type.name}: {allowed}"
         )
-    return resources[0]
+    return resource_type, name
 
 
 NOT_KNOWN: Final = "not known"

@@ -21,6 +21,7 @@ from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.decision import explain as explain_decision
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.explanation import apply_change, explanation
 from doorkeeper.acls.formats.csv import binding_of_row
 from doorkeeper.acls.formats.names import FormatError
@@ -54,29 +55,26 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
     effective_policy,
-    has_resource,
     host_option,
     network_option,
     operation_option,
     policy_options,
     principal_option,
     release_option,
-    resource_option,
     resource_type_of,
 )
 from doorkeeper.cli.acls.tasks import (
     lines_of_access,
     lines_of_answer,
     lines_of_needs,
-    pattern_option,
+    need_options,
     record_of_access,
     record_of_answer,
     regions_of_access,
     take_needs,
-    task_option,
 )
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.questions import (
     Explained,
     ExplainedTask,
@@ -139,6 +137,10 @@ class AclState(Struct, frozen=True):
     def release(self) -> str:
         """Return the release of Kafka whose rules count."""
         return NEWEST if self.snapshot.matches_networks else OLDEST
+
+    @property
+    def decisions(self) -> DecisionState:
+        return DecisionState(self.policy.policy, self.snapshot)
 
     @property
     def examined(self) -> Examined:
@@ -280,16 +282,13 @@ Examples:
 )
 @principal_option
 @operation_option
-@task_option
-@resource_option
-@pattern_option
+@need_options
 @host_option
 @named_option("--with", "added", multiple=True, shell_complete=files)
 @named_option("--without", "removed", multiple=True, shell_complete=files)
 @state_options
 @json_output(Explained, ExplainedTask)
 @named_option("--exit-status", is_flag=True)
-@inspects
 def explain(
     principal: str,
     operation: AclOperation | None,
@@ -302,34 +301,34 @@ def explain(
     **options: Any,
 ) -> None:
     """Explain why a request is allowed or denied, and how to reverse the decision."""
-    request = take_needs(options, operation)
+    needs = take_needs(options, operation)
     state = take_state(options)
-    _say_if_prefix(state.snapshot, request.needs[0])
-    policy = state.policy.policy
-    if not request.is_plain or "/" in host:
-        snapshot = _change(state.snapshot, added, removed)
+    _say_if_prefix(state.snapshot, needs[0])
+    names = needs[0].names
+    if operation is None or names is None or not names.is_single or "/" in host:
+        changed = _change(state.decisions, added, removed)
         with progress("deciding"):
-            task = task_answer(policy, snapshot, principal, host, request.needs)
-        misses = near_misses_in(policy, snapshot, principal)
+            task = task_answer(*changed, principal, host, needs)
+        misses = near_misses_in(changed, principal)
         if output == "json":
             answer: ExplainedTask = {
-                **record_of_answer(task, principal, host, policy, snapshot),
+                **record_of_answer(task, principal, host, changed),
                 "nearMisses": misses,
                 **state.record(),
             }
             show_json(answer)
         else:
-            lines = lines_of_answer(task, principal, host, policy, snapshot)
+            lines = lines_of_answer(task, principal, host, changed)
             show([*lines, *near_miss_lines(misses), *state.lines()])
         if exit_status and task.verdict is not Verdict.ALWAYS:
             raise SystemExit(DENIED)
         return
-    question = _question_of(request.needs[0], principal, host)
+    question = Question(principal, host, operation, needs[0].resource_type, names.text)
     _say_if_not_asked(state.snapshot, question)
     # The state is read once: both answers are about the same ACLs.
-    before = after = _answer(state, state.snapshot, question)
+    before = after = _answer(state.decisions, question, state.location)
     if added or removed:
-        after = _answer(state, _change(state.snapshot, added, removed), question)
+        after = _answer(_change(state.decisions, added, removed), question, state.location)
     if output == "json":
         record = {**record_of(after), **state.record()}
         if added or removed:
@@ -343,20 +342,15 @@ def explain(
         raise SystemExit(DENIED)
 
 
-def _question_of(need: TaskNeed, principal: str, host: str) -> Question:
-    assert need.names is not None
-    return Question(principal, host, need.operation, need.resource_type, need.names.text)
+def _answer(state: DecisionState, question: Question, location: Location) -> Answer:
+    return Answer(explanation(*state, question), state, location)
 
 
-def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
-    policy = state.policy.policy
-    return Answer(explanation(policy, snapshot, question), policy, snapshot, state.location)
-
-
-def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
+def _change(state: DecisionState, added: Sequence[str], removed: Sequence[str]) -> DecisionState:
     if not added and not removed:
-        return snapshot
-    return apply_change(snapshot, *take_changes(added, removed, find(snapshot, ANY_BINDING)))
+        return state
+    changes = take_changes(added, removed, find(state.snapshot, ANY_BINDING))
+    return state._replace(snapshot=apply_change(state.snapshot, *changes))
 
 
 def take_changes(
@@ -416,13 +410,10 @@ Examples:
 """,
 )
 @operation_option
-@task_option
-@resource_option
-@pattern_option
+@need_options
 @network_option
 @state_options
 @json_output(Principals, PrincipalVerdicts)
-@inspects
 def who_can(
     operation: AclOperation | None,
     host: str | None,
@@ -434,40 +425,37 @@ def who_can(
     With --resource-pattern-type prefixed, --host or --task, each principal is listed as allowed
     always or sometimes, with examples and the deciding ACLs.
     """
-    request = take_needs(options, operation)
+    needs = take_needs(options, operation)
     state = take_state(options)
-    _say_if_prefix(state.snapshot, request.needs[0])
-    if request.is_plain and host is None:
-        _list_principals(state, request.needs[0], output)
+    _say_if_prefix(state.snapshot, needs[0])
+    names = needs[0].names
+    if operation is not None and names is not None and names.is_single and host is None:
+        _list_principals(state, operation, needs[0].resource_type, names.text, output)
         return
-    policy, snapshot = state.policy.policy, state.snapshot
-    client = WILDCARD if host is None else host
+    decisions, client = state.decisions, WILDCARD if host is None else host
     with progress("deciding"):
-        accesses = task_access(policy, snapshot, client, request.needs)
-        regions = regions_of_access(policy, snapshot, accesses, client, request.needs)
+        accesses = task_access(*decisions, client, needs)
+        regions = regions_of_access(decisions, accesses, client, needs)
     if output == "json":
         verdicts: PrincipalVerdicts = {
-            "who": [record_of_access(access, regions, policy, snapshot) for access in accesses],
+            "who": [record_of_access(access, regions, decisions) for access in accesses],
             **state.record(),
         }
         show_json(verdicts)
         return
-    lines = [
-        line for access in accesses for line in lines_of_access(access, regions, policy, snapshot)
-    ]
+    lines = [line for access in accesses for line in lines_of_access(access, regions, decisions)]
     show([*(lines or ["none"]), "", *state.lines()])
 
 
-def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
-    assert need.names is not None
-    policy, name = state.policy.policy, need.names.text
-    accesses = principals_with(policy, state.snapshot, need.operation, need.resource_type, name)
+def _list_principals(
+    state: AclState, operation: AclOperation, kind: ResourceType, name: str, output: str
+) -> None:
+    decisions, super_users = state.decisions, state.policy.policy.super_users
+    accesses = principals_with(*decisions, operation, kind, name)
     if output == "json":
 
         def question_of(access: Access) -> Question:
-            return Question(
-                access.principal, access.client, need.operation, need.resource_type, name
-            )
+            return Question(access.principal, access.client, operation, kind, name)
 
         rows: list[Principal] = [
             {
@@ -475,17 +463,15 @@ def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
                 "everywhere": access.everywhere,
                 "hosts": list(access.hosts),
                 "notFrom": list(access.not_from),
-                "superUser": access.principal in policy.super_users,
-                **decision_record(explain_decision(policy, state.snapshot, question_of(access))),
+                "superUser": access.principal in super_users,
+                **decision_record(explain_decision(*decisions, question_of(access))),
             }
             for access in accesses
         ]
         principals: Principals = {"who": rows, **state.record()}
         show_json(principals)
         return
-    lines = [
-        _access_line(access, is_super=access.principal in policy.super_users) for access in accesses
-    ]
+    lines = [_access_line(access, is_super=access.principal in super_users) for access in accesses]
     show([*(lines or ["none"]), "", *state.lines()])
 
 
@@ -527,12 +513,9 @@ Examples:
     multiple=True,
     default_text="all",
 )
-@task_option
-@resource_option
-@pattern_option
+@need_options
 @state_options
 @json_output(Powers, TaskPowers)
-@inspects
 def what_can(
     principal: str,
     host: str,
@@ -547,26 +530,26 @@ def what_can(
     """
     needs = _needs_of_all_operations(options, resource_types)
     state = take_state(options)
-    policy, snapshot = state.policy.policy, state.snapshot
+    decisions = state.decisions
     if needs is not None:
-        _say_if_prefix(snapshot, needs[0])
+        _say_if_prefix(state.snapshot, needs[0])
         with progress("deciding"):
-            task = task_answer(policy, snapshot, principal, host, needs)
+            task = task_answer(*decisions, principal, host, needs)
         if output == "json":
             answer: TaskPowers = {
-                **record_of_answer(task, principal, host, policy, snapshot),
+                **record_of_answer(task, principal, host, decisions),
                 **state.record(),
             }
             show_json(answer)
         else:
-            of_needs = lines_of_needs(task, principal, host, policy, snapshot)
+            of_needs = lines_of_needs(task, principal, host, decisions)
             show([*of_needs, "", f"permissions of {_subject(principal, host)}", *state.lines()])
         return
     kinds = [ResourceType[word.upper().replace("-", "_")] for word in resource_types]
     powers = [
         power
         for kind in dict.fromkeys(kinds or [ResourceType.ANY])
-        for power in permissions_of(policy, snapshot, principal, host, kind)
+        for power in permissions_of(*decisions, principal, host, kind)
     ]
     if output == "json":
         allowed: Powers = {"can": _records(powers), **state.record()}
@@ -574,9 +557,10 @@ def what_can(
         return
     lines = [*map(_power_line, powers)] or ["none"]
     notes = []
-    if not any(binding.entry.principal == principal for binding in find(snapshot, ANY_BINDING)):
+    bindings = find(state.snapshot, ANY_BINDING)
+    if not any(binding.entry.principal == principal for binding in bindings):
         notes.append(f"note: no ACL names {printable(principal)}")
-        notes += near_miss_lines(near_misses_in(policy, snapshot, principal))
+        notes += near_miss_lines(near_misses_in(decisions, principal))
     if any(power.sometimes for power in powers):
         notes.append("note: for the hosts of an operation, use doorkeeper acls who-can")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])
@@ -595,16 +579,15 @@ def _needs_of_all_operations(
     if options["task"] is not None:
         if resource_types:
             raise click.UsageError("--resource-type cannot be combined with --task")
-        return take_needs(options, None, names_needed=False).needs
-    if not has_resource(options):
+        return take_needs(options, None, names_needed=False)
+    if (kind := resource_type_of(options)) is None:
         if options["pattern"] != "literal":
             raise click.UsageError("--resource-pattern-type requires a resource or --task")
         return None
     if resource_types:
         raise click.UsageError("--resource-type cannot be combined with a resource")
-    kind = resource_type_of(options)
     first, *others = SUPPORTED_OPERATIONS[kind]
-    [need] = take_needs(options, first).needs
+    [need] = take_needs(options, first)
     return [need, *(replace(need, operation=host) for host in others)]
 
 

@@ -141,7 +141,7 @@ def _counterexample(question: Question, state: DecisionState) -> Iterator[str]:
     resource = printable(resource_words(question.resource_type, question.name))
     principal = printable(question.principal)
     head = f"  {principal} {may} {question.operation.name} {resource} from {question.host}"
-    return reason_lines(head, *state, question, decision)
+    return reason_lines(head, state, question, decision)
 
 
 def _record(checked: Checked, state: DecisionState) -> RuleRecord:

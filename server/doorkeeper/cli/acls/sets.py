@@ -25,13 +25,12 @@ from doorkeeper.acls.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
-    STDIN_ADDRESS,
     Location,
-    address_argument,
     location_options,
     past_moment,
     read_contents,
     refuse_file,
+    refuse_stdin_twice,
     take_location,
     take_wanted,
 )
@@ -39,8 +38,7 @@ from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, removals
 from doorkeeper.cli.acls.effective import effective_options, take_difference
 from doorkeeper.cli.acls.entities import (
     compare,
-    delete_topics_option,
-    new_password_option,
+    entity_options,
     planner_of,
     planner_of_rest,
     say_staying,
@@ -50,14 +48,12 @@ from doorkeeper.cli.acls.ownership import (
     ownership_of,
     selector_of,
     selectors,
-    whole_option,
 )
 from doorkeeper.cli.acls.plan_files import changed_since, load_plan, rest_of
 from doorkeeper.cli.acls.plan_options import (
     DIFF_STATUSES,
     PLAN_STATUSES,
     PlanReport,
-    assert_option,
     exit_with_status,
     fail_on_option,
     plan_output_option,
@@ -67,10 +63,10 @@ from doorkeeper.cli.acls.plan_options import (
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
 from doorkeeper.cli.acls.questions import take_changes
 from doorkeeper.cli.acls.rules import read_rules
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.json_records.sets import Applied
-from doorkeeper.cli.options import CHANGE_STATUSES, PROPERTIES_FILE, STATUSES, utf8
+from doorkeeper.cli.options import CHANGE_STATUSES, PATH, PROPERTIES_FILE, STATUSES, utf8
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
@@ -102,7 +98,7 @@ Examples:
   doorkeeper acls diff acls.yaml --without 'User:bob,TOPIC,LITERAL,*,ALL,ALLOW,*' --effective
 """,
 )
-@address_argument("left")
+@click.argument("left", type=ADDRESS)
 @named_option("--left-at", "since", type=past_moment)
 @named_option("--right-at", "until", type=past_moment, default_text="now")
 @named_option("--left-topic-prefix", default="", type=utf8)
@@ -116,7 +112,6 @@ Examples:
 @fail_on_option("removal", "widening")
 @selectors
 @location_options("[RIGHT]")
-@inspects
 def diff(
     left: Address,
     since: Moment | None,
@@ -140,7 +135,7 @@ def diff(
     location = _take_right(options, left, since, until, is_changed=bool(added or removed))
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
-    _refuse_stdin_twice(left, location.address)
+    refuse_stdin_twice(left, location.address)
     if right_command_config is not None:
         if not location.address.is_live:
             raise click.UsageError("--right-command-config requires a live cluster as RIGHT")
@@ -235,14 +230,11 @@ Examples:
 @plan_output_option
 @effective_options
 @fail_on_option("removal", "widening", "unowned")
-@assert_option
-@named_option("--out", "out_file", type=click.Path(path_type=Path))
-@delete_topics_option
-@new_password_option
+@named_option("--assert", "rules", type=PATH)
+@named_option("--out", "out_file", type=PATH)
+@entity_options
 @owners
-@whole_option
 @location_options(has_wanted=True)
-@inspects
 def plan(
     removals_max: int | None,
     accepted: frozenset[Rule],
@@ -261,7 +253,7 @@ def plan(
     asserted = None if rules is None else read_rules(rules)
     sources = take_wanted(options)
     location = take_location(options, *sources)
-    _refuse_stdin_twice(*sources, location.address)
+    refuse_stdin_twice(*sources, location.address)
     try:
         source = _wanted(sources, location)
         goal = read_contents(source)
@@ -307,7 +299,7 @@ def plan(
         report.write(out_file)
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
-    exit_with_status(report, failures, refusals=verdict.refusals)
+    exit_with_status(report, failures)
 
 
 @click.command(
@@ -330,10 +322,8 @@ Examples:
 @named_option("--yes", is_flag=True)
 @removals_max_option
 @accept_option()
-@delete_topics_option
-@new_password_option
+@entity_options
 @owners
-@whole_option
 @json_output(Applied)
 @location_options(has_wanted=True)
 def apply(
@@ -434,8 +424,3 @@ def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **opti
 def _wanted(sources: Sequence[Address], location: Location) -> Location:
     first, *others = sources
     return Location(first, location.command_config, others=tuple(others), is_wanted=True)
-
-
-def _refuse_stdin_twice(*addresses: Address) -> None:
-    if addresses.count(STDIN_ADDRESS) > 1:
-        raise click.UsageError("standard input (-) can be given only once")

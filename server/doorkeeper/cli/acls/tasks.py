@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
-from msgspec import Struct
 
 from doorkeeper.acls.cases import Verdict
-from doorkeeper.acls.decision import Policy, Question, explain
-from doorkeeper.acls.effective_changes import EffectiveChange
+from doorkeeper.acls.decision import Question, explain
+from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange
 from doorkeeper.acls.model import ANY_HOST, AclOperation, ResourceType
 from doorkeeper.acls.regions import Extent, single
-from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.tasks import TASKS, TaskAccess, TaskAnswer, TaskNeed, regions_of
 from doorkeeper.acls.words import (
     extent_words,
@@ -28,11 +26,11 @@ from doorkeeper.acls.words import (
 from doorkeeper.cli.acls.effective import requests_record
 from doorkeeper.cli.acls.explanations import decision_record, reason_lines
 from doorkeeper.cli.acls.printing import rest_lines
-from doorkeeper.cli.acls.question_options import check_name, take_resource
+from doorkeeper.cli.acls.question_options import check_name, resource_option, take_resource
 from doorkeeper.cli.json_records.questions import PrincipalVerdict, VerdictRegion
 from doorkeeper.cli.json_records.questions import TaskAnswer as TaskAnswerRecord
 from doorkeeper.cli.terminal import paint, printable
-from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option
+from doorkeeper.cli.vocabulary.options import PATTERN_TYPES, named_option, with_options
 
 _PREFIXED: Final = "prefixed"
 _OPTIONS: Final = {
@@ -44,27 +42,24 @@ _CASES_MAX: Final = 20
 _REGIONS_MAX: Final = 10
 COLOURS: Final = {Verdict.ALWAYS: "green", Verdict.NEVER: "red", Verdict.SOMETIMES: "yellow"}
 
-task_option = named_option("--task", type=click.Choice(list(TASKS)))
-pattern_option = named_option(
-    "--resource-pattern-type",
-    "pattern",
-    type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
-    choices={word: PATTERN_TYPES[word] for word in ("literal", _PREFIXED)},
-    default="literal",
-    show_default=True,
+need_options = with_options(
+    named_option("--task", type=click.Choice(list(TASKS))),
+    resource_option,
+    named_option(
+        "--resource-pattern-type",
+        "pattern",
+        type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
+        choices={word: PATTERN_TYPES[word] for word in ("literal", _PREFIXED)},
+        default="literal",
+        show_default=True,
+    ),
 )
-
-
-class TaskQuestion(Struct, frozen=True):
-    """The needs that options ask for; ``is_plain`` says that it is one permission on one name."""
-
-    needs: Sequence[TaskNeed]
-    is_plain: bool
+"""The options of a task or a resource; ``take_needs`` reads them."""
 
 
 def take_needs(
     options: dict[str, Any], operation: AclOperation | None, *, names_needed: bool = True
-) -> TaskQuestion:
+) -> list[TaskNeed]:
     """Return the needs of the options, and take them out of the dictionary.
 
     Raises:
@@ -76,7 +71,7 @@ def take_needs(
     if operation is not None:
         kind, name = take_resource(options, operation, is_prefixed=is_prefixed)
         extent = Extent(name) if is_prefixed else single(name)
-        return TaskQuestion([TaskNeed(operation, kind, extent)], not is_prefixed)
+        return [TaskNeed(operation, kind, extent)]
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
     others = {
         option.replace("_", "-"): options.pop(option)
@@ -101,15 +96,12 @@ def take_needs(
         )
     if names_needed and named[ResourceType.TOPIC] is None:
         raise click.UsageError(f"--task {task}: --topic is missing")
-    return TaskQuestion(
-        [
-            TaskNeed(
-                does, kind, None if (name := named[kind]) is None else Extent(name, not is_prefixed)
-            )
-            for kind, does in needed.items()
-        ],
-        False,
-    )
+    return [
+        TaskNeed(
+            does, kind, None if (name := named[kind]) is None else Extent(name, not is_prefixed)
+        )
+        for kind, does in needed.items()
+    ]
 
 
 def _words_of(kinds: Iterable[ResourceType]) -> str:
@@ -127,18 +119,14 @@ Regions = Mapping[str, Sequence[EffectiveChange]]
 
 
 def regions_of_access(
-    policy: Policy,
-    snapshot: Snapshot,
-    accesses: Iterable[TaskAccess],
-    host: str,
-    needs: Sequence[TaskNeed],
+    state: DecisionState, accesses: Iterable[TaskAccess], host: str, needs: Sequence[TaskNeed]
 ) -> Regions:
     """Return the regions of those that may do a task sometimes, of all its needs with names."""
     sometimes = [access.principal for access in accesses if access.verdict is Verdict.SOMETIMES]
     regions: dict[str, list[EffectiveChange]] = {principal: [] for principal in sometimes}
     for need in needs:
         if need.names is not None and sometimes:
-            of_need = regions_of(policy, snapshot, sometimes, host, need)
+            of_need = regions_of(*state, sometimes, host, need)
             for principal, changes in of_need.items():
                 regions[principal] += changes
     return regions
@@ -157,70 +145,61 @@ def region_lines(regions: Sequence[EffectiveChange], *, has_needs: bool) -> Iter
 
 
 def lines_of_answer(
-    task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
+    task: TaskAnswer, principal: str, host: str, state: DecisionState
 ) -> Iterator[str]:
     """Yield the verdict of a task, then that of each need with its cases."""
     origin = "" if host == ANY_HOST else f" from {host}"
     head = f"{task.verdict.name}: {printable(principal)}{origin}"
     yield paint(head, COLOURS[task.verdict], bold=True)
-    yield from lines_of_needs(task, principal, host, policy, snapshot)
+    yield from lines_of_needs(task, principal, host, state)
 
 
 def lines_of_needs(
-    task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
+    task: TaskAnswer, principal: str, host: str, state: DecisionState
 ) -> Iterator[str]:
     """Yield the verdict of each need, with its cases."""
     for need, cases, verdict in task.needs:
         yield f"{verdict.value}: {need.operation.name} {need_words(need)}"
-        regions = _regions_of_need(policy, snapshot, principal, host, need, verdict)
+        regions = _regions_of_need(state, principal, host, need, verdict)
         yield from region_lines(regions, has_needs=False)
         # The address of all cases is in the first line already.
         shows_host = len({case.question.host for case in cases}) > 1
         for case in cases[:_CASES_MAX]:
-            yield from case_lines(policy, snapshot, case.question, shows_host=shows_host)
+            yield from case_lines(state, case.question, shows_host=shows_host)
         yield from rest_lines(len(cases), _CASES_MAX)
 
 
 def _regions_of_need(
-    policy: Policy,
-    snapshot: Snapshot,
-    principal: str,
-    host: str,
-    need: TaskNeed,
-    verdict: Verdict,
+    state: DecisionState, principal: str, host: str, need: TaskNeed, verdict: Verdict
 ) -> Sequence[EffectiveChange]:
     if verdict is not Verdict.SOMETIMES or need.names is None:
         return ()
-    return regions_of(policy, snapshot, (principal,), host, need)[principal]
+    return regions_of(*state, (principal,), host, need)[principal]
 
 
-def case_lines(
-    policy: Policy, snapshot: Snapshot, question: Question, *, shows_host: bool
-) -> Iterator[str]:
+def case_lines(state: DecisionState, question: Question, *, shows_host: bool) -> Iterator[str]:
     """Yield an example with its decision and the deciding rule."""
-    decision = explain(policy, snapshot, question)
+    decision = explain(*state, question)
     word = "allowed" if decision.allowed else "denied"
     origin = f" from {question.host}" if shows_host else ""
     example = printable(resource_words(question.resource_type, question.name))
-    return reason_lines(f"  {word}, as {example}{origin}", policy, snapshot, question, decision)
+    return reason_lines(f"  {word}, as {example}{origin}", state, question, decision)
 
 
-def lines_of_access(
-    access: TaskAccess, regions: Regions, policy: Policy, snapshot: Snapshot
-) -> Iterator[str]:
+def lines_of_access(access: TaskAccess, regions: Regions, state: DecisionState) -> Iterator[str]:
     """Yield the verdict of a principal, with its regions and an example of each answer."""
-    note = "  (super user)" if access.principal in policy.super_users else ""
+    note = "  (super user)" if access.principal in state.policy.super_users else ""
     verdict = paint(access.verdict.value, COLOURS[access.verdict])
     yield f"{printable(access.principal)}  {verdict}{note}"
     yield from region_lines(regions.get(access.principal, ()), has_needs=len(access.allowed) > 1)
     examples = (*access.allowed, *(() if access.denied is None else (access.denied,)))
     shows_host = any(question.host != ANY_HOST for question in examples)
     for question in examples:
-        yield from case_lines(policy, snapshot, question, shows_host=shows_host)
+        yield from case_lines(state, question, shows_host=shows_host)
 
 
 def record_of_answer(
-    task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
+    task: TaskAnswer, principal: str, host: str, state: DecisionState
 ) -> TaskAnswerRecord:
     """Return the verdicts and cases for JSON."""
     return {
@@ -240,7 +219,7 @@ def record_of_answer(
                 ],
                 "regions": [
                     _region_record(region)
-                    for region in _regions_of_need(policy, snapshot, principal, host, need, verdict)
+                    for region in _regions_of_need(state, principal, host, need, verdict)
                 ],
             }
             for need, cases, verdict in task.needs
@@ -249,20 +228,20 @@ def record_of_answer(
 
 
 def record_of_access(
-    access: TaskAccess, regions: Regions, policy: Policy, snapshot: Snapshot
+    access: TaskAccess, regions: Regions, state: DecisionState
 ) -> PrincipalVerdict:
     denied = () if access.denied is None else (access.denied,)
     return {
         "principal": access.principal,
         "verdict": access.verdict.value,
-        "superUser": access.principal in policy.super_users,
+        "superUser": access.principal in state.policy.super_users,
         "cases": [
             {
                 "operation": question.operation.name,
                 "resourceType": question.resource_type.name,
                 "name": question.name,
                 "host": question.host,
-                **decision_record(explain(policy, snapshot, question)),
+                **decision_record(explain(*state, question)),
             }
             for question in (*access.allowed, *denied)
         ],

@@ -21,9 +21,9 @@ from doorkeeper.cli.acls.addresses import (
 )
 from doorkeeper.cli.acls.change_rules import Acceptance, accept_option
 from doorkeeper.cli.acls.plans import apply_plan, record_of
-from doorkeeper.cli.addresses import address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.history.commands import history_address, line_of, read_history
+from doorkeeper.cli.history.commands import HISTORY_ADDRESS, line_of, read_history
 from doorkeeper.cli.interrupts import require_no_question
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import CHANGE_STATUSES
@@ -64,7 +64,7 @@ def _take_revisions(
     """
     # The only word is ADDRESS then.
     if since is not None and word is not None and options["address"] is None:
-        options["address"], word = address(word), None
+        options["address"], word = ADDRESS.convert(word, None, None), None
     if since is not None and word is not None:
         raise click.UsageError("give REVISION or --since")
     if since is None and word is None:
@@ -103,7 +103,7 @@ Examples:
 )
 @click.argument("revisions", metavar="[REVISION[..REVISION]]", required=False)
 @named_option("--since", type=past_moment)
-@named_option("--history", type=history_address, shell_complete=files, default_text="ADDRESS")
+@named_option("--history", type=HISTORY_ADDRESS, shell_complete=files, default_text="ADDRESS")
 @named_option("--dry-run", is_flag=True)
 @named_option("--yes", is_flag=True)
 @accept_option()

@@ -14,13 +14,13 @@ import click
 from msgspec.structs import asdict
 
 from doorkeeper.cli.acls.addresses import moment
-from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.addresses import AddressType
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
 from doorkeeper.cli.json_records.stores import Verification as VerificationRecord
-from doorkeeper.cli.options import STATUSES, principal
-from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.cli.options import PATH, STATUSES, principal
+from doorkeeper.cli.repositories.addresses import STORES, Address
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json, show_result
 from doorkeeper.cli.vocabulary.commands import Group
@@ -52,21 +52,10 @@ ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
 """
 
 
-def history_address(text: str) -> Address:
-    """Return the address of a store or a backup; the type of arguments.
-
-    Raises:
-        click.BadParameter: it is another one.
-    """
-    store = address(text)
-    if not store.is_store and store.kind is not AddressKind.BACKUP:
-        raise click.BadParameter(f"found {text!r}; expected: {STORES}, or backup:FILE")
-    return store
-
-
-history_argument = click.argument(
-    "store", metavar="ADDRESS", type=history_address, shell_complete=complete_address
+HISTORY_ADDRESS: Final = AddressType(
+    lambda store: store.has_history, f"expected: {STORES}, or backup:FILE"
 )
+history_argument = click.argument("store", metavar="ADDRESS", type=HISTORY_ADDRESS)
 
 
 def read_history(
@@ -271,14 +260,8 @@ Examples:
 )
 @history_argument
 @named_option("--recorded", multiple=True, callback=_take_hashes)
-@named_option(
-    "--recorded-in",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    callback=_take_files,
-)
+@named_option("--recorded-in", multiple=True, type=PATH, callback=_take_files)
 @json_output(VerificationRecord)
-@inspects
 def verify(
     store: Address,
     recorded: list[RecordedHash],

@@ -10,18 +10,19 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.host_sets import contains
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.addresses import Location, check_command_config, read_contents
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import ADDRESS
 from doorkeeper.cli.files import write_text
-from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.json_records.sets import Learnt
-from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
+from doorkeeper.cli.learn.present import NOT_COMPARED, new_regions, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
-from doorkeeper.cli.options import command_config_option
+from doorkeeper.cli.options import PATH, command_config_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
@@ -57,7 +58,7 @@ class _Report(Struct, frozen=True):
     output: str
     out_file: Path | None
     include_optional: bool
-    present: PresentAcls | None
+    present: DecisionState | None
     allow_wider: bool
 
     def counts(self, access: RecordedAccess) -> bool:
@@ -78,7 +79,7 @@ class _Report(Struct, frozen=True):
         if self.present is None:
             say(NOT_COMPARED)
         else:
-            regions = list(self.present.new_access(acl.binding for acl in needed))
+            regions = new_regions(self.present, (acl.binding for acl in needed))
             if not self.allow_wider:
                 refuse(regions)
         self.write(needed, regions)
@@ -146,37 +147,27 @@ Examples:
 )
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
 @has_json(Learnt)
-@named_option(
-    "--out",
-    "out_file",
-    type=click.Path(path_type=Path),
-    default_text="standard output",
-)
-@named_option("--check", "acl_file", type=click.Path(path_type=Path))
+@named_option("--out", "out_file", type=PATH, default_text="standard output")
+@named_option("--check", "acl_file", type=PATH)
 @named_option(
     "--log",
     "first_log",
     text="Doorkeeper's audit log, or a kafka-authorizer.log with level DEBUG.",
-    type=click.Path(path_type=Path),
+    type=PATH,
 )
 @named_option(
-    "--topics",
-    "topic_file",
-    type=click.Path(path_type=Path),
-    default_text="none; topics are created when used",
+    "--topics", "topic_file", type=PATH, default_text="none; topics are created when used"
 )
 @named_option("--include-optional", is_flag=True)
 @named_option(
     "--acls",
     "present",
-    type=address,
-    shell_complete=complete_address,
+    type=ADDRESS,
     default_text="none; nothing is compared",
 )
 @command_config_option
 @named_option("--allow-wider", is_flag=True)
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@inspects
 def command(
     words: tuple[str, ...],
     *,
@@ -250,7 +241,7 @@ def _check_usage(
         raise click.UsageError("expected a COMMAND, or --log FILE")
 
 
-def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:
+def _present(acl_file: Path | None, options: dict[str, Any]) -> DecisionState | None:
     """Return the ACLs of --acls, and take the options that only they need."""
     present: Address | None = options.pop("present")
     command_config: PropertiesFile | None = options.pop("command_config")

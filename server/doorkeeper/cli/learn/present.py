@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from msgspec import Struct
-
 from doorkeeper.acls.bulk import snapshot_of
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, new_access
+from doorkeeper.acls.explanation import apply_change
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.words import region_words
 from doorkeeper.base.properties import PropertiesFile
@@ -21,33 +20,17 @@ NOT_COMPARED: Final = "note: without --acls, these ACLs were not compared with t
 SHOWN_MAX: Final = 20
 
 
-class PresentAcls(Struct, frozen=True):
-    """A set of ACLs, and how the cluster decides where that is known."""
-
-    name: str
-    bindings: Sequence[AclBinding]
-    policy: Policy
-    networks: bool
-
-    def new_access(self, learned: Iterable[AclBinding]) -> list[str]:
-        """Return the regions of requests that learned ACLs would newly allow, in words."""
-        before, after = (
-            DecisionState(self.policy, snapshot_of(acls, networks=self.networks))
-            for acls in (self.bindings, [*self.bindings, *learned])
-        )
-        return [printable(region_words(region)) for region in new_access(before, after)]
-
-
-def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
+def read_present(address: Address, command_config: PropertiesFile | None) -> DecisionState:
     """Return the ACLs at an address; the process ends if they cannot be read."""
-    location = Location(address, command_config)
-    contents = read_contents(location)
-    return PresentAcls(
-        location.name,
-        contents.bindings,
-        contents.policy or Policy(),
-        contents.networks is not False,
-    )
+    contents = read_contents(Location(address, command_config))
+    snapshot = snapshot_of(contents.bindings, networks=contents.networks is not False)
+    return DecisionState(contents.policy or Policy(), snapshot)
+
+
+def new_regions(present: DecisionState, learned: Iterable[AclBinding]) -> list[str]:
+    """Return the regions of requests that learned ACLs would newly allow, in words."""
+    after = present._replace(snapshot=apply_change(present.snapshot, learned))
+    return [printable(region_words(region)) for region in new_access(present, after)]
 
 
 def refuse(regions: Sequence[str]) -> None:

@@ -61,8 +61,8 @@ class Recorder:
     ) -> None:
         for action, result in zip(actions, results, strict=True):
             resource_type, name, _ = action.resource
-            question = _question(context, action.operation, resource_type, name)
-            self._count(context, question, result, action.log_if_denied)
+            asked = (action.operation, resource_type, name)
+            self._count(context, asked, result, action.log_if_denied)
         if self._next is not None:
             self._next(context, actions, results, basis)
 
@@ -73,21 +73,21 @@ class Recorder:
         resource_type: ResourceType,
         result: AuthorizationResult,
     ) -> None:
-        question = _question(context, operation, resource_type, WILDCARD)
-        self._count(context, question, result, None)
+        self._count(context, (operation, resource_type, WILDCARD), result, None)
         if self._next_of_type is not None:
             self._next_of_type(context, operation, resource_type, result)
 
     def _count(
         self,
         context: AuthorizableRequestContext,
-        question: Question,
+        asked: tuple[AclOperation, ResourceType, str],
         result: AuthorizationResult,
         log_if_denied: bool | None,
     ) -> None:
         if context.request_type not in API_NAMES:
             # A test asks for a decision: no request.
             return
+        question = Question(str(context.principal), context.client_address, *asked)
         allowed = result is AuthorizationResult.ALLOWED
         on_any = log_if_denied is None
         key = AccessKey(
@@ -100,14 +100,3 @@ class Recorder:
         now = dt.datetime.fromtimestamp(self._now_ns() // _NS_PER_S, dt.UTC)
         self._counts.add(key, now)
         self._on_access(context, question, allowed, log_if_denied)
-
-
-def _question(
-    context: AuthorizableRequestContext,
-    operation: AclOperation,
-    resource_type: ResourceType,
-    name: str,
-) -> Question:
-    """Return what an action of a request asks."""
-    principal = str(context.principal)
-    return Question(principal, context.client_address, operation, resource_type, name)

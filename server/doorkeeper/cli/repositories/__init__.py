@@ -7,5 +7,5 @@ file_ownership  what files may own and have beside each other
 clusters     ACLs of a live cluster
 stores       ACLs in the store of a server, and in backups
 sessions     what is open for changes
-errors       the exceptions
+errors       the exception
 """

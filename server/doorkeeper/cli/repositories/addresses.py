@@ -18,8 +18,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from doorkeeper.cli.repositories.errors import InvalidAddress
-
 STDIN: Final = "-"
 
 STORES: Final = "config:FILE, store:FOLDER or postgresql://USER@HOST/DATABASE"
@@ -61,6 +59,11 @@ class Address(NamedTuple):
         return self.kind in (AddressKind.CONFIG, AddressKind.STORE, AddressKind.SHARED)
 
     @property
+    def has_history(self) -> bool:
+        """Say whether it is the address of a store or a backup."""
+        return self.is_store or self.kind is AddressKind.BACKUP
+
+    @property
     def is_stdin(self) -> bool:
         """Say whether it stands for standard input."""
         return (self.kind, self.target) == (AddressKind.FILE, STDIN)
@@ -86,7 +89,7 @@ def parse_address(text: str) -> Address:
     """Return the address that a text is.
 
     Raises:
-        InvalidAddress: it is empty, or has a prefix that is not one of ours.
+        ValueError: it is empty, or has a prefix that is not one of ours.
     """
     # libpq takes both schemes.
     text = re.sub("^postgres://", AddressKind.SHARED.value, text)
@@ -96,12 +99,12 @@ def parse_address(text: str) -> Address:
             # A URL that was copied from a browser ends with a slash.
             target = target.removesuffix("/") if kind.value.endswith("//") else target
             if not target:
-                raise InvalidAddress(f"found {text!r}; expected: an address: {FORMS}")
+                raise ValueError(f"found {text!r}; expected: an address: {FORMS}")
             return Address(kind, target)
     if _SERVERS.fullmatch(text):
         return Address(AddressKind.BROKERS, text)
     if not text or "://" in text:
-        raise InvalidAddress(f"found {_without_password(text)!r}; expected: an address: {FORMS}")
+        raise ValueError(f"found {_without_password(text)!r}; expected: an address: {FORMS}")
     return Address(AddressKind.FILE, text)
 
 

@@ -1,8 +1,4 @@
-"""The exceptions of ACL repositories.
-
-RepositoryError         the repository cannot be read or changed
-InvalidAddress          a text is not an address (a ValueError)
-"""
+"""The exception of ACL repositories."""
 
 from __future__ import annotations
 
@@ -16,7 +12,3 @@ class RepositoryError(Exception):
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
-
-
-class InvalidAddress(ValueError):
-    """A text is not an address; the message lists the forms."""

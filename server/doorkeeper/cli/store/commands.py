@@ -23,7 +23,7 @@ from doorkeeper.cli.json_records.stores import (
     StoreCheck,
     StoreCopy,
 )
-from doorkeeper.cli.options import CHANGE_STATUSES, STATUSES
+from doorkeeper.cli.options import CHANGE_STATUSES, PATH, STATUSES
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
@@ -102,7 +102,7 @@ Examples:
 """
 )
 @store_argument()
-@click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("target", metavar="FILE", type=PATH)
 @named_option("--overwrite", text="Replace FILE if it exists.", is_flag=True, default_text="refuse")
 @json_output(Backup)
 def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> None:
@@ -129,7 +129,7 @@ Examples:
 """
 )
 @store_argument()
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FILE", type=PATH)
 @named_option("--yes", is_flag=True)
 @json_output(Restore)
 def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
@@ -184,7 +184,7 @@ def create(store: Address, output: str, *, overwrite: bool) -> None:
     """Create an empty store."""
     settings = settings_at(store)
     aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=utc_ms))
-    name = _store_name(settings)
+    name = location_of(settings).display_name
     record = CreatedStore(store=name, previous=_text_of(aside))
     show_result(output, record, [f"{name}: created an empty store{_previous(aside)}"])
 
@@ -207,14 +207,15 @@ Examples:
 def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
+    name = location_of(settings).display_name
     accepted = asyncio.run(moves.accept(settings))
     record = AcceptedStore(
-        store=_store_name(settings),
+        store=name,
         clusterId=accepted.cluster_id,
         storeId=accepted.store_id,
         revision=accepted.revision,
     )
-    show_result(output, record, [f"{_store_name(settings)}: accepted: {accepted}"])
+    show_result(output, record, [f"{name}: accepted: {accepted}"])
 
 
 @command.command(
@@ -339,7 +340,3 @@ def _difference(database: Path, source: Path) -> RestoredRows | None:
     return RestoredRows(
         tuple(sorted(restored - present)), tuple(sorted(present - restored)), tuple(others)
     )
-
-
-def _store_name(settings: Settings) -> str:
-    return str(settings[DATA_DIR]) if settings.store is None else settings.store.display_name

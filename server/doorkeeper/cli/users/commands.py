@@ -14,11 +14,11 @@ from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.addresses import take_location
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
-from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.addresses import AddressType
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChange
-from doorkeeper.cli.options import STATUSES, command_config_option, override_option
-from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.cli.options import PATH, STATUSES, command_config_option, override_option
+from doorkeeper.cli.repositories.addresses import STORES, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
 from doorkeeper.cli.terminal import NOTHING_CHANGED, columns, fail, printable, say, show_result
 from doorkeeper.cli.users.live import alter, iterations_by_user, open_client
@@ -68,17 +68,12 @@ def command() -> None:
     """
 
 
-def _users_address(text: str) -> Address:
-    server = address(text)
-    if not server.is_store and server.kind is not AddressKind.BROKERS:
-        raise click.BadParameter(f"found {text!r}; expected: kafka://HOST:PORT, {STORES}")
-    return server
-
-
+_ADDRESS: Final = AddressType(
+    lambda server: server.is_store or server.kind is AddressKind.BROKERS,
+    f"expected: kafka://HOST:PORT, {STORES}",
+)
 _location_options = with_options(
-    click.argument(
-        "address", metavar="ADDRESS", type=_users_address, shell_complete=complete_address
-    ),
+    click.argument("address", metavar="ADDRESS", type=_ADDRESS),
     command_config_option,
     override_option,
 )
@@ -103,9 +98,7 @@ def _iterations_option(default: str) -> Callable[[Decorated], Decorated]:
 
 
 _THOSE_PRESENT: Final = "those that the user has"
-_password_option = named_option(
-    "--password-file", type=click.Path(path_type=Path), default_text="ask"
-)
+_password_option = named_option("--password-file", type=PATH, default_text="ask")
 
 
 @command.command(

@@ -19,7 +19,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
 )
 from doorkeeper.cli.json_records.questions import WhoAmI
-from doorkeeper.cli.options import has_overrides, utf8
+from doorkeeper.cli.options import PATH, has_overrides, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show_result
 from doorkeeper.cli.vocabulary.commands import Command
@@ -81,8 +81,8 @@ Examples:
 """,
 )
 @named_option("--listener", type=utf8)
-@named_option("--cert", "certificate", type=click.Path(path_type=Path))
-@named_option("--token", type=click.Path(path_type=Path))
+@named_option("--cert", "certificate", type=PATH)
+@named_option("--token", type=PATH)
 @named_option("--kerberos", type=utf8)
 @named_option("--user", type=utf8)
 @named_option("--default-realm", type=utf8, default_text="the realm in --kerberos")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,14 +77,6 @@ def exposure_of(options: Mapping[str, Any]) -> Exposure:
             raise click.UsageError(f"--bind {host}: {_OTHERS} --url, the address that browsers use")
     hosts = hosts_at(port, scheme) if is_loopback(host) else frozenset()
     return Exposure(host, port, url, hosts | {_netloc(url)}, tls, users, oidc)
-
-
-def local_user() -> str:
-    """Return the user of this process, who is everybody on the loopback interface."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
 
 
 def _url_of(text: str | None, scheme: str, host: str, port: int) -> str:

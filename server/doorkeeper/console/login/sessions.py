@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import re
 import secrets
@@ -63,8 +64,15 @@ class Session(Struct, frozen=True):
         return secrets.compare_digest(csrf.encode(), self.csrf.encode())
 
 
-def local_session(user: str) -> Session:
-    """Return the one session of a console on the loopback interface without a login."""
+def local_session() -> Session:
+    """Return the one session of a console on the loopback interface without a login.
+
+    It is that of the user of this process.
+    """
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = "unknown"
     return Session(user, Role.OPERATOR, secrets.token_urlsafe(24), inf)
 
 

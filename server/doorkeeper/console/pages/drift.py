@@ -45,7 +45,7 @@ def others(asked: Asked, desired: SetState) -> list[SetState]:
 
 
 def _histories(asked: Asked, desired: SetState) -> list[SetState]:
-    return [state for state in (desired, *others(asked, desired)) if state.has_history]
+    return [state for state in (desired, *others(asked, desired)) if state.address.has_history]
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _EARLIEST: Final = re.compile(r"the earliest is revision ([0-9]+), of (\S+)")
 def commands(asked: Asked) -> Sequence[Command]:
     """Return the changes; with a day and a resource who could then."""
     state = asked.set_state()
-    if state is None or not state.has_history:
+    if state is None or not state.address.has_history:
         return []
     resource, at = asked.resource_words(), _moment(asked)
     kinds = ["--kind=acl"] if not asked.get("all") else []
@@ -73,7 +73,9 @@ def _is_about(asked: Asked, change: Mapping[str, Any]) -> bool:
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the principals of that day, and the changes of the page that is asked for."""
     values: dict[str, Any] = dict.fromkeys(("who", "then", "earliest"))
-    values["histories"] = [name for name, state in asked.sets.states.items() if state.has_history]
+    values["histories"] = [
+        name for name, state in asked.sets.states.items() if state.address.has_history
+    ]
     if answers:
         page = answers[-1].record
         revisions = [lines for record in page["revisions"] if (lines := _lines_of(asked, record))]
@@ -96,5 +98,5 @@ PAGE = Page(
     "Who could use a resource on a day, and every change since: when, by whom, from where.",
     commands,
     show,
-    prefers=lambda state: state.has_history,
+    prefers=lambda state: state.address.has_history,
 )

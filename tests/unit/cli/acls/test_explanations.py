@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.explanation import explanation
 from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.cli.acls.addresses import Location
@@ -28,9 +29,8 @@ EVERYTHING = allow("a", AclOperation.ALL, topic("ord", PREFIXED))
 
 
 def answer(*world: AclBinding, policy: Policy = PLAIN, question: Question = ASKED) -> Answer:
-    snapshot = loaded(*world)
-    found = explanation(policy, snapshot, question)
-    return Answer(found, policy, snapshot, Location(parse_address("x")))
+    state = DecisionState(policy, loaded(*world))
+    return Answer(explanation(*state, question), state, Location(parse_address("x")))
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,7 @@ def test_each_decision_rule_has_a_reason(
 ) -> None:
     found = answer(*world, policy=policy)
 
-    assert text in because(
-        policy, found.snapshot, found.explanation.question, found.explanation.decision
-    )
+    assert text in because(found.state, found.explanation.question, found.explanation.decision)
     assert any(line.startswith(f"rule: {rule}: ") for line in lines_of(found))
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @resource_option
 def ask(principal: str, operation: AclOperation, host: str, **options: Any) -> None:
     """Print what the options mean."""
-    resource = take_resource(options, operation)
-    click.echo(f"{principal} {operation.name} {host} {resource.resource_type.name} {resource.name}")
+    kind, name = take_resource(options, operation)
+    click.echo(f"{principal} {operation.name} {host} {kind.name} {name}")
 
 
 def asked(line: str) -> tuple[int, str]:

@@ -12,8 +12,7 @@ import pytest
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.jobs.maintain import MaintainRequest, is_name, maintain
-from doorkeeper_pipeline.jobs.request import Maintained
-from doorkeeper_pipeline.jobs.request import Surroundings
+from doorkeeper_pipeline.jobs.request import Maintained, Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import NOON, Output, record, restored, silver_and_gold
