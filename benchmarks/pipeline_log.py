@@ -245,9 +245,9 @@ def spark_sql(logs: Path, out: Path) -> float:
     """Read lines as text, split them, group."""
     from pyspark.sql import functions
 
-    from doorkeeper_pipeline.engines.session import Settings, start
+    from doorkeeper_pipeline.engines.session import start
 
-    spark = start("local[*]", "baseline", Settings())
+    spark = start("local[*]", "baseline", {})
     begin_s = time.perf_counter()
     part = functions.split("value", "|".join(WORDS))
     lines = spark.read.text(str(logs)).withColumn("part", part)
