@@ -121,10 +121,11 @@ def test_sigterm_removes_unfinished_files(
             undone.append(True)
 
     monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", terminated)
+    before = signal.getsignal(signal.SIGTERM)
 
     assert main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml") == 143
     assert undone == [True]
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_result_is_printed_before_it_is_stored(
