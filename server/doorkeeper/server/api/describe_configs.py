@@ -108,8 +108,10 @@ def _row(key: DescribedKey, request: DescribeConfigsRequest) -> DescribeConfigsR
         config_source=key.source.value,
         is_sensitive=key.sensitive,
         synonyms=tuple(
-            DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source.value)
-            for each in synonyms
+            DescribeConfigsSynonym(
+                name=synonym.name, value=synonym.value, source=synonym.source.value
+            )
+            for synonym in synonyms
         ),
         config_type=0 if key.type is None else key.type.value,
         documentation=key.doc if request.include_documentation or key.type is None else None,

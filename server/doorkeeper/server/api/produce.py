@@ -173,7 +173,7 @@ def _response(
             TopicProduceResponse(
                 name=name,
                 topic_id=topic_id,
-                partition_responses=tuple(row(*each) for each in rows.values()),
+                partition_responses=tuple(row(*partition) for partition in rows.values()),
             )
             for (name, topic_id), rows in topics.items()
         )

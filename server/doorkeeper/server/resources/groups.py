@@ -240,7 +240,7 @@ def _find_member(members: Iterable[GroupMember], member_id: str) -> GroupMember:
 
 
 def _check_instance(members: Iterable[GroupMember], instance_id: str, member_id: str) -> None:
-    owners = [each.member_id for each in members if each.group_instance_id == instance_id]
+    owners = [one.member_id for one in members if one.group_instance_id == instance_id]
     if not owners:
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
     if member_id not in owners:
