@@ -1,6 +1,6 @@
-"""The encoded rows of DescribeAcls: those of one resource type in chunks of some hundred names.
+"""The encoded rows of one resource type, in chunks of some hundred names.
 
-    chunk    names a to f    the row of each
+    chunk    names a to f    the groups of ACLs of each name    their rows, joined
     chunk    names g to m    ...
 
 After a change only the rows of the changed names are encoded again; all other chunks are reused.
@@ -11,74 +11,109 @@ name, most of a microsecond where they exceed the processor's cache.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import filterfalse
-from operator import is_, itemgetter
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import filterfalse, islice
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from doorkeeper.base.garbage_collection import freeze_long_lived
 from doorkeeper.base.slices import SLICE_ITEMS, parts, sort_in_slices
-from doorkeeper.server.api.codes import description_of
-from doorkeeper_wire.messages.describe_acls import (
-    AclDescription,
-    DescribeAclsResource,
-    DescribeAclsResponse,
-)
-from doorkeeper_wire.writing import ENCODE_ERRORS, UVARINT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from immutables import Map
 
     from doorkeeper.acls.index import Group
-    from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.slices import Slices
+    from doorkeeper.server.api.acl_row_encoder import RowEncoder
 
     State = tuple[Map[str, Group], ...]
     """Groups by name: those of literals, those of prefixes, or both in this order."""
 
-_NAME, _GROUP = itemgetter(0), itemgetter(1)
-
 _LONG: Final = 10_000
 """Longer lists of names are frozen out of the garbage collector."""
 
+CHUNK: Final = 256
+"""A chunk has fewer than twice this number of names, two neighbours have more than this number.
 
-COMPACT: Final = 2
-"""The first version with varint lengths and tagged fields."""
-
-_COPY_BYTES: Final = 1 << 20
-"""Bytes copied to new memory in half a millisecond."""
-
-_ROW: Final = 4
-"""The cost of a row without its ACLs, in ACLs."""
+A response joins the chunks; a change copies one.
+"""
 
 
 class Chunk(Struct, frozen=True):
-    """The encoded rows of some names, which are sorted; of a name, the literal's comes first.
+    """The encoded rows of some names; for each name, the literal pattern's row comes first.
 
-    It has ``SLICE_ITEMS`` names at most, and two neighbours together have more: a change copies
-    one.
+    ``names`` are sorted. ``groups`` has a column for each kind of pattern, with None where a name
+    has no pattern of the kind. ``ends`` has the offset in ``rows`` where the rows of each name end.
     """
 
-    names: Sequence[str]
-    rows: Sequence[bytes]
+    names: list[str]
+    groups: tuple[list[Group | None], ...]
+    ends: array[int]
+    rows: bytes
 
 
-def changed_names(before: State, now: State) -> Slices[list[str]]:
-    """Return the names whose groups differ between two states, sorted."""
-    names: set[str] = set()
-    for was, new in zip(before, now, strict=True):
-        if was is new:
-            continue
-        for part in parts(new.items()):
+class Draft:
+    """A chunk under construction; names are added in order."""
+
+    def __init__(self, kinds: int) -> None:
+        self._names: list[str] = []
+        self._groups: tuple[list[Group | None], ...] = tuple([] for _ in range(kinds))
+        self._ends = array("Q")
+        self._rows: list[bytes] = []
+        self._size = 0
+
+    def add(self, name: str, groups: Sequence[Group | None], rows: bytes) -> None:
+        self._names.append(name)
+        for column, group in zip(self._groups, groups, strict=True):
+            column.append(group)
+        self._size += len(rows)
+        self._ends.append(self._size)
+        self._rows.append(rows)
+
+    def take(self, chunk: Chunk, first: int, last: int) -> None:
+        """Add the names of a chunk from the index ``first`` to before ``last``."""
+        if first == last:
+            return
+        self._names += chunk.names[first:last]
+        for column, groups in zip(self._groups, chunk.groups, strict=True):
+            column.extend(groups[first:last])
+        begin, end = chunk.ends[first - 1] if first else 0, chunk.ends[last - 1]
+        shift = self._size - begin
+        # Offsets move with the part; its rows are copied as one slice of bytes.
+        self._ends.extend([offset + shift for offset in chunk.ends[first:last]])
+        self._size += end - begin
+        self._rows.append(chunk.rows[begin:end])
+
+    def chunk(self) -> Chunk:
+        return Chunk(self._names, self._groups, self._ends, b"".join(self._rows))
+
+
+def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[list[str]]:
+    """Return the names whose groups differ from the state that the chunks were built from."""
+    replaced = [kind for kind, was in enumerate(before) if now[kind] is not was]
+    names: list[str] = []
+    missing = sum(map(len, now)) - sum(map(len, before))
+    for chunk in chunks:
+        differ = set()
+        for kind in replaced:
+            groups = list(map(now[kind].get, chunk.names))
             # In C and by identity: this line runs for every name of the resource type.
-            if not all(map(is_, map(was.get, map(_NAME, part)), map(_GROUP, part))):
-                names.update(name for name, group in part if was.get(name) is not group)
-            yield
-        names.update((yield from names_in([was], known=[new])))
+            if all(map(is_, groups, chunk.groups[kind])):
+                continue
+            for name, was, new in zip(chunk.names, chunk.groups[kind], groups, strict=True):
+                if was is not new:
+                    differ.add(name)
+                    missing += (was is not None) - (new is not None)
+        names += differ
+        yield
+    if missing:
+        # The counts differ, so there are names that no chunk has.
+        names += yield from names_in([now[kind] for kind in replaced], known=before)
     return (yield from sort_in_slices(names))
 
 
@@ -89,11 +124,11 @@ def names_in(
     new: list[str] = []
     known = [*known]
     for groups in state:
-        for part in parts(groups):
-            unknown: Iterator[str] = iter(part)
+        names = iter(groups)
+        while batch := list(islice(names, SLICE_ITEMS)):
             for others in known:
-                unknown = filterfalse(others.__contains__, unknown)
-            new += unknown
+                batch = list(filterfalse(others.__contains__, batch))
+            new += batch
             yield
         known.append(groups)
     ordered = yield from sort_in_slices(new)
@@ -110,24 +145,18 @@ def update_chunks(
     ``touched`` are all names that may differ, sorted and distinct.
     """
     after: list[Chunk] = []
-    for chunk, changed in _assign(touched, chunks or [Chunk((), ())]):
-        if not changed:
-            _append(after, chunk)
-            continue
-        rows = dict(zip(chunk.names, chunk.rows, strict=True))
-        for name in changed:
-            row = b""
-            for by_name in now:
-                group = by_name.get(name)
-                if group is not None:
-                    row += yield from encoder.row(group)
-            if row:
-                rows[name] = row
-            else:
-                rows.pop(name, None)
-        for part in parts((yield from sort_in_slices(rows)) if chunk.names else rows):
-            _append(after, Chunk(part, [rows[name] for name in part]))
+    for chunk, names in _assign(touched, chunks or [Draft(len(now)).chunk()]):
+        first = 0
+        for batch in parts(names):
+            last = bisect_right(chunk.names, batch[-1])
+            # The last part takes the rest of the chunk, which has no changed names.
+            if batch[-1] == names[-1]:
+                last = len(chunk.names)
+            _append(after, (yield from _rebuild(chunk, first, last, batch, now, encoder)))
+            first = last
             yield
+        if not names:
+            _append(after, chunk)
     return after
 
 
@@ -142,80 +171,46 @@ def _assign(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[tuple[Chu
         yield chunk, names if end - before == len(names) else names[before:end]
 
 
+def _rebuild(
+    chunk: Chunk, first: int, last: int, touched: Sequence[str], now: State, encoder: RowEncoder
+) -> Slices[Chunk]:
+    """Build the new part of a chunk from ``first`` to before ``last``."""
+    draft = Draft(len(now))
+    for name in touched:
+        index = bisect_left(chunk.names, name, first, last)
+        draft.take(chunk, first, index)
+        first = index
+        if index < last and chunk.names[index] == name:
+            first += 1
+        groups = [by_name.get(name) for by_name in now]
+        rows = b""
+        for group in groups:
+            if group is not None:
+                rows += yield from encoder.row(group)
+        if rows:
+            draft.add(name, groups, rows)
+    draft.take(chunk, first, last)
+    return draft.chunk()
+
+
 def _append(chunks: list[Chunk], chunk: Chunk) -> None:
-    """Append a chunk that is not empty, or join it to a small neighbour."""
-    if chunks and len(chunks[-1].names) + len(chunk.names) <= SLICE_ITEMS:
-        last = chunks.pop()
-        chunk = Chunk([*last.names, *chunk.names], [*last.rows, *chunk.rows])
-    if chunk.names:
+    """Append a chunk: skip an empty one, merge small neighbours, split a large one."""
+    size = len(chunk.names)
+    if size == 0:
+        return
+    if chunks and len(chunks[-1].names) + size <= CHUNK:
+        chunks[-1] = _join((chunks[-1], 0, len(chunks[-1].names)), (chunk, 0, size))
+    elif size >= 2 * CHUNK:
+        # Halves have CHUNK names or more, so that two neighbours cannot be merged again at once.
+        half = size // 2
+        chunks += (_join((chunk, 0, half)), _join((chunk, half, size)))
+    else:
         chunks.append(chunk)
 
 
-class RowEncoder:
-    """Encodes rows in the layout of one version."""
-
-    def __init__(self, version: int) -> None:
-        self.layout: Final = min(version, COMPACT)
-        """Versions 2 and 3 have one layout."""
-        self._version = version
-        # The count of rows or ACLs stands before the tagged fields, if there are any.
-        self._tags = b"\0" if version >= COMPACT else b""
-        self._since = 0
-        """The work since the last slice, in ACLs."""
-
-    def body(self, count: int, rows: Sequence[bytes], reserved_bytes: int = 0) -> Slices[bytearray]:
-        """Build the body of a response from encoded rows, joined in any way.
-
-        It begins with ``reserved_bytes`` free bytes.
-        """
-        empty = DescribeAclsResponse(error_message="").encode(self._version)
-        parts = [self._with_count(empty, count), *rows, self._tags]
-        # Copied in slices: a join of 300,000 rows takes 12 ms.
-        at = reserved_bytes
-        copied = 0
-        # Allocated once with its final size; the header is written into the reserved bytes later.
-        whole = bytearray(at + sum(map(len, parts)))
-        for part in parts:
-            whole[at : at + len(part)] = part
-            at += len(part)
-            copied += len(part)
-            if copied >= _COPY_BYTES:
-                copied = 0
-                yield
-        return whole
-
-    def row(self, bindings: Collection[AclBinding]) -> Slices[bytes]:
-        """Encode the row of one pattern; yield after enough work."""
-        ordered = (
-            sorted(bindings)
-            if len(bindings) <= SLICE_ITEMS
-            else (yield from sort_in_slices(bindings))
-        )
-        kind, name, pattern_type = ordered[0].pattern
-        row = DescribeAclsResource(
-            resource_type=kind, resource_name=name, pattern_type=pattern_type
-        )
-        out: list[bytes] = []
-        self._since += _ROW
-        try:
-            DescribeAclsResource.write_all(out, (row,), self._version)
-            out = [self._with_count(b"".join(out), len(ordered))]
-            for part in parts(ordered):
-                entries = [description_of(binding.entry) for binding in part]
-                AclDescription.write_all(out, entries, self._version)
-                self._since += len(part)
-                if self._since >= SLICE_ITEMS:
-                    self._since = 0
-                    yield
-        except ENCODE_ERRORS:
-            # The whole message names the field that is at fault.
-            acls = tuple([description_of(binding.entry) for binding in ordered])
-            DescribeAclsResponse(resources=(row.replace(acls=acls),)).encode(self._version)
-            raise
-        return b"".join((*out, self._tags))
-
-    def _with_count(self, empty: bytes, count: int) -> bytes:
-        """Return what stands before the items of an encoded array that is empty and the last."""
-        if self._tags:
-            return empty[:-2] + UVARINT[count + 1]
-        return empty[:-4] + count.to_bytes(4)
+def _join(*sections: tuple[Chunk, int, int]) -> Chunk:
+    """Return a chunk of parts of others."""
+    draft = Draft(len(sections[0][0].groups))
+    for chunk, first, last in sections:
+        draft.take(chunk, first, last)
+    return draft.chunk()

@@ -27,7 +27,8 @@ from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.search import ALL_ENTRIES, TYPES, find, matching, matching_in_cell, selected
 from doorkeeper.acls.snapshot import touched_since
 from doorkeeper.base.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
-from doorkeeper.server.api.acl_chunks import RowEncoder, changed_names, names_in, update_chunks
+from doorkeeper.server.api.acl_chunks import changed_names, names_in, update_chunks
+from doorkeeper.server.api.acl_row_encoder import RowEncoder
 from doorkeeper.server.api.codes import resource_rows
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     """The key of cached rows: resource type, kinds of patterns, and layout."""
     Match = tuple[str, PatternType, Any]
     """A pattern's name and kind, and its group or cell."""
-    Rows = tuple[int, list[bytes]]
-    """The number of the rows of a response, and the rows, in order, joined to some parts."""
 
 _NAME = itemgetter(0)
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -75,6 +74,13 @@ class ShortAnswer(Struct, frozen=True):
     def encode(self, _version: int) -> bytes:
         """Return the body; it was encoded for the version of its request."""
         return self.body
+
+
+class Rows(Struct, frozen=True):
+    """The rows of a response, in order, joined to some parts."""
+
+    total: int
+    parts: list[bytes]
 
 
 class Description(Struct, frozen=True):
@@ -107,9 +113,9 @@ class Description(Struct, frozen=True):
         joined: list[bytes] = []
         encoder = RowEncoder(version)
         for resource_type in TYPES[self.filter.pattern.resource_type]:
-            count, rows = yield from self.rows.of(self, resource_type, encoder)
-            total += count
-            joined += rows
+            rows = yield from self.rows.of(self, resource_type, encoder)
+            total += rows.total
+            joined += rows.parts
         return (yield from encoder.body(total, joined, reserved_bytes))
 
     @property
@@ -253,11 +259,7 @@ class AclRows:
                 self._builds[key] = self._build(key, now, steps)
             yield from self._continue(key)
         self._store(key, CachedRows(steps[-1], now, cached.chunks))
-        joined: list[bytes] = []
-        for part in parts(cached.chunks):
-            joined += [b"".join(chunk.rows) for chunk in part]
-            yield
-        return sum(map(len, now)), joined
+        return Rows(sum(map(len, now)), [chunk.rows for chunk in cached.chunks])
 
     def _build(self, key: Key, now: State, steps: Steps) -> Slices[None]:
         """Build the rows of a state from cached ones, and cache them."""
@@ -308,7 +310,7 @@ def _changed_names(
         return ()
     patterns = touched_since(before.step, steps)
     if patterns is None:
-        return (yield from changed_names(before.state, now))
+        return (yield from changed_names(before.state, before.chunks, now))
     return (
         yield from sort_in_slices(
             {pattern.name for pattern in patterns if pattern.resource_type is resource_type}
@@ -331,7 +333,7 @@ def _pick(
         total += len(rows)
         joined.append(b"".join(rows))
         yield
-    return total, joined
+    return Rows(total, joined)
 
 
 def _size(value: Group | Cell) -> int:

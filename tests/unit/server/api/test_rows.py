@@ -138,8 +138,7 @@ def test_kept_answers_are_bounded() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_cached_rows_follow_any_changes(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr("doorkeeper.server.api.acl_chunks.SLICE_ITEMS", 8)
-    monkeypatch.setattr("doorkeeper.base.slices.SLICE_ITEMS", 8)
+    monkeypatch.setattr("doorkeeper.server.api.acl_chunks.CHUNK", 8)
     monkeypatch.setattr("doorkeeper.acls.snapshot.STEPS_MAX", 3)
     monkeypatch.setattr("doorkeeper.acls.snapshot.PATTERNS_MAX", 40)
     chance = random.Random(seed)

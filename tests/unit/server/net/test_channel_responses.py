@@ -159,7 +159,7 @@ async def test_unencodable_response_is_an_error(
         raise error
 
     with monkeypatch.context() as broken:
-        broken.setattr("doorkeeper.server.api.acl_chunks.RowEncoder.row", fails)
+        broken.setattr("doorkeeper.server.api.acl_row_encoder.RowEncoder.row", fails)
         channel.data_received(describe(f"pieces:{TOPICS}"))
         await until(lambda: len(pipe.answers()) == 1)
     channel.data_received(describe(f"pieces:{TOPICS}", 2))
